@@ -1,0 +1,47 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+
+.PHONY: demo test test-slow lint format bench templates samples clean
+
+demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
+	$(BIN)/python samples/demo.py
+
+test: $(VENV)/.dev ## the fast suite, with branch coverage
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## formatting, style, types and the floors
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/validate.py
+
+templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
+	$(BIN)/python -m xlbridge template --all templates
+
+clean:
+	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -e '.[sandbox]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet -e '.[sandbox,dev]'
+	touch $@

@@ -1,0 +1,38 @@
+"""What the exit codes mean, and which error gives which."""
+
+from enum import IntEnum
+
+from xlbridge.errors import (
+    ApiError,
+    InDoubt,
+    RemoteRejected,
+    WorkbookRefused,
+    XlbridgeError,
+)
+
+
+class ExitCode(IntEnum):
+    """The contract's exit codes. ``CRASHED`` is outside it: a defect of xlbridge."""
+
+    GOOD = 0
+    DATA_ERRORS = 1
+    WRONG_USAGE = 2
+    REFUSED = 3
+    FAILED = 4
+    IN_DOUBT = 5
+    CRASHED = 70
+    INTERRUPTED = 130
+
+
+_BY_ERROR: tuple[tuple[type[XlbridgeError], ExitCode], ...] = (
+    (WorkbookRefused, ExitCode.REFUSED),
+    (InDoubt, ExitCode.IN_DOUBT),
+    (RemoteRejected, ExitCode.DATA_ERRORS),
+    (ApiError, ExitCode.FAILED),
+    (XlbridgeError, ExitCode.WRONG_USAGE),
+)
+
+
+def exit_code_of(error: XlbridgeError) -> ExitCode:
+    """Return the exit code that an error ends a command with."""
+    return next(code for kind, code in _BY_ERROR if isinstance(error, kind))

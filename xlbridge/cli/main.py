@@ -1,0 +1,143 @@
+"""The ``xlbridge`` command: languages, lazy commands, and how every error ends."""
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from xlbridge import __version__
+from xlbridge.errors import XlbridgeError
+from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
+
+_ABOUT = Text(
+    pt="Valida planilhas de importação, envia-as ao sistema de gestão e exporta listagens.",
+    en="Validates import sheets, uploads them to the business system, and exports listings.",
+)
+
+_COMMANDS: dict[str, Text] = {
+    "resources": Text(pt="O que se pode importar.", en="What can be imported."),
+    "template": Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook."),
+    "validate": Text(pt="Confere planilhas no próprio computador.", en="Checks workbooks locally."),
+    "upload": Text(pt="Confere e envia uma planilha.", en="Validates a workbook and sends it."),
+    "jobs": Text(pt="Os envios feitos e o estado de cada um.", en="Past uploads and their state."),
+    "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
+    "retry": Text(
+        pt="Envia de novo só o que foi rejeitado e corrigido.",
+        en="Sends again only what was rejected and has been mended.",
+    ),
+    "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
+    "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
+    "sandbox": Text(
+        pt="Roda o sistema de ensaio neste computador.",
+        en="Runs the practice system on this computer.",
+    ),
+    "login": Text(pt="Confere as credenciais.", en="Checks the credentials."),
+    "profiles": Text(pt="Os ambientes configurados.", en="The configured environments."),
+    "whoami": Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system."),
+    "api": Text(pt="Uma chamada direta, autenticada.", en="One raw, authenticated call."),
+    "doctor": Text(
+        pt="O que está configurado, o que responde, o que está errado.",
+        en="What is configured, what answers, what is wrong.",
+    ),
+}
+"""Each command lives in the module of its name, as ``command``, and is imported when it is used."""
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
+        return command
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(str(_ABOUT))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(str(Text(pt="Comandos", en="Commands"))):
+            formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
+
+
+def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language | None) -> None:
+    if language:
+        set_language(language)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="xlbridge")
+@click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    callback=_speak,
+    is_eager=True,
+    expose_value=False,
+    help="pt-BR | en",
+)
+def root() -> None:
+    """The root of all commands."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    set_language(choose(os.environ))
+    try:
+        code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(str(Text(pt="Interrompido.", en="Interrupted.")), err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except XlbridgeError as error:
+        return _report(error)
+    except BrokenPipeError:
+        # The reader of stdout went away; nothing is left to tell it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        return _report_crash(error)
+    return int(code or 0)
+
+
+def _report(error: XlbridgeError) -> int:
+    from xlbridge.cli.exit_codes import exit_code_of
+
+    click.echo(str(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message)), err=True)
+    if error.hint:
+        click.echo(str(error.hint), err=True)
+    return exit_code_of(error)
+
+
+def _report_crash(error: Exception) -> int:
+    """Keep the traceback in a file and tell the user where: none is ever printed."""
+    from xlbridge.cli.exit_codes import ExitCode
+    from xlbridge.settings import read_settings
+
+    folder: Path = read_settings().home
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "crash.txt"
+    report.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    told = Text(
+        pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
+        en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
+        "project: {f}",
+    )
+    click.echo(str(told.format(kind=type(error).__name__, f=report)), err=True)
+    return ExitCode.CRASHED
+
+
+def run() -> None:
+    """Entry point of the ``xlbridge`` script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Turning listings into workbooks."""

@@ -1,0 +1,377 @@
+"""What can be wrong in the data: the catalogue, and one occurrence of an entry of it.
+
+A finding is returned, never raised. Its code is stable and English; its message and hint exist in
+both languages and are rendered when they are shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from xlbridge.i18n import Text
+
+
+class Severity(StrEnum):
+    """An error stops an upload; a warning is worth a look."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """One entry of the catalogue.
+
+    ``message`` and ``hint`` may hold placeholders, filled from a finding's ``details``.
+    """
+
+    code: str
+    severity: Severity
+    message: Text
+    hint: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong, and where.
+
+    ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
+    are None where the finding concerns no single place. ``value`` is the cell's content as text.
+    """
+
+    kind: FindingKind
+    row: int | None = None
+    column: str | None = None
+    cell: str | None = None
+    value: str | None = None
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def message(self) -> Text:
+        """What is wrong."""
+        return self.kind.message.format(**self.details)
+
+    @property
+    def hint(self) -> Text:
+        """What to do about it."""
+        return self.kind.hint.format(**self.details)
+
+
+def _error(code: str, message: Text, hint: Text) -> FindingKind:
+    return FindingKind(code, Severity.ERROR, message, hint)
+
+
+def _warning(code: str, message: Text, hint: Text) -> FindingKind:
+    return FindingKind(code, Severity.WARNING, message, hint)
+
+
+_KINDS = (
+    _error(
+        "sheet-empty",
+        Text(pt="A planilha não tem linhas de dados.", en="The sheet has no data rows."),
+        Text(
+            pt="Preencha a planilha abaixo do cabeçalho.",
+            en="Fill in the sheet below the header.",
+        ),
+    ),
+    _error(
+        "header-not-found",
+        Text(
+            pt="Nenhuma linha com os nomes das colunas de {resource} foi encontrada.",
+            en="No row with the column names of {resource} was found.",
+        ),
+        Text(
+            pt="Use o modelo: xlbridge template {resource}",
+            en="Use the template: xlbridge template {resource}",
+        ),
+    ),
+    _error(
+        "column-missing",
+        Text(
+            pt="Falta a coluna obrigatória {column}.",
+            en="The required column {column} is missing.",
+        ),
+        Text(
+            pt="Acrescente ao cabeçalho uma coluna com o nome {column}.",
+            en="Add a column named {column} to the header.",
+        ),
+    ),
+    _error(
+        "column-duplicate",
+        Text(
+            pt="A coluna {column} aparece mais de uma vez ({cells}).",
+            en="The column {column} appears more than once ({cells}).",
+        ),
+        Text(
+            pt="Deixe só uma; enquanto houver duas, nenhuma é lida.",
+            en="Keep only one; while there are two, neither is read.",
+        ),
+    ),
+    _warning(
+        "column-unknown",
+        Text(
+            pt="A coluna {header!r} não existe em {resource} e não será enviada.",
+            en="The column {header!r} does not exist in {resource} and will not be sent.",
+        ),
+        Text(pt="{suggestion}", en="{suggestion}"),
+    ),
+    _error(
+        "required-missing",
+        Text(pt="Falta o valor, que é obrigatório.", en="The value is missing; it is required."),
+        Text(pt="Preencha a célula.", en="Fill in the cell."),
+    ),
+    _error(
+        "required-when",
+        Text(
+            pt="Falta o valor, obrigatório quando {condition}.",
+            en="The value is missing; it is required when {condition}.",
+        ),
+        Text(
+            pt="Preencha a célula, ou corrija {condition_column}.",
+            en="Fill in the cell, or correct {condition_column}.",
+        ),
+    ),
+    _error(
+        "not-before",
+        Text(
+            pt="A data é anterior à de {other}.",
+            en="The date is earlier than that of {other}.",
+        ),
+        Text(pt="Confira as duas datas.", en="Check both dates."),
+    ),
+    _error(
+        "net-exceeds-gross",
+        Text(
+            pt="O valor é maior que {other}.",
+            en="The value is greater than {other}.",
+        ),
+        Text(pt="Confira os dois valores.", en="Check both values."),
+    ),
+    _error(
+        "type-integer",
+        Text(pt="Não é um número inteiro.", en="This is not a whole number."),
+        Text(pt="Digite só algarismos, como 12.", en="Type digits only, such as 12."),
+    ),
+    _error(
+        "type-number",
+        Text(pt="Não é um número.", en="This is not a number."),
+        Text(pt="Digite um número, como 1234,56.", en="Type a number, such as 1234.56."),
+    ),
+    _error(
+        "type-date",
+        Text(pt="Não é uma data.", en="This is not a date."),
+        Text(
+            pt="Digite uma data, como 31/12/2026.",
+            en="Type a date, such as 31/12/2026.",
+        ),
+    ),
+    _error(
+        "type-boolean",
+        Text(pt="Não é verdadeiro nem falso.", en="This is neither true nor false."),
+        Text(
+            pt="Use VERDADEIRO ou FALSO (ou Sim e Não).",
+            en="Use TRUE or FALSE (or Sim and Não).",
+        ),
+    ),
+    _error(
+        "type-text",
+        Text(
+            pt="Aqui se espera texto, e a célula tem {found}.",
+            en="Text is expected here, and the cell holds {found}.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite de novo.",
+            en="Format the cell as text and type it again.",
+        ),
+    ),
+    _error(
+        "date-ambiguous",
+        Text(
+            pt="A data é texto e pode ser {first} ou {second}.",
+            en="The date is text and may be {first} or {second}.",
+        ),
+        Text(
+            pt="Digite-a como data, ou declare a ordem com --dates dmy ou --dates mdy.",
+            en="Type it as a date, or declare the order with --dates dmy or --dates mdy.",
+        ),
+    ),
+    _error(
+        "date-short-year",
+        Text(pt="O ano tem só dois algarismos.", en="The year has only two digits."),
+        Text(pt="Escreva o ano com quatro algarismos.", en="Write the year with four digits."),
+    ),
+    _error(
+        "number-ambiguous",
+        Text(
+            pt="O número é texto e pode ser {first} ou {second}.",
+            en="The number is text and may be {first} or {second}.",
+        ),
+        Text(
+            pt="Digite-o como número, ou declare a escrita com --numbers pt ou --numbers en.",
+            en="Type it as a number, or declare the style with --numbers pt or --numbers en.",
+        ),
+    ),
+    _warning(
+        "number-as-text",
+        Text(
+            pt="O número está gravado como texto; será lido como {read}.",
+            en="The number is stored as text; it is read as {read}.",
+        ),
+        Text(
+            pt="Converta a célula em número para não depender da leitura.",
+            en="Convert the cell to a number, so as not to depend on how it is read.",
+        ),
+    ),
+    _warning(
+        "date-as-text",
+        Text(
+            pt="A data está gravada como texto; será lida como {read}.",
+            en="The date is stored as text; it is read as {read}.",
+        ),
+        Text(
+            pt="Converta a célula em data para não depender da leitura.",
+            en="Convert the cell to a date, so as not to depend on how it is read.",
+        ),
+    ),
+    _error(
+        "code-leading-zeros",
+        Text(
+            pt="O código está gravado como número e tem menos de {width} algarismos: "
+            "zeros à esquerda podem ter se perdido.",
+            en="The code is stored as a number and has fewer than {width} digits: "
+            "leading zeros may have been lost.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código com os zeros.",
+            en="Format the cell as text and type the code with its zeros.",
+        ),
+    ),
+    _error(
+        "code-digits-lost",
+        Text(
+            pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "
+            "algarismos.",
+            en="The code is stored as a number and is too long: Excel keeps 15 digits only.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    _error(
+        "cell-error",
+        Text(
+            pt="A célula mostra um erro do Excel ({error}).",
+            en="The cell shows an Excel error ({error}).",
+        ),
+        Text(
+            pt="Corrija a fórmula, ou digite o valor.",
+            en="Correct the formula, or type the value.",
+        ),
+    ),
+    _error(
+        "formula-no-value",
+        Text(
+            pt="A célula tem uma fórmula sem resultado gravado.",
+            en="The cell holds a formula with no stored result.",
+        ),
+        Text(
+            pt="Abra a pasta no Excel, recalcule e salve; ou cole o valor.",
+            en="Open the workbook in Excel, recalculate and save; or paste the value.",
+        ),
+    ),
+    _error(
+        "hidden-character",
+        Text(
+            pt="O texto tem um caractere invisível ou trocado ({character}).",
+            en="The text holds an invisible or look-alike character ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    _error(
+        "value-not-allowed",
+        Text(
+            pt="O valor não é um dos permitidos: {allowed}.",
+            en="The value is not one of those allowed: {allowed}.",
+        ),
+        Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
+    ),
+    _error(
+        "value-range",
+        Text(pt="O valor deve ser {bounds}.", en="The value must be {bounds}."),
+        Text(pt="Confira o valor.", en="Check the value."),
+    ),
+    _error(
+        "text-length",
+        Text(
+            pt="O texto deve ter {bounds} caracteres; tem {found}.",
+            en="The text must have {bounds} characters; it has {found}.",
+        ),
+        Text(pt="Confira o texto.", en="Check the text."),
+    ),
+    _error(
+        "decimal-places",
+        Text(
+            pt="O valor tem mais de {places} casas decimais.",
+            en="The value has more than {places} decimal places.",
+        ),
+        Text(pt="Arredonde o valor.", en="Round the value."),
+    ),
+    _error(
+        "format",
+        Text(pt="O valor não tem a forma {form}.", en="The value does not have the form {form}."),
+        Text(pt="Confira o valor.", en="Check the value."),
+    ),
+    _error(
+        "cnpj-invalid",
+        Text(
+            pt="O CNPJ não é válido (forma ou dígitos verificadores).",
+            en="The CNPJ is not valid (form or check digits).",
+        ),
+        Text(
+            pt="Confira o CNPJ no documento; letras são aceitas desde julho de 2026.",
+            en="Check the CNPJ against the document; letters are accepted since July 2026.",
+        ),
+    ),
+    _error(
+        "cpf-invalid",
+        Text(
+            pt="O CPF não é válido (forma ou dígitos verificadores).",
+            en="The CPF is not valid (form or check digits).",
+        ),
+        Text(pt="Confira o CPF no documento.", en="Check the CPF against the document."),
+    ),
+    _error(
+        "email-invalid",
+        Text(pt="O e-mail não é válido.", en="The e-mail address is not valid."),
+        Text(pt="Escreva-o como nome@empresa.com.br.", en="Write it as name@company.com.br."),
+    ),
+    _error(
+        "barcode-invalid",
+        Text(
+            pt="O código de barras do boleto não é válido (tamanho ou dígitos verificadores).",
+            en="The bank-slip barcode is not valid (length or check digits).",
+        ),
+        Text(
+            pt="Copie os 44 algarismos do código ou os 47 da linha digitável, como texto.",
+            en="Copy the 44 digits of the barcode or the 47 of the typed line, as text.",
+        ),
+    ),
+    _error(
+        "duplicate-in-sheet",
+        Text(
+            pt="O valor se repete nesta planilha (primeira vez em {first}).",
+            en="The value is repeated in this sheet (first in {first}).",
+        ),
+        Text(
+            pt="Deixe só uma das linhas, ou corrija o valor.",
+            en="Keep only one of the rows, or correct the value.",
+        ),
+    ),
+)
+
+CATALOGUE: dict[str, FindingKind] = {kind.code: kind for kind in _KINDS}
+"""Every kind of finding, by its code."""

@@ -1,0 +1,6 @@
+"""Portuguese and English: every message is declared once, in both languages."""
+
+from xlbridge.i18n.language import LANGUAGES, Language, active_language, choose, set_language
+from xlbridge.i18n.text import Text
+
+__all__ = ["LANGUAGES", "Language", "Text", "active_language", "choose", "set_language"]

@@ -1,0 +1,1 @@
+"""What is importable: the catalogue read from ``schemas/*.yaml``."""

@@ -1,0 +1,122 @@
+"""The registered pandera checks. Importing this module registers them.
+
+Each takes a column (or a frame) of typed values in which a missing value means "nothing to
+judge", and returns one boolean per row: True where the value is right.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandera.extensions import register_check_method  # type: ignore[attr-defined]
+from stdnum.br import cnpj as stdnum_cnpj
+from stdnum.br import cpf as stdnum_cpf
+
+from xlbridge.resources.boleto import is_boleto
+
+_EMAIL = r"[^\s@,;<>()\"]+@[^\s@,;<>()\".]+(?:\.[^\s@,;<>()\".]+)+"
+_CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
+_CPF_SHAPE = re.compile(r"[0-9]{11}")
+
+
+def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Series:
+    """Apply ``judge`` to each distinct text once; missing values are right."""
+    verdicts = {value: judge(value) for value in values.dropna().unique()}
+    return values.map(verdicts).fillna(value=True).astype(bool)
+
+
+@register_check_method()
+def cnpj(values: pd.Series) -> pd.Series:
+    """A CNPJ without mask, numeric or alphanumeric, with right check digits."""
+    return _judge_distinct(
+        values, lambda v: bool(_CNPJ_SHAPE.fullmatch(v)) and stdnum_cnpj.is_valid(v)
+    )
+
+
+@register_check_method()
+def cpf(values: pd.Series) -> pd.Series:
+    """A CPF without mask, with right check digits."""
+    return _judge_distinct(
+        values, lambda v: bool(_CPF_SHAPE.fullmatch(v)) and stdnum_cpf.is_valid(v)
+    )
+
+
+@register_check_method()
+def boleto(values: pd.Series) -> pd.Series:
+    """A bank-slip barcode or typed line with right check digits."""
+    return _judge_distinct(values, is_boleto)
+
+
+@register_check_method()
+def email(values: pd.Series) -> pd.Series:
+    """One e-mail address."""
+    return values.str.fullmatch(_EMAIL).fillna(value=True).astype(bool)
+
+
+@register_check_method(statistics=["width", "separators"])
+def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:
+    """Exactly ``width`` ASCII digits, once the ``separators`` are taken out."""
+    bare = (
+        values.str.replace(f"[{re.escape(separators)}]", "", regex=True) if separators else values
+    )
+    return bare.str.fullmatch(f"[0-9]{{{width}}}").fillna(value=True).astype(bool)
+
+
+@register_check_method(statistics=["places"])
+def decimals(values: pd.Series, *, places: int) -> pd.Series:
+    """At most ``places`` decimal places, beyond what binary arithmetic itself adds."""
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    beyond = np.abs(numbers - np.round(numbers, places)) > 1e-9 * np.maximum(1, np.abs(numbers))
+    return pd.Series(~beyond, index=values.index)
+
+
+@register_check_method()
+def no_repeats(values: pd.Series) -> pd.Series:
+    """No value twice in the column; missing values do not count."""
+    return ~(values.duplicated() & values.notna())
+
+
+def _holds(frame: pd.DataFrame, other: str, wanted: Sequence[Any]) -> pd.Series:
+    filled = [value for value in wanted if value is not None]
+    holds = frame[other].isin(filled)
+    return holds | frame[other].isna() if None in wanted else holds
+
+
+@register_check_method(statistics=["column", "check", "other", "values"])
+def valid_when(
+    frame: pd.DataFrame, *, column: str, check: str, other: str, values: Sequence[Any]
+) -> pd.Series:
+    """``column`` passes the single-column ``check`` where ``other`` has one of ``values``."""
+    return ~_holds(frame, other, values) | _CONDITIONAL[check](frame[column])
+
+
+@register_check_method(statistics=["column", "other", "values"])
+def required_when(
+    frame: pd.DataFrame, *, column: str, other: str, values: Sequence[Any]
+) -> pd.Series:
+    """``column`` is filled where ``other`` has one of ``values`` (None: is blank)."""
+    return ~(_holds(frame, other, values) & frame[column].isna())
+
+
+@register_check_method(statistics=["column", "other"])
+def not_before(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
+    """The date in ``column`` is not before the one in ``other``, where both are there."""
+    return ~(frame[column] < frame[other])
+
+
+@register_check_method(statistics=["column", "other"])
+def not_above(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
+    """The number in ``column`` is not above the one in ``other``, where both are there."""
+    return ~(frame[column] > frame[other]).fillna(value=False).astype(bool)
+
+
+@register_check_method(statistics=["column", "columns"])
+def no_repeated_rows(frame: pd.DataFrame, *, column: str, columns: Sequence[str]) -> pd.Series:
+    """No two rows with the same values in ``columns``; rows with a missing one do not count."""
+    keys = frame[list(columns)]
+    return ~(keys.duplicated() & keys.notna().all(axis="columns"))
+
+
+_CONDITIONAL: dict[str, Callable[[pd.Series], pd.Series]] = {"cnpj": cnpj, "cpf": cpf}

@@ -1,0 +1,91 @@
+"""One column of an import sheet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources.rules import code_width
+
+
+class Kind(StrEnum):
+    """What a column's values are. It decides how a cell is read and how one is written.
+
+    ``code`` is text made of symbols, where a leading zero counts; ``cnpj`` and ``cpf`` are codes
+    whose mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
+    """
+
+    TEXT = "text"
+    CODE = "code"
+    CNPJ = "cnpj"
+    CPF = "cpf"
+    INTEGER = "integer"
+    NUMBER = "number"
+    MONEY = "money"
+    DATE = "date"
+    BOOLEAN = "boolean"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether values of this kind are text."""
+        return self in _TEXT_KINDS
+
+
+_TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
+
+KIND_OF_DTYPE: Mapping[str, Kind] = {
+    "str": Kind.TEXT,
+    "Int64": Kind.INTEGER,
+    "Float64": Kind.NUMBER,
+    "datetime64[us]": Kind.DATE,
+    "boolean": Kind.BOOLEAN,
+}
+"""The kind that a column has when its metadata names none."""
+
+DTYPES_OF_KIND: Mapping[Kind, str] = {
+    kind: dtype
+    for dtype, kinds in {
+        "str": _TEXT_KINDS,
+        "Int64": {Kind.INTEGER},
+        "Float64": {Kind.NUMBER, Kind.MONEY},
+        "datetime64[us]": {Kind.DATE},
+        "boolean": {Kind.BOOLEAN},
+    }.items()
+    for kind in kinds
+}
+"""The pandas dtype that carries values of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, with all that the schema file says of it.
+
+    ``required`` means that the column must be there and each of its cells filled. ``checks`` maps
+    the name of a registered check to its statistics (a lone one is called ``value``).
+    ``references`` names the resource whose records the values point to.
+    """
+
+    name: str
+    kind: Kind
+    required: bool
+    title: Text
+    description: str
+    example: Any = None
+    references: str | None = None
+    checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> str:
+        """The pandas dtype of the column's values."""
+        return DTYPES_OF_KIND[self.kind]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The allowed values, empty where any value is."""
+        return tuple(self.checks["isin"]["value"]) if "isin" in self.checks else ()
+
+    @property
+    def width(self) -> int | None:
+        """How many symbols a value of fixed width has."""
+        return code_width(self.kind, self.checks)

@@ -1,0 +1,99 @@
+"""One importable resource."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources.column import Column
+from xlbridge.wire.operation import Operation
+
+
+class Mode(StrEnum):
+    """A way of sending a sheet."""
+
+    DIRECT = "direct"
+    PREVIEW = "preview"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A check across columns or rows: a name in ``ROW_RULES`` and its statistics."""
+
+    name: str
+    statistics: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPaths:
+    """How the remote system takes a resource's sheets.
+
+    ``direct`` also answers previews. ``queue`` is None where there is none. ``needs_processar``
+    says that a queued file waits until processar-arquivo is called for it.
+    """
+
+    direct: Operation
+    queue: Operation | None
+    needs_processar: bool
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that the resource can be sent in."""
+        queue = (Mode.QUEUE,) if self.queue else ()
+        return (Mode.DIRECT, Mode.PREVIEW, *queue)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What can be imported: its columns, its rules, and the paths that take its sheets.
+
+    ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
+    ``natural_keys`` are the columns that tell records apart without the remote system's own codes.
+    """
+
+    name: str
+    title: Text
+    description: str
+    layout: int
+    section: str
+    model: str | None
+    paths: ImportPaths
+    natural_keys: tuple[str, ...]
+    columns: tuple[Column, ...]
+    row_checks: tuple[RowCheck, ...]
+    source: Path
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Column]:
+        """The columns by their names."""
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The names of the columns that every sheet must have."""
+        return tuple(column.name for column in self.columns if column.required)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What a template carries so that it is recognised: ``name:layout:digest``.
+
+        The digest covers everything that shapes the sheet, so that a template made by an older
+        schema file is told from a current one.
+        """
+        shape = [
+            [
+                column.name,
+                column.kind,
+                column.required,
+                {k: dict(v) for k, v in column.checks.items()},
+            ]
+            for column in self.columns
+        ]
+        digest = hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
+        return f"{self.name}:{self.layout}:{digest[:12]}"

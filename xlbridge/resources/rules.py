@@ -1,0 +1,197 @@
+"""What the registered checks are called, need and report: the part that needs no pandas.
+
+``checks.py`` holds their functions, under the same names.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xlbridge.i18n import Text
+
+Statistics = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A check as seen from outside.
+
+    ``finding`` is the code in the catalogue of findings; ``details`` makes a finding's
+    placeholders from the check's statistics; ``statement`` says the rule in words, for templates
+    and docs. ``statistics`` are the names that a schema file may give.
+    """
+
+    finding: str
+    statistics: tuple[str, ...]
+    statement: Callable[[Statistics], Text]
+    details: Callable[[Statistics], dict[str, object]] = lambda _: {}
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _span(statistics: Statistics) -> Text:
+    return Text(pt="de {low} a {high}", en="from {low} to {high}").format(
+        low=_number(statistics["min_value"]), high=_number(statistics["max_value"])
+    )
+
+
+def _bound(pt: str, en: str) -> Callable[[Statistics], Text]:
+    def bound(statistics: Statistics) -> Text:
+        return Text(pt=pt, en=en).format(value=_number(statistics["value"]))
+
+    return bound
+
+
+_greater = _bound("maior que {value}", "greater than {value}")
+_at_least = _bound("{value} ou mais", "{value} or more")
+_less = _bound("menor que {value}", "less than {value}")
+_at_most = _bound("{value} ou menos", "{value} or less")
+
+
+def _range_rule(bounds: Callable[[Statistics], Text], *statistics: str) -> Rule:
+    return Rule("value-range", statistics, bounds, lambda s: {"bounds": bounds(s)})
+
+
+def _fixed(pt: str, en: str) -> Callable[[Statistics], Text]:
+    return lambda _: Text(pt=pt, en=en)
+
+
+def _allowed(statistics: Statistics) -> str:
+    return ", ".join(str(value) for value in statistics["value"])
+
+
+def _digits(statistics: Statistics) -> Text:
+    return Text(pt="{width} algarismos", en="{width} digits").format(width=statistics["width"])
+
+
+def _condition(statistics: Statistics) -> Text:
+    filled = [str(value) for value in statistics["values"] if value is not None]
+    empty = None in statistics["values"]
+    return Text(
+        pt="{other} é {values}" + (" ou está em branco" if empty else ""),
+        en="{other} is {values}" + (" or blank" if empty else ""),
+    ).format(
+        other=statistics["other"],
+        values=Text(pt=" ou ".join(filled), en=" or ".join(filled)),
+    )
+
+
+_CNPJ = Text(pt="CNPJ válido", en="a valid CNPJ")
+_CPF = Text(pt="CPF válido", en="a valid CPF")
+_NO_REPEATS = Text(pt="sem repetição na planilha", en="not repeated in the sheet")
+
+RULES: Mapping[str, Rule] = {
+    "greater_than": _range_rule(_greater, "value"),
+    "greater_than_or_equal_to": _range_rule(_at_least, "value"),
+    "less_than": _range_rule(_less, "value"),
+    "less_than_or_equal_to": _range_rule(_at_most, "value"),
+    "in_range": _range_rule(_span, "min_value", "max_value"),
+    "str_length": Rule(
+        "text-length",
+        ("min_value", "max_value"),
+        lambda s: Text(pt="{span} caracteres", en="{span} characters").format(span=_span(s)),
+        lambda s: {"bounds": _span(s)},
+    ),
+    "isin": Rule(
+        "value-not-allowed",
+        ("value",),
+        lambda s: Text(pt="um de: {values}", en="one of: {values}").format(values=_allowed(s)),
+        lambda s: {"allowed": _allowed(s)},
+    ),
+    "decimals": Rule(
+        "decimal-places",
+        ("places",),
+        lambda s: Text(
+            pt="até {places} casas decimais", en="at most {places} decimal places"
+        ).format(places=s["places"]),
+        lambda s: {"places": s["places"]},
+    ),
+    "digits": Rule("format", ("width", "separators"), _digits, lambda s: {"form": _digits(s)}),
+    "email": Rule("email-invalid", (), _fixed("e-mail válido", "a valid e-mail address")),
+    "cnpj": Rule("cnpj-invalid", (), lambda _: _CNPJ),
+    "cpf": Rule("cpf-invalid", (), lambda _: _CPF),
+    "boleto": Rule(
+        "barcode-invalid", (), _fixed("código de boleto válido", "a valid bank-slip code")
+    ),
+    "no_repeats": Rule("duplicate-in-sheet", (), lambda _: _NO_REPEATS),
+}
+"""The checks of a single column, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """A check across the columns of a row, or across rows.
+
+    Its findings go to the column that the statistic ``column`` names. ``columns`` gives the
+    other columns that it reads: where one of them could not be read, the row is not judged.
+    """
+
+    statistics: tuple[str, ...]
+    statement: Callable[[Statistics], Text]
+    finding: Callable[[Statistics], str]
+    columns: Callable[[Statistics], tuple[str, ...]]
+    details: Callable[[Statistics], dict[str, object]] = lambda _: {}
+
+
+def _other(statistics: Statistics) -> tuple[str, ...]:
+    return (str(statistics["other"]),)
+
+
+ROW_RULES: Mapping[str, RowRule] = {
+    "valid_when": RowRule(
+        ("column", "check", "other", "values"),
+        lambda s: Text(
+            pt="{column}: {rule} quando {condition}", en="{column}: {rule} when {condition}"
+        ).format(column=s["column"], rule=RULES[s["check"]].statement({}), condition=_condition(s)),
+        lambda s: RULES[s["check"]].finding,
+        _other,
+    ),
+    "required_when": RowRule(
+        ("column", "other", "values"),
+        lambda s: Text(
+            pt="{column}: obrigatória quando {condition}",
+            en="{column}: required when {condition}",
+        ).format(column=s["column"], condition=_condition(s)),
+        lambda _: "required-when",
+        _other,
+        lambda s: {"condition": _condition(s), "condition_column": s["other"]},
+    ),
+    "not_before": RowRule(
+        ("column", "other"),
+        lambda s: Text(
+            pt="{column}: não antes de {other}", en="{column}: not before {other}"
+        ).format(column=s["column"], other=s["other"]),
+        lambda _: "not-before",
+        _other,
+        lambda s: {"other": s["other"]},
+    ),
+    "not_above": RowRule(
+        ("column", "other"),
+        lambda s: Text(
+            pt="{column}: não maior que {other}", en="{column}: not greater than {other}"
+        ).format(column=s["column"], other=s["other"]),
+        lambda _: "net-exceeds-gross",
+        _other,
+        lambda s: {"other": s["other"]},
+    ),
+    "no_repeated_rows": RowRule(
+        ("column", "columns"),
+        lambda s: Text(
+            pt="linhas sem repetição de: {columns}", en="rows with no repeated: {columns}"
+        ).format(columns=", ".join(s["columns"])),
+        lambda _: "duplicate-in-sheet",
+        lambda s: tuple(s["columns"]),
+    ),
+}
+"""The checks across columns or rows, by name."""
+
+
+def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
+    """Return how many symbols a code of fixed width has, None where the width is free."""
+    if "digits" in checks:
+        return int(checks["digits"]["width"])
+    if "boleto" in checks:
+        return 44
+    return {"cnpj": 14, "cpf": 11}.get(kind)

@@ -1,0 +1,169 @@
+"""Reading one schema file into a resource; every mistake in it is named with its place."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from xlbridge.errors import SchemaFileError
+from xlbridge.i18n import Text
+from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
+from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
+
+_COLUMN_KEYS = frozenset(
+    {"title", "description", "dtype", "required", "nullable", "checks", "coerce", "unique", "regex"}
+)
+
+
+def read_schema_file(path: Path) -> Resource:
+    """Read a pandera schema file with its ``metadata`` block.
+
+    Raises ``SchemaFileError`` naming the file and the place of the first mistake.
+    """
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _wrong(path, "", Text(pt=str(error), en=str(error))) from error
+    return _Reader(path).resource(document)
+
+
+def _wrong(path: Path, place: str, what: Text) -> SchemaFileError:
+    return SchemaFileError(
+        Text(pt="{path}: {place}{what}", en="{path}: {place}{what}").format(
+            path=path, place=f"{place}: " if place else "", what=what
+        )
+    )
+
+
+class _Reader:
+    """Walks one parsed file; remembers which file it is for the messages."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def resource(self, document: object) -> Resource:
+        root = self.mapping(document, "")
+        metadata = self.mapping(root.get("metadata"), "metadata")
+        extra = self.mapping(metadata.get("columns", {}), "metadata.columns")
+        columns = self.mapping(root.get("columns"), "columns")
+        for name in extra:
+            if name not in columns:
+                raise self.unknown(f"metadata.columns.{name}", name, tuple(columns))
+        title = self.text(root, "title", "")
+        return Resource(
+            name=self.text(metadata, "resource", "metadata."),
+            title=Text(pt=title, en=str(metadata.get("title_en", title))),
+            description=str(root.get("description", "")),
+            layout=int(metadata.get("layout", 1)),
+            section=str(metadata.get("section", "")),
+            model=metadata.get("model"),
+            paths=self.paths(self.mapping(metadata.get("import"), "metadata.import")),
+            natural_keys=tuple(metadata.get("natural_keys", ())),
+            columns=tuple(
+                self.column(name, self.mapping(body, f"columns.{name}"), extra.get(name) or {})
+                for name, body in columns.items()
+            ),
+            row_checks=tuple(self.row_check(item, columns) for item in root.get("checks") or ()),
+            source=self.path,
+        )
+
+    def column(self, name: str, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Column:
+        place = f"columns.{name}"
+        dtype = str(body.get("dtype"))
+        if dtype not in KIND_OF_DTYPE:
+            raise self.unknown(f"{place}.dtype", dtype, tuple(KIND_OF_DTYPE))
+        kind = extra.get("kind", KIND_OF_DTYPE[dtype])
+        if kind not in tuple(Kind):
+            raise self.unknown(f"metadata.columns.{name}.kind", kind, tuple(Kind))
+        column = Column(
+            name=name,
+            kind=Kind(kind),
+            required=not body.get("nullable", False),
+            title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
+            description=str(body.get("description", "")),
+            example=extra.get("example"),
+            references=extra.get("references"),
+            checks=self.checks(place, body),
+        )
+        if column.dtype != dtype:
+            raise _wrong(
+                self.path,
+                f"metadata.columns.{name}.kind",
+                Text(
+                    pt="{kind} não combina com o dtype {dtype}.",
+                    en="{kind} does not go with the dtype {dtype}.",
+                ).format(kind=kind, dtype=dtype),
+            )
+        return column
+
+    def checks(self, place: str, body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        checks = {}
+        for name, value in body.items():
+            if name in _COLUMN_KEYS:
+                continue
+            if name not in RULES:
+                raise self.unknown(f"{place}.{name}", name, tuple(RULES))
+            statistics = dict(value) if isinstance(value, Mapping) else {"value": value}
+            self.known(f"{place}.{name}", statistics, RULES[name].statistics)
+            checks[name] = statistics
+        return checks
+
+    def row_check(self, item: object, columns: Mapping[str, Any]) -> RowCheck:
+        body = dict(self.mapping(item, "checks"))
+        name = str(self.mapping(body.pop("options", {}), "checks.options").get("check_name"))
+        if name not in ROW_RULES:
+            raise self.unknown("checks.options.check_name", name, tuple(ROW_RULES))
+        rule = ROW_RULES[name]
+        self.known(f"checks.{name}", body, rule.statistics)
+        for column in (body["column"], *rule.columns(body)):
+            if column not in columns:
+                raise self.unknown(f"checks.{name}", column, tuple(columns))
+        return RowCheck(name, body)
+
+    def paths(self, body: Mapping[str, Any]) -> ImportPaths:
+        queue = body.get("queue")
+        return ImportPaths(
+            direct=self.operation(body.get("direct"), "direct"),
+            queue=self.operation(queue, "queue") if queue else None,
+            needs_processar=bool(body.get("needs_processar", False)),
+        )
+
+    def operation(self, name: object, key: str) -> Operation:
+        uploads = {o.name: o for o in OPERATIONS.values() if o.upload}
+        if name not in uploads:
+            raise self.unknown(f"metadata.import.{key}", name, tuple(uploads))
+        return uploads[str(name)]
+
+    def mapping(self, value: object, place: str) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            expected = Text(
+                pt="aqui se espera um bloco de chaves e valores.",
+                en="a block of keys and values is expected here.",
+            )
+            raise _wrong(self.path, place, expected)
+        return value
+
+    def text(self, mapping: Mapping[str, Any], key: str, place: str) -> str:
+        value = mapping.get(key)
+        if not isinstance(value, str) or not value:
+            raise _wrong(self.path, place + key, Text(pt="falta o texto.", en="text is missing."))
+        return value
+
+    def known(self, place: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+        for name in given:
+            if name not in allowed:
+                raise self.unknown(f"{place}.{name}", name, allowed)
+
+    def unknown(self, place: str, found: object, allowed: tuple[str, ...]) -> SchemaFileError:
+        return _wrong(
+            self.path,
+            place,
+            Text(
+                pt="{found!r} não é conhecido; aqui cabem: {allowed}.",
+                en="{found!r} is not known; allowed here: {allowed}.",
+            ).format(found=found, allowed=", ".join(allowed)),
+        )

@@ -1,0 +1,1 @@
+"""The server that behaves as the spec says, for rehearsals and tests."""

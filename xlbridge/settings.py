@@ -1,0 +1,95 @@
+"""What the environment configures."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text
+
+DEFAULT_SETTLE_SECONDS = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookLimits:
+    """How much of a workbook is read before it is refused. Sizes are in bytes."""
+
+    file_size: int = 50 * 2**20
+    entries: int = 1_000
+    part_size: int = 256 * 2**20
+    total_size: int = 512 * 2**20
+    ratio: int = 200
+    ratio_from: int = 100 * 2**20
+    cells: int = 20_000_000
+    text_length: int = 32_767
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that the environment says, read once per command.
+
+    ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
+    work against the embedded sandbox. ``settle_seconds`` is how long an import whose answer was
+    lost may still be on its way.
+    """
+
+    home: Path
+    profile: str | None = None
+    base_url: str | None = None
+    email: str | None = None
+    password: str | None = field(default=None, repr=False)
+    settle_seconds: float = DEFAULT_SETTLE_SECONDS
+    limits: WorkbookLimits = WorkbookLimits()
+
+    @property
+    def journal(self) -> Path:
+        """The upload journal's file."""
+        return self.home / "journal.db"
+
+    @property
+    def payloads(self) -> Path:
+        """The folder of stored payloads, named by content."""
+        return self.home / "payloads"
+
+    @property
+    def schemas(self) -> Path:
+        """The folder of the user's own schema files."""
+        return self.home / "schemas"
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from environment variables (``XLBRIDGE_…``).
+
+    Raises ``ConfigError`` when a variable's value cannot be used.
+    """
+    env = os.environ if environment is None else environment
+    home = env.get("XLBRIDGE_HOME")
+    return Settings(
+        home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
+        profile=env.get("XLBRIDGE_PROFILE") or None,
+        base_url=env.get("XLBRIDGE_BASE_URL") or None,
+        email=env.get("XLBRIDGE_EMAIL") or None,
+        password=env.get("XLBRIDGE_PASSWORD") or None,
+        settle_seconds=_seconds(env, "XLBRIDGE_SETTLE", DEFAULT_SETTLE_SECONDS),
+    )
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ConfigError(
+            Text(
+                pt="{name} deve ser um número de segundos, zero ou mais; não {text!r}.",
+                en="{name} must be a number of seconds, zero or more; not {text!r}.",
+            ).format(name=name, text=text)
+        )
+    return value

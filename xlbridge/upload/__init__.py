@@ -1,0 +1,1 @@
+"""Sending a workbook: plan, journal, run, outcome."""

@@ -1,0 +1,1 @@
+"""Judging a sheet: from a file to findings, without the network."""

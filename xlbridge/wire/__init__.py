@@ -1,0 +1,1 @@
+"""The interface as data and types. Shared by the client and the sandbox."""

@@ -1,0 +1,80 @@
+"""Spreadsheet import. Source: the spec, Import, and Authentication and utilities.
+
+The fields of the import log and of a plain import's answer are not shown there; the shapes here
+are this project's choice (``docs/assumptions.md``).
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from xlbridge.wire.model import Moment, WireModel
+
+UPLOAD_FIELD = "ArquivoExcel"
+XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+class ImportQuery(WireModel):
+    """Query of a direct import; with ``preview`` nothing is written."""
+
+    preview: bool = False
+
+
+class ImportRecords(WireModel):
+    """What an import or its preview read: the count, and the records themselves."""
+
+    totalDeRegistros: int
+    registros: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class AddressingRecord(WireModel):
+    """One addressing record that was read."""
+
+    codigoDaFilial: int
+    codigoDoAlmoxarifado: int
+    codigoDaSecao: str | None = None
+    idProd: int
+
+
+class AddressingRecords(WireModel):
+    """What the addressing import or its preview read."""
+
+    totalDeRegistros: int
+    produtoMapeamentoEstoque: list[AddressingRecord] = Field(default_factory=list)
+
+
+class ImportState(StrEnum):
+    """Where a queued file stands."""
+
+    PENDING = "Pendente"
+    RUNNING = "Processando"
+    FINISHED = "Finalizado"
+
+
+class RejectedLine(WireModel):
+    """A line that the import refused.
+
+    ``linha`` is the row in the uploaded sheet as Excel counts it, ``coluna`` the field concerned.
+    """
+
+    linha: int
+    coluna: str | None = None
+    mensagem: str
+
+
+class ImportLog(WireModel):
+    """The log of a queued file. Counts are complete once ``situacao`` is ``Finalizado``."""
+
+    id: int
+    recurso: str
+    nomeDoArquivo: str | None = None
+    situacao: ImportState
+    dataDeInclusao: Moment
+    dataDeInicio: Moment | None = None
+    dataDeConclusao: Moment | None = None
+    totalDeRegistros: int = 0
+    registrosImportados: int = 0
+    registrosRejeitados: int = 0
+    linhasRejeitadas: list[RejectedLine] = Field(default_factory=list)
+    mensagem: str | None = None

@@ -1,0 +1,78 @@
+"""The ground that every wire model stands on.
+
+Field names stay exactly as the spec writes them. On reading, the other spelling of a name's first
+letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the spec's
+own spelling goes out.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    model_validator,
+)
+
+DAY_FORMAT = "%d/%m/%Y"
+MINUTE_FORMAT = "%d/%m/%Y %H:%M"
+
+
+def parse_moment(value: object) -> object:
+    """Read ``dd/MM/yyyy``, optionally followed by ``HH:mm``, as a datetime.
+
+    Anything that is not text is returned as it is. Raises ``ValueError`` for other text.
+    Source: the spec, Sales and billing (``dataInferior``, ``dataSuperior``).
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    for form, length in ((DAY_FORMAT, 10), (MINUTE_FORMAT, 16)):
+        if len(text) == length:
+            return datetime.strptime(text, form)
+    raise ValueError("dd/MM/yyyy [HH:mm]")
+
+
+def format_moment(value: datetime) -> str:
+    """Write a datetime as ``dd/MM/yyyy``, with `` HH:mm`` where it is not midnight."""
+    at_midnight = (value.hour, value.minute) == (0, 0)
+    return value.strftime(DAY_FORMAT if at_midnight else MINUTE_FORMAT)
+
+
+def _without_zone(value: datetime) -> datetime:
+    return value.replace(tzinfo=None)
+
+
+Moment = Annotated[datetime, AfterValidator(_without_zone)]
+"""A naive local date and time, ISO 8601 on the wire."""
+
+QueryMoment = Annotated[datetime, BeforeValidator(parse_moment), PlainSerializer(format_moment)]
+"""A date and time in a query string: ``dd/MM/yyyy``, optionally with `` HH:mm``."""
+
+Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
+"""A decimal number; a JSON number on the wire, exact in Python."""
+
+
+@cache
+def _other_spellings(model: "type[WireModel]") -> dict[str, str]:
+    return {name[0].swapcase() + name[1:]: name for name in model.model_fields}
+
+
+class WireModel(BaseModel):
+    """A JSON object of the interface."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_spellings(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        spellings = _other_spellings(cls)
+        return {spellings.get(key, key): value for key, value in data.items()}

@@ -1,0 +1,161 @@
+"""Sales orders. Source: the spec, Sales order (Pedido de Venda) object."""
+
+from pydantic import Field
+
+from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
+
+
+class SalesOrderInstallment(WireModel):
+    """One instalment of a sales order (``parcelas[]``)."""
+
+    numeroDaParcela: int
+    dataDeVencimento: Moment | None = None
+    percentual: Number | None = None
+    valor: Number | None = None
+    numeroDoPedido: int | None = None
+    totalDoPedido: Number | None = None
+    existeLancamentoCR: bool | None = None
+    codigoDoExercicioCR: int | None = None
+    codigoDaFilialCR: int | None = None
+    numeroDaMovimentacaoCR: int | None = None
+    sequenciaDaMovimentacaoCR: int | None = None
+
+
+class SalesOrderItem(WireModel):
+    """One product of a sales order (``produtos[]``)."""
+
+    numeroDoPedido: int | None = None
+    seq: int | None = None
+    idProduto: int | None = None
+    idMapeamentoPadrao: int | None = None
+    codigoInterno: str | None = None
+    codigoDeBarras: str | None = None
+    descricaoDoProduto: str | None = None
+    ncm: str | None = None
+    largura: str | None = None
+    altura: str | None = None
+    comprimento: str | None = None
+    url: str | None = None
+    pesoBruto: Number | None = None
+    pesoLiquido: Number | None = None
+    quantidade: Number | None = None
+    valorUnitario: Number | None = None
+    valorTotal: Number | None = None
+    valorFrete: Number | None = None
+    valorSeguro: Number | None = None
+    valorOutros: Number | None = None
+    valorAcrescimo: Number | None = None
+    valorDesconto: Number | None = None
+    valorAcrescimoPercentual: Number | None = None
+    valorDescontoPercentual: Number | None = None
+    baseIPI: Number | None = None
+    aliquotaIPI: Number | None = None
+    valorIPI: Number | None = None
+    aliquotaICMSST: Number | None = None
+    valorICMSST: Number | None = None
+    baseICMS: Number | None = None
+    aliquotaICMS: Number | None = None
+    valorICMS: Number | None = None
+    totalLiquido: Number | None = None
+    quantidadeProcessadaParcial: Number | None = None
+    quantidadeDisponivelParaProcessamento: Number | None = None
+    valorDisponivelParaProcessamento: Number | None = None
+    disponivelParaProcessamentoParcial: bool | None = None
+
+
+class SalesOrder(WireModel):
+    """A sales order with its instalments and products."""
+
+    codigoDaNotaFiscal: int | None = None
+    codigoDaFilial: int | None = None
+    codigoDaCondicaoDePagamento: int | None = None
+    numeroDoPedido: int
+    numeroDaOrdem: int | None = None
+    codigoDoCliente: int | None = None
+    codigoDoVendedor: int | None = None
+    codigoDoProjeto: int | None = None
+    codigoDaFormaDePagamento: int | None = None
+    codigoDaContaCorrente: int | None = None
+    codigoDaCarteira: int | None = None
+    codigoDaClassificacaoAuxiliar: int | None = None
+    idNF: int | None = None
+    quantidadeDeParcelas: int | None = None
+    dataDaOrdem: Moment | None = None
+    dataDeProcessamento: Moment | None = None
+    dataDeCancelamento: Moment | None = None
+    nomeDoCliente: str | None = None
+    nomeDoClienteFmt: str | None = None
+    naturezaJuridica: str | None = None
+    cnpjcpf: str | None = None
+    inscricaoEstadual: str | None = None
+    inscricaoMunicipal: str | None = None
+    cep: str | None = None
+    logradouro: str | None = None
+    numero: str | None = None
+    complemento: str | None = None
+    bairro: str | None = None
+    cidade: str | None = None
+    uf: str | None = None
+    codigoDoMunicipio: str | None = None
+    contato: str | None = None
+    telefone: str | None = None
+    email: str | None = None
+    observacao: str | None = None
+    dadosAdicionais: str | None = None
+    codigoDoItemDeLancamento: str | None = None
+    historicoCR: str | None = None
+    codigoDoCentroDeCusto: str | None = None
+    observacaoCR: str | None = None
+    ultimaAtualizacao: str | None = None
+    faturamentoNotaFiscalUnica: bool | None = None
+    consolidado: bool | None = None
+    pendente: bool | None = None
+    processado: bool | None = None
+    cancelado: bool | None = None
+    avisos: list[str] = Field(default_factory=list)
+    entregaNomeContato: str | None = None
+    entregaCEP: str | None = None
+    entregaLogradouro: str | None = None
+    entregaNumero: str | None = None
+    entregaComplemento: str | None = None
+    entregaBairro: str | None = None
+    entregaCidade: str | None = None
+    entregaCodigoMunicipio: str | None = None
+    entregaUF: str | None = None
+    transportadoraCodigo: int | None = None
+    transportadoraNome: str | None = None
+    transportadoraEndereco: str | None = None
+    transportadoraCidade: str | None = None
+    transportadoraUF: str | None = None
+    transportadoraPlaca: str | None = None
+    transportadoraPlacaUF: str | None = None
+    transportadoraNatureza: str | None = None
+    transportadoraCNPJ: str | None = None
+    transportadoraIE: str | None = None
+    transportadoraEspecie: str | None = None
+    transportadoraVolume: str | None = None
+    transportadoraFreteEmiDest: str | None = None
+    transportadoraObservacao: str | None = None
+    transportadoraPesoBruto: Number | None = None
+    transportadoraPesoLiquido: Number | None = None
+    transportadoraValorFrete: Number | None = None
+    transportadoraValorSeguro: Number | None = None
+    transportadoraVolumeComprimento: Number | None = None
+    transportadoraVolumeAltura: Number | None = None
+    transportadoraVolumeLargura: Number | None = None
+    transportadoraQtde: Number | None = None
+    parcelas: list[SalesOrderInstallment] = Field(default_factory=list)
+    produtos: list[SalesOrderItem] = Field(default_factory=list)
+
+
+class SalesOrderQuery(WireModel):
+    """Filters of the sales-order listing, by last update; ``qtde`` 0 means unlimited.
+
+    The branch filter's name is not shown in the spec; ``codigoDaFilial`` is this project's choice
+    (``docs/assumptions.md``).
+    """
+
+    dataInferior: QueryMoment | None = None
+    dataSuperior: QueryMoment | None = None
+    qtde: int = Field(default=0, ge=0)
+    codigoDaFilial: int | None = None

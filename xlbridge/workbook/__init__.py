@@ -1,0 +1,1 @@
+""".xlsx in and out: the safety gate, the reader, the writers, templates and annotations."""
