@@ -60,8 +60,10 @@ Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used=
 
 
 @cache
-def _other_spellings(model: "type[WireModel]") -> dict[str, str]:
-    return {name[0].swapcase() + name[1:]: name for name in model.model_fields}
+def spellings(model: "type[WireModel]") -> dict[str, str]:
+    """Return every accepted spelling of a model's field names, with the spec's own for each."""
+    others = {name[0].swapcase() + name[1:]: name for name in model.model_fields}
+    return others | {name: name for name in model.model_fields}
 
 
 class WireModel(BaseModel):
@@ -74,5 +76,5 @@ class WireModel(BaseModel):
     def _accept_other_spellings(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        spellings = _other_spellings(cls)
-        return {spellings.get(key, key): value for key, value in data.items()}
+        known = spellings(cls)
+        return {known.get(key, key): value for key, value in data.items()}

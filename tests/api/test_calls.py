@@ -1,0 +1,309 @@
+"""Calls: what is returned, what is raised, what is repeated and how often."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from email.utils import format_datetime
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from scripted_server import ScriptedServer, answer, ok, open_client, reset
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.errors import (
+    ApiError,
+    AuthenticationFailed,
+    Complaint,
+    ConfigError,
+    InDoubt,
+    RemoteRejected,
+    TransportError,
+    UsageError,
+)
+from xlbridge.wire.operations import (
+    CLIENT_CREATE,
+    CLIENT_LIST,
+    SALES_ORDER_LIST,
+    STOCK_BALANCE_OF_PRODUCT,
+    STOCK_BALANCES,
+    SYSTEM_INFO,
+)
+from xlbridge.wire.registry import ClientInput, ClientQuery
+from xlbridge.wire.sales import SalesOrderQuery
+
+INFO = {
+    "codigoDaEmpresa": 1,
+    "nomeComercial": "Padaria São João",
+    "codigoDoUsuario": "int",
+    "nomeDoUsuario": "Integração",
+    "email": "int@example.com",
+    "administrador": False,
+    "ativo": True,
+}
+BALANCE = {"idProd": 7, "quantidadeTotal": 1.10, "valorTotal": 12345678.91}
+
+
+def test_data_comes_typed_and_exact(server: ScriptedServer, client: Client) -> None:
+    server.steps = [ok(BALANCE)]
+    balance = client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
+    assert balance.valorTotal == Decimal("12345678.91")
+    assert server.requests[0].path == "/v2/estoque/produto/7"
+
+
+def test_a_query_goes_out_as_the_interface_writes_it(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [ok([])]
+    query = SalesOrderQuery(dataInferior=datetime(2026, 1, 31, 9, 30), codigoDaFilial=2)
+    assert client.call(SALES_ORDER_LIST, query=query) == []
+    assert parse_qs(urlsplit(server.requests[0].path).query) == {
+        "dataInferior": ["31/01/2026 09:30"],
+        "codigoDaFilial": ["2"],
+        "qtde": ["0"],
+    }
+
+
+@pytest.mark.parametrize("fault", [reset, answer(503, b""), answer(429, b"")])
+def test_a_read_is_repeated_with_growing_pauses(
+    server: ScriptedServer, client: Client, pauses: list[float], fault
+) -> None:
+    server.steps = [fault, fault, fault, ok(INFO)]
+    assert client.call(SYSTEM_INFO).nomeComercial == "Padaria São João"
+    assert pauses == [0.5, 1.0, 2.0]
+
+
+def test_a_read_is_given_up_after_six_tries(
+    server: ScriptedServer, client: Client, pauses: list[float]
+) -> None:
+    server.steps = [answer(500, {"success": False})]
+    with pytest.raises(TransportError, match="500"):
+        client.call(SYSTEM_INFO)
+    assert len(server.requests) == 6
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+def test_retry_after_is_honoured(
+    server: ScriptedServer, client: Client, pauses: list[float]
+) -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    server.steps = [
+        answer(429, b"", Retry_After="7"),
+        answer(503, b"", Retry_After=later),
+        ok(INFO),
+    ]
+    client.call(SYSTEM_INFO)
+    assert pauses[0] == 7
+    assert 30 < pauses[1] <= 40
+
+
+def test_a_wait_beyond_the_limit_is_not_begun(
+    server: ScriptedServer, client: Client, pauses: list[float]
+) -> None:
+    server.steps = [answer(429, b"", Retry_After="3600")]
+    with pytest.raises(TransportError, match="429"):
+        client.call(SYSTEM_INFO)
+    assert (len(server.requests), pauses) == (1, [])
+
+
+@pytest.mark.parametrize("fault", [reset, answer(500, b""), answer(200, b"<html>", "text/html")])
+def test_a_write_is_never_repeated_and_ends_in_doubt(
+    server: ScriptedServer, client: Client, fault
+) -> None:
+    server.steps = [fault]
+    with pytest.raises(InDoubt):
+        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
+    assert len(server.requests) == 1
+
+
+def test_a_write_whose_connection_is_refused_is_not_in_doubt(
+    server: ScriptedServer, client: Client
+) -> None:
+    client.login()
+    server.stop()
+    with pytest.raises(TransportError):
+        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (answer(200, b"<html><h1>Portal</h1>", "text/html"), "text/html.*<h1>Portal"),
+        (answer(404, b"<html>no", "text/html"), "404.*text/html"),
+        (ok({"idProd": "x"}), "shape.*idProd"),
+        (answer(302, b"", Location="https://sso.example/?secret=1"), "https://sso.example "),
+    ],
+)
+def test_an_undocumented_answer_to_a_read_says_what_came(
+    server: ScriptedServer, client: Client, step, said
+) -> None:
+    server.steps = [step]
+    with pytest.raises(TransportError, match=said) as caught:
+        client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
+    assert "XLBRIDGE_BASE_URL" in str(caught.value.hint)
+
+
+def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client: Client) -> None:
+    error = {"key": "cnpjcpf", "value": "já cadastrado"}
+    server.steps = [answer(400, {"success": False, "errors": [error]})]
+    with pytest.raises(RemoteRejected, match="já cadastrado") as caught:
+        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
+    assert caught.value.status == 400
+    assert caught.value.complaints == (Complaint("cnpjcpf", "já cadastrado"),)
+
+
+def test_a_token_is_renewed_once_and_then_the_call_fails(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [answer(401, b""), ok(INFO), answer(401, b"")]
+    client.call(SYSTEM_INFO)
+    with pytest.raises(AuthenticationFailed):
+        client.call(SYSTEM_INFO)
+    assert (len(server.requests), server.logins) == (4, 3)
+
+
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_the_login_goes_by_authenticated_and_is_not_repeated(
+    server: ScriptedServer, client: Client, pauses: list[float], status: int
+) -> None:
+    server.login = answer(status, {"authenticated": False, "message": "Usuário inativo"})
+    with pytest.raises(AuthenticationFailed, match="Usuário inativo"):
+        client.login()
+    assert (server.logins, pauses) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        answer(200, b"<html>", "text/html"),
+        answer(200, {"authenticated": True}),
+        answer(200, {"authenticated": True, "accessToken": "two\r\nlines"}),
+        answer(200, {"accessToken": "x"}),
+        answer(500, b""),
+        reset,
+    ],
+)
+def test_an_unusable_login_is_a_transport_error(
+    server: ScriptedServer, client: Client, login
+) -> None:
+    server.login = login
+    with pytest.raises(TransportError):
+        client.call(SYSTEM_INFO)
+    assert server.requests == []
+
+
+def test_the_login_is_repeated_where_the_server_stumbles(
+    server: ScriptedServer, client: Client, pauses: list[float]
+) -> None:
+    server.login = answer(503, b"")
+    with pytest.raises(TransportError):
+        client.login()
+    assert (server.logins, len(pauses)) == (6, 5)
+
+
+def test_the_login_returns_no_token(server: ScriptedServer, client: Client) -> None:
+    expiration = "2026-01-31 10:00:00"
+    server.login = answer(
+        200, {"authenticated": True, "accessToken": "abcdef", "expiration": expiration}
+    )
+    granted = client.login()
+    assert (granted.expiration, granted.accessToken) == (expiration, None)
+
+
+def test_records_come_as_plain_dicts_in_the_interfaces_spelling(
+    server: ScriptedServer, client: Client
+) -> None:
+    order = {
+        "NumeroDoPedido": 9,
+        "novidade": 1,
+        "parcelas": [{"NumeroDaParcela": 1, "Valor": 0.1, "outra": 2}],
+        "Produtos": None,
+    }
+    server.steps = [ok([order, {"numeroDoPedido": 10}])]
+    assert list(client.records(SALES_ORDER_LIST)) == [
+        {
+            "numeroDoPedido": 9,
+            "parcelas": [{"numeroDaParcela": 1, "valor": Decimal("0.1")}],
+            "produtos": None,
+        },
+        {"numeroDoPedido": 10},
+    ]
+
+
+@pytest.mark.parametrize(("data", "count"), [(None, 0), ([], 0), ({"codigoDoCliente": 1}, 1)])
+def test_one_object_is_one_record(server: ScriptedServer, client: Client, data, count: int) -> None:
+    server.steps = [ok(data)]
+    assert len(list(client.records(CLIENT_LIST, query=ClientQuery(idws="x")))) == count
+
+
+@pytest.mark.parametrize("data", [3, "x", [1], [[]], [{"parcelas": [1]}], [{"parcelas": "x"}]])
+def test_data_that_is_no_listing_is_refused(server: ScriptedServer, client: Client, data) -> None:
+    server.steps = [ok(data)]
+    with pytest.raises(TransportError):
+        list(client.records(SALES_ORDER_LIST))
+
+
+def test_a_listing_that_fails_is_raised(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(200, {"success": False, "data": [BALANCE]})]
+    with pytest.raises(RemoteRejected):
+        list(client.records(STOCK_BALANCES))
+
+
+def test_a_raw_answer_comes_back_whatever_it_is(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(401, b""), answer(418, b"teapot", "text/plain")]
+    reply = client.raw("post", "/v2/x", query={"a": "b c"}, body={"n": 1})
+    assert (reply.status_code, reply.text) == (418, "teapot")
+    assert (server.requests[1].method, server.requests[1].body) == ("POST", b'{"n":1}')
+
+
+@pytest.mark.parametrize(("method", "kind"), [("GET", TransportError), ("POST", InDoubt)])
+def test_a_raw_answer_that_is_lost(
+    server: ScriptedServer, client: Client, method: str, kind: type[ApiError]
+) -> None:
+    server.steps = [reset]
+    with pytest.raises(kind):
+        client.raw(method, "/v2/x")
+    assert len(server.requests) == 1
+
+
+def test_a_raw_path_cannot_change_the_host(client: Client) -> None:
+    with pytest.raises(UsageError):
+        client.raw("GET", "@evil.example/v2")
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "http://erp.example.com",
+        "http://127.0.0.1.example.com",
+        "ftp://erp.example.com",
+        "erp.example.com",
+        "https://",
+        "",
+        "http://[",
+        "https://user:pass@erp.example.com",
+        "https://erp.example.com/?x=1",
+    ],
+)
+def test_an_unsafe_address_is_refused(base_url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Client(Target("p", base_url, "a@b", "secret"))
+    assert "pass@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("base_url", ["https://erp.example.com/api/", "http://localhost:1"])
+def test_a_safe_address_is_accepted(base_url: str) -> None:
+    with Client(Target("p", base_url, "a@b", "secret")) as client:
+        assert client.target.base_url == base_url
+
+
+@pytest.mark.parametrize(("email", "password"), [("", "x"), ("a@b", "")])
+def test_missing_credentials_are_refused(email: str, password: str) -> None:
+    with pytest.raises(ConfigError):
+        Client(Target("p", "https://erp.example.com", email, password))
+
+
+def test_a_base_path_is_kept(server: ScriptedServer, pauses: list[float]) -> None:
+    server.steps = [ok(INFO)]
+    with open_client(server.base_url + "/erp/", pauses) as client:
+        client.call(SYSTEM_INFO)
+    assert server.requests[0].path == "/erp/v2/sistema/info"

@@ -1,0 +1,175 @@
+"""Each kind of answer to a write ends in its own class, and only a 401 causes a second request."""
+
+import json
+import socket
+
+import pytest
+from scripted_server import ScriptedServer, answer, ok, open_client, reset
+
+from xlbridge.api.client import Client
+from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
+from xlbridge.api.upload import Upload
+from xlbridge.errors import Complaint
+from xlbridge.wire.imports import XLSX_TYPE, ImportQuery, ImportRecords
+from xlbridge.wire.operations import IMPORT
+
+CLIENTE = {"resource": "cliente"}
+FILE = Upload("clientes.xlsx", b"PK\x03\x04 the workbook")
+ENVELOPE = {
+    "success": False,
+    "errors": [{"key": "cnpjcpf", "value": "já cadastrado", "dateOccurred": "2026-01-31T10:00:00"}],
+}
+
+
+def half_a_body(connection: socket.socket) -> None:
+    whole = ok({"totalDeRegistros": 3})
+    connection.sendall(whole[:-5])
+
+
+DOUBTFUL = {
+    "500": answer(500, ENVELOPE),
+    "504 of a proxy": answer(504, b"<html>Gateway Timeout</html>", "text/html"),
+    "200 with HTML": answer(200, b"<html>Login</html>", "text/html"),
+    "200 with half a JSON": answer(200, b'{"success": tr'),
+    "200 with NaN": answer(200, b'{"success": true, "data": {"totalDeRegistros": NaN}}'),
+    "200 nested too deeply": answer(200, b"[" * 100_000),
+    "200 without an envelope": answer(200, {"totalDeRegistros": 3}),
+    "200 with the wrong data": ok({"registros": []}),
+    "200 with no data": ok(None),
+    "204": answer(204, b""),
+    "302": answer(302, b"", Location="/elsewhere"),
+    "303": answer(303, b"", Location="/done"),
+    "304": answer(304, b""),
+    "403 with HTML": answer(403, b"<html>Forbidden</html>", "text/html"),
+    "400 whose envelope claims success": answer(400, {"success": True, "data": None}),
+    "404 with HTML": answer(404, b"<html>no such page</html>", "text/html"),
+    "cut before the answer": reset,
+    "cut in the status line": b"HTTP/1.1 2",
+    "cut in the body": half_a_body,
+    "not HTTP": b"220 mail.example.com ESMTP\r\n",
+}
+
+REJECTED = {
+    "400": (answer(400, ENVELOPE), 400, (Complaint("cnpjcpf", "já cadastrado"),)),
+    "404": (answer(404, {"success": False, "errors": []}), 404, ()),
+    "422, PascalCase": (
+        answer(422, {"Success": False, "Errors": [{"Key": "cep", "Value": "inválido"}]}),
+        422,
+        (Complaint("cep", "inválido"),),
+    ),
+    "400 with notifications": (
+        answer(400, {"success": False, "notifications": [{"key": "linha", "value": "2"}]}),
+        400,
+        (Complaint("linha", "2"),),
+    ),
+    "200 without success": (answer(200, ENVELOPE), 200, (Complaint("cnpjcpf", "já cadastrado"),)),
+    "bare JSON string": (
+        answer(400, "Parâmetro inválido"),
+        400,
+        (Complaint("", "Parâmetro inválido"),),
+    ),
+    "bare text": (
+        answer(400, "Parâmetro inválido".encode(), "text/plain; charset=utf-8"),
+        400,
+        (Complaint("", "Parâmetro inválido"),),
+    ),
+}
+
+NOT_EXECUTED = {
+    "413": (answer(413, b"<html>too large</html>", "text/html"), None),
+    "429": (answer(429, b"", Retry_After="17"), 17.0),
+    "429 without a time": (answer(429, b""), None),
+    "307": (answer(307, b"", Location="https://elsewhere.example/x?token=1"), None),
+    "308": (answer(308, b"", Location="/v3"), None),
+}
+
+
+@pytest.mark.parametrize("step", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client, step) -> None:
+    server.steps = [step]
+    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Doubtful)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("step", "status", "complaints"), REJECTED.values(), ids=REJECTED)
+def test_a_refusal_carries_its_complaints(
+    server: ScriptedServer, client: Client, step, status, complaints
+) -> None:
+    server.steps = [step]
+    assert client.send(IMPORT, path=CLIENTE, file=FILE) == Rejected(status, complaints)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("step", "retry_after"), NOT_EXECUTED.values(), ids=NOT_EXECUTED)
+def test_what_was_not_executed_may_be_sent_again(
+    server: ScriptedServer, client: Client, step, retry_after
+) -> None:
+    server.steps = [step]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, NotExecuted)
+    assert outcome.retry_after == retry_after
+    assert "token" not in outcome.reason.en
+    assert len(server.requests) == 1
+
+
+def test_a_success_carries_its_typed_data(server: ScriptedServer, client: Client) -> None:
+    server.steps = [ok({"TotalDeRegistros": 3, "novidade": 1})]
+    outcome = client.send(IMPORT, path=CLIENTE, query=ImportQuery(preview=True), file=FILE)
+    assert outcome == Executed(ImportRecords(totalDeRegistros=3))
+    (request,) = server.requests
+    assert request.path == "/v2/importacao/cliente?preview=true"
+    assert request.headers["authorization"] == "Bearer canary-token-1"
+    assert request.headers["user-agent"].startswith("xlbridge/")
+    assert b'name="ArquivoExcel"; filename="clientes.xlsx"' in request.body
+    assert f"Content-Type: {XLSX_TYPE}".encode() in request.body
+    assert FILE.content in request.body
+
+
+def test_a_refused_connection_executes_nothing(server: ScriptedServer, client: Client) -> None:
+    client.login()
+    server.stop()
+    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), NotExecuted)
+
+
+def test_nothing_listens_at_all(pauses: list[float]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with open_client(base_url, pauses) as client:
+        outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, NotExecuted)
+    assert base_url in outcome.reason.pt
+
+
+def test_silence_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
+    server.steps = [lambda connection: connection.recv(1)]
+    with open_client(server.base_url, pauses, timeout=0.2) as client:
+        client.login()
+        assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Doubtful)
+
+
+def test_an_expired_token_is_renewed_once(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(401, b""), ok({"totalDeRegistros": 1})]
+    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Executed)
+    assert [r.headers["authorization"][-1] for r in server.requests] == ["1", "2"]
+    assert server.requests[0].body.count(FILE.content) == 1
+    assert server.requests[1].body.count(FILE.content) == 1
+
+
+def test_a_second_401_ends_it(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(401, b"")]
+    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), NotExecuted)
+    assert (len(server.requests), server.logins) == (2, 2)
+
+
+def test_wrong_credentials_execute_nothing(server: ScriptedServer, client: Client) -> None:
+    server.login = answer(200, {"authenticated": False, "message": "Senha incorreta"})
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, NotExecuted)
+    assert "Senha incorreta" in str(outcome.reason)
+    assert (server.requests, server.logins) == ([], 1)
+
+
+def test_the_path_value_stays_one_part_of_the_path(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(404, json.dumps("não existe").encode())]
+    client.send(IMPORT, path={"resource": "../cliente?x=1"}, file=FILE)
+    assert server.requests[0].path == "/v2/importacao/..%2Fcliente%3Fx%3D1"

@@ -1,0 +1,93 @@
+"""A canary: the password and the token are in nothing that xlbridge shows, whatever is answered."""
+
+import logging
+import traceback
+from collections.abc import Callable
+
+import pytest
+from scripted_server import (
+    EMAIL,
+    PASSWORD,
+    TOKEN,
+    ScriptedServer,
+    Step,
+    answer,
+    reset,
+)
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.api.transport import call_of
+from xlbridge.api.upload import Upload
+from xlbridge.errors import XlbridgeError
+from xlbridge.wire.authentication import Credentials
+from xlbridge.wire.operations import AUTHENTICATE, IMPORT, SALES_ORDER_LIST, SYSTEM_INFO
+
+ECHO = f"you sent Bearer {TOKEN}-1 and {PASSWORD}"
+ANSWERS: list[Step] = [
+    reset,
+    answer(401, {"success": False, "errors": [{"key": "", "value": ECHO}]}),
+    answer(400, {"success": False, "errors": [{"key": "", "value": ECHO}]}),
+    answer(400, ECHO),
+    answer(404, ECHO.encode(), "text/plain"),
+    answer(500, ECHO.encode(), "text/plain"),
+    answer(200, ("<html>" + " " * 60 + ECHO).encode(), "text/html"),
+    answer(200, {"success": True, "data": {"nomeComercial": ECHO}}),
+    answer(302, b"", Location=f"https://elsewhere.example/?token={TOKEN}-1"),
+]
+LOGINS: list[Step] = [
+    answer(200, {"authenticated": False, "message": f"wrong: {PASSWORD}"}),
+    answer(200, {"authenticated": True, "accessToken": f"{TOKEN}\r\nX: y"}),
+    answer(200, f'{{"authenticated": true, "accessToken": "{TOKEN}'.encode()),
+    answer(500, ECHO.encode(), "text/plain"),
+]
+USES: list[Callable[[Client], object]] = [
+    lambda client: client.call(SYSTEM_INFO),
+    lambda client: list(client.records(SALES_ORDER_LIST)),
+    lambda client: client.send(IMPORT, path={"resource": "cliente"}, file=Upload("a.xlsx", b"PK")),
+    lambda client: client.login(),
+    lambda client: client.raw("GET", "/v2/x").request.headers,
+]
+
+
+def shown(use: Callable[[Client], object], client: Client) -> str:
+    """Return everything that could be shown of a use of the client."""
+    try:
+        outcome = use(client)
+    except XlbridgeError as error:
+        parts = [str(error), repr(error), str(error.hint), *traceback.format_exception(error)]
+        parts.append(repr(vars(error)))
+    else:
+        parts = [str(outcome), repr(outcome)]
+    return "\n".join([*parts, repr(client), str(client)])
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("step", ANSWERS)
+def test_no_answer_brings_a_secret_out(
+    server: ScriptedServer, client: Client, caplog: pytest.LogCaptureFixture, step: Step, use
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.steps = [step]
+    everything = shown(use, client) + caplog.text
+    assert PASSWORD not in everything
+    assert TOKEN not in everything
+
+
+@pytest.mark.parametrize("login", LOGINS)
+def test_no_login_brings_a_secret_out(
+    server: ScriptedServer, client: Client, caplog: pytest.LogCaptureFixture, login: Step
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.login = login
+    everything = shown(Client.login, client) + caplog.text
+    assert PASSWORD not in everything
+    assert TOKEN not in everything
+
+
+def test_nothing_that_holds_a_secret_shows_it() -> None:
+    credentials = Credentials(email=EMAIL, password=PASSWORD)
+    target = Target("p", "https://erp.example.com", EMAIL, PASSWORD)
+    call = call_of(AUTHENTICATE, {}, body=credentials)
+    for holder in (credentials, target, call):
+        assert PASSWORD not in f"{holder!r} {holder}"

@@ -1,0 +1,132 @@
+"""The login, and calls that carry its token.
+
+Source: the spec, Authentication.
+"""
+
+import threading
+from http import HTTPStatus
+
+import httpx
+
+from xlbridge.api.answer import CHECK_ADDRESS, content_type, parse_json
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.redaction import Secrets
+from xlbridge.api.target import Target
+from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
+from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
+from xlbridge.i18n import Text
+from xlbridge.wire.authentication import Authentication, Credentials
+from xlbridge.wire.operations import AUTHENTICATE
+
+
+class Session:
+    """One integration user's access. The token is held in memory only, and never shown."""
+
+    def __init__(
+        self, transport: Transport, target: Target, backoff: Backoff, secrets: Secrets
+    ) -> None:
+        self._transport = transport
+        self._credentials = _credentials(target)
+        self._backoff = backoff
+        self._secrets = secrets
+        self._token: str | None = None
+        self._lock = threading.Lock()
+
+    def login(self) -> Authentication:
+        """Obtain a new token and return the login's answer without it.
+
+        Raises ``AuthenticationFailed`` with the remote system's message when it does not accept
+        the credentials, ``TransportError`` when no usable answer came.
+        """
+        with self._lock:
+            return self._login()
+
+    def exchange(self, call: Call) -> Reply:
+        """Send an authenticated request; after a 401, once more with a new token.
+
+        Raises what ``login`` raises: the request itself has not been sent then, or was refused.
+        """
+        token = self._current_token()
+        reply = self._transport.exchange(call, token)
+        if not is_unauthorized(reply):
+            return reply
+        return self._transport.exchange(call, self._token_after(token))
+
+    def _current_token(self) -> str:
+        with self._lock:
+            if self._token is None:
+                self._login()
+            return self._held()
+
+    def _token_after(self, refused: str) -> str:
+        with self._lock:
+            # Another thread may have renewed the token already.
+            if self._token == refused:
+                self._login()
+            return self._held()
+
+    def _held(self) -> str:
+        if self._token is None:
+            raise AssertionError("a login either sets the token or raises")
+        return self._token
+
+    def _login(self) -> Authentication:
+        call = call_of(AUTHENTICATE, {}, body=self._credentials)
+        answer = self._read(self._backoff.repeat(lambda: self._transport.exchange(call)))
+        if answer.accessToken is None:
+            raise AuthenticationFailed(
+                Text(
+                    pt="O sistema não aceitou as credenciais: {message}",
+                    en="The system did not accept the credentials: {message}",
+                ).format(message=self._secrets.hide(answer.message or "?")),
+                Text(
+                    pt="Confira XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD: cada ambiente tem os seus.",
+                    en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: each environment has its own.",
+                ),
+            )
+        self._secrets.add(answer.accessToken)
+        self._token = answer.accessToken
+        return answer.model_copy(update={"accessToken": None})
+
+    def _read(self, reply: Reply) -> Authentication:
+        """Read the login's answer; ``authenticated`` decides, whatever the status says."""
+        if isinstance(reply, NoAnswer):
+            raise TransportError(reply.reason)
+        try:
+            answer = Authentication.model_validate(parse_json(reply))
+        except ValueError:
+            raise _unusable(reply) from None
+        if not answer.authenticated:
+            return answer.model_copy(update={"accessToken": None})
+        if not _can_be_sent(answer.accessToken):
+            raise _unusable(reply)
+        return answer
+
+
+def is_unauthorized(reply: Reply) -> bool:
+    """Say whether a reply is a 401."""
+    return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.UNAUTHORIZED
+
+
+def _credentials(target: Target) -> Credentials:
+    try:
+        return Credentials(email=target.email, password=target.password)
+    except ValueError:
+        raise ConfigError(
+            Text(pt="Falta o e-mail ou a senha.", en="The e-mail or the password is missing.")
+        ) from None
+
+
+def _unusable(reply: httpx.Response) -> TransportError:
+    # None of the body is shown: a login's answer may hold a token that is not known to be one.
+    return TransportError(
+        Text(
+            pt="O login não teve resposta que se possa usar: status {status}, {kind}.",
+            en="The login got no usable answer: status {status}, {kind}.",
+        ).format(status=reply.status_code, kind=content_type(reply)),
+        CHECK_ADDRESS,
+    )
+
+
+def _can_be_sent(token: str | None) -> bool:
+    return bool(token) and token is not None and token.isascii() and token.isprintable()

@@ -1,0 +1,171 @@
+"""One request, one reply: HTTP with the rules that hold for every call.
+
+TLS is always verified and redirects are never followed: a write must not be repeated elsewhere,
+and ``Authorization`` must not reach another origin. Plain HTTP is for loopback only, and loopback
+never goes through a proxy.
+"""
+
+import ipaddress
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from xlbridge import __version__
+from xlbridge.api.upload import Upload
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text
+from xlbridge.wire.imports import UPLOAD_FIELD, XLSX_TYPE
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
+
+_LONGEST_CONNECT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as data, so that it can be sent again with another token."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: object | None = field(default=None, repr=False)
+    file: Upload | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """No complete answer came.
+
+    ``begun`` says that the request had begun to go out, so that it may have been executed;
+    ``hopeless`` that asking again cannot help.
+    """
+
+    reason: Text
+    begun: bool
+    hopeless: bool = False
+
+
+Reply = httpx.Response | NoAnswer
+
+
+def call_of(
+    operation: Operation,
+    path: Mapping[str, object],
+    query: WireModel | None = None,
+    body: WireModel | None = None,
+    file: Upload | None = None,
+) -> Call:
+    """Fill an operation's declaration with one call's values; what is None is not sent."""
+    values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
+    return Call(
+        method=operation.method,
+        path=operation.path.format(**values),
+        query={} if query is None else query.model_dump(mode="json", exclude_none=True),
+        body=None if body is None else body.model_dump(mode="json", exclude_none=True),
+        file=file,
+    )
+
+
+class Transport:
+    """The connection to one address. Raises ``ConfigError`` for an address that is not safe."""
+
+    def __init__(self, base_url: str, timeout: float) -> None:
+        url = _checked(base_url)
+        self._base = str(url).rstrip("/")
+        self._http = httpx.Client(
+            follow_redirects=False,
+            trust_env=not _is_loopback(url.host),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
+            headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._http.close()
+
+    def exchange(self, call: Call, token: str | None = None) -> Reply:
+        """Send one request, once, and read its whole answer."""
+        begun = False
+
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            nonlocal begun
+            # CONNECT is the talk with a proxy: nothing has reached the remote system yet.
+            if event.endswith("send_request_headers.started"):
+                begun = begun or info["request"].method != b"CONNECT"
+
+        try:
+            return self._http.request(
+                call.method,
+                self._base + call.path,
+                params=call.query,
+                json=call.body,
+                files=_form(call.file),
+                headers={} if token is None else {"Authorization": f"Bearer {token}"},
+                extensions={"trace": trace},
+            )
+        except httpx.RequestError as error:
+            return NoAnswer(self._describe(error), begun, hopeless=_is_untrusted(error))
+
+    def _describe(self, error: httpx.RequestError) -> Text:
+        # Only the text of a failed connection is shown: other errors may quote what was sent.
+        detail = str(error) if isinstance(error, httpx.ConnectError) else type(error).__name__
+        return Text(
+            pt="{address} não respondeu ({detail}).",
+            en="{address} did not answer ({detail}).",
+        ).format(address=self._base, detail=detail)
+
+
+def _form(file: Upload | None) -> dict[str, tuple[str, bytes, str]] | None:
+    return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
+
+
+def _checked(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigError(
+            Text(
+                pt="O endereço do sistema não é um endereço http(s) completo.",
+                en="The system's address is not a complete http(s) address.",
+            ),
+            Text(
+                pt="Exemplo: XLBRIDGE_BASE_URL=https://erp.exemplo.com.br",
+                en="Example: XLBRIDGE_BASE_URL=https://erp.example.com",
+            ),
+        )
+    if url.userinfo or url.query or url.fragment:
+        raise ConfigError(
+            Text(
+                pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
+                en="The system's address must not hold a user, a password, ? or #.",
+            )
+        )
+    if url.scheme == "http" and not _is_loopback(url.host):
+        raise ConfigError(
+            Text(
+                pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
+                en="http without TLS is only for this computer: {host} needs https.",
+            ).format(host=url.host)
+        )
+    return url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_untrusted(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
