@@ -1,0 +1,90 @@
+"""The data rows of a sheet as typed columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.coercion import coerce
+from xlbridge.validation.header import Header
+from xlbridge.validation.reading import Reading
+from xlbridge.workbook.reader import SheetCells
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRows:
+    """The rows below the header that hold anything.
+
+    ``frame`` has one typed column for each of the resource's and a RangeIndex; ``rows`` gives
+    Excel's number of each of its rows; ``problems`` has an entry for each column.
+    """
+
+    frame: pd.DataFrame
+    rows: list[int]
+    problems: Mapping[str, CellProblems]
+
+
+def typed_rows(
+    resource: Resource, header: Header, cells: SheetCells, reading: Reading
+) -> TypedRows:
+    """Type the cells below the header, column by column.
+
+    A column of the resource that the sheet lacks is there, with no values.
+    """
+    rows = _data_rows(cells, header.row)
+    blank: Sequence[object] = [""] * len(cells.rows[0])
+    data = [cells.rows[row - 1] if row <= len(cells.rows) else blank for row in rows]
+    arrays, problems = {}, {}
+    for column in resource.columns:
+        place = header.columns.get(column.name)
+        if place is None:
+            arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
+            problems[column.name] = CellProblems.none(len(rows))
+        else:
+            arrays[column.name], found = coerce(column, [row[place] for row in data], reading)
+            _note_raw(cells, cells.first_column + place, rows, found)
+            problems[column.name] = found
+    frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)))
+    return _without_blank_rows(TypedRows(frame, rows, problems))
+
+
+def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
+    """Return Excel's numbers of the rows below the header that are not empty.
+
+    A row whose only content is an error or a formula without result looks empty to the reader.
+    """
+    rows = {
+        number
+        for number, row in enumerate(cells.rows[header_row:], header_row + 1)
+        if any(cell != "" for cell in row)
+    }
+    rows.update(row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row)
+    return sorted(rows)
+
+
+def _note_raw(cells: SheetCells, place: int, rows: list[int], problems: CellProblems) -> None:
+    """Note the cells of a column that show an error or have a formula without result."""
+    if not (cells.raw.errors or cells.raw.unvalued):
+        return
+    for position, row in enumerate(rows):
+        if error := cells.raw.errors.get((row, place)):
+            problems.add(position, "cell-error", {"error": error})
+        elif (row, place) in cells.raw.unvalued:
+            problems.add(position, "formula-no-value")
+
+
+def _without_blank_rows(typed: TypedRows) -> TypedRows:
+    """Leave out the rows that hold only spaces, or only cells outside the resource's columns."""
+    filled = ~typed.frame.isna().all(axis="columns").to_numpy()
+    for column in typed.problems.values():
+        filled |= column.failed
+    if filled.all():
+        return typed
+    return TypedRows(
+        frame=typed.frame[filled].reset_index(drop=True),
+        rows=np.array(typed.rows)[filled].tolist(),
+        problems={name: column.keep(filled) for name, column in typed.problems.items()},
+    )

@@ -1,0 +1,138 @@
+"""Finding the header row, and matching its cells to a resource's columns."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.i18n import Text
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.address import cell_address
+from xlbridge.workbook.reader import SheetCells
+from xlbridge.workbook.signature import REMARK_COLUMNS
+
+_SEARCHED_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header row of a sheet.
+
+    ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
+    ``SheetCells.rows``. Columns that stand there twice are not in it. ``findings`` are those of
+    the layout.
+    """
+
+    row: int
+    columns: Mapping[str, int]
+    findings: list[Finding] = field(default_factory=list)
+
+
+def normalise(header: object) -> str:
+    """Return a header cell's text as it is compared: no case, no marks of requirement."""
+    if not isinstance(header, str):
+        return ""
+    text = unicodedata.normalize("NFKC", header)
+    return " ".join(text.split()).rstrip(" *").casefold()
+
+
+def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
+    """Return the position in ``cells.rows`` of the row that names most of the columns.
+
+    The first of equals wins; None when no row among the first fifty names any.
+    """
+    names = _names(resource)
+    best, best_score = None, 0
+    for position, row in enumerate(cells.rows[:_SEARCHED_ROWS]):
+        score = len({names[text] for text in map(normalise, row) if text in names})
+        if score > best_score:
+            best, best_score = position, score
+    return best
+
+
+def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
+    """Return the columns that the sheet's best header row names, and how many cells name none."""
+    position = find_header_row(cells, resource)
+    if position is None:
+        return set(), 0
+    names = _names(resource)
+    filled = [text for text in map(normalise, cells.rows[position]) if text]
+    known = {names[text] for text in filled if text in names}
+    return known, sum(text not in names for text in filled)
+
+
+def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
+    """Match the cells of the row at ``position`` to the resource's columns."""
+    names = _names(resource)
+    row = position + 1
+    places: dict[str, list[int]] = {}
+    unknown: list[tuple[str, int]] = []
+    for place, cell in enumerate(cells.rows[position]):
+        text = normalise(cell)
+        if text in names:
+            places.setdefault(names[text], []).append(place)
+        elif text and text not in _REMARKS:
+            unknown.append((str(cell).strip(), place))
+
+    def address(place: int) -> str:
+        return cell_address(row, cells.first_column + place)
+
+    findings = [
+        _duplicate(row, name, [address(place) for place in found])
+        for name, found in places.items()
+        if len(found) > 1
+    ]
+    missing = [column.name for column in resource.columns if column.name not in places]
+    findings += [
+        _finding("column-missing", row, name, None, {"column": name})
+        for name in missing
+        if resource.by_name[name].required
+    ]
+    findings += [_unknown(row, text, address(place), missing, resource) for text, place in unknown]
+    return Header(
+        row=row,
+        columns={name: found[0] for name, found in places.items() if len(found) == 1},
+        findings=findings,
+    )
+
+
+_REMARKS = frozenset(map(normalise, REMARK_COLUMNS))
+
+
+def _names(resource: Resource) -> dict[str, str]:
+    """Map every spelling of a header to its column: the wire name first, then the titles."""
+    titles = {
+        normalise(title): column.name
+        for column in resource.columns
+        for title in (column.title.pt, column.title.en)
+    }
+    return titles | {normalise(column.name): column.name for column in resource.columns}
+
+
+def _finding(
+    code: str, row: int, column: str, cell: str | None, details: Mapping[str, object]
+) -> Finding:
+    return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
+
+
+def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
+    details = {"column": name, "cells": ", ".join(cells)}
+    return _finding("column-duplicate", row, name, cells[-1], details)
+
+
+def _unknown(
+    row: int, header: str, cell: str, missing: Iterable[str], resource: Resource
+) -> Finding:
+    near = difflib.get_close_matches(normalise(header), map(normalise, missing), n=1, cutoff=0.75)
+    meant = next((name for name in missing if near and normalise(name) == near[0]), None)
+    suggestion = (
+        Text(pt="Quis dizer {name}?", en="Did you mean {name}?").format(name=meant)
+        if meant
+        else Text(
+            pt="Confira o nome, ou deixe assim se é só uma anotação sua. As colunas são: {names}.",
+            en="Check the name, or leave it if it is a note of your own. The columns are: {names}.",
+        ).format(names=", ".join(resource.by_name))
+    )
+    details = {"header": header, "resource": resource.name, "suggestion": suggestion}
+    return _finding("column-unknown", row, header, cell, details)

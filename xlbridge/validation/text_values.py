@@ -1,0 +1,128 @@
+"""Dates and numbers that are stored as text: what each may mean, and what the column tells.
+
+A text with two meanings is decided by what the user declared, or by the other texts of the same
+column where those agree on one order; otherwise it stays undecided.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+from xlbridge.validation.reading import Reading
+
+_T = TypeVar("_T", date, Decimal)
+
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00)?)?")
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})")
+SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}")
+
+_PLAIN = re.compile(r"[+-]?\d+")
+_POINT = re.compile(r"[+-]?(\d+)\.(\d+)")
+_COMMA = re.compile(r"[+-]?(\d+),(\d+)")
+_PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
+_EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})")
+_ONE_GROUP = re.compile(r"[1-9]\d{0,2}")
+_GROUP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings(Generic[_T]):
+    """What one text may mean in either convention; ``native`` is the Brazilian one.
+
+    Where only one convention makes sense of the text, the other is None; where both agree, both
+    hold the same value.
+    """
+
+    native: _T | None
+    foreign: _T | None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the two conventions give different values."""
+        both = self.native is not None and self.foreign is not None
+        return both and self.native != self.foreign
+
+
+def date_meanings(text: str) -> Meanings[date] | None:
+    """Return what a text may mean as a date, None when it is none.
+
+    ISO dates and dates whose day is over 12 have one meaning; ``01/02/2026`` has two.
+    """
+    if match := _ISO.fullmatch(text):
+        day = _date(*match.groups())
+        return None if day is None else Meanings(day, day)
+    if match := _SLASHED.fullmatch(text):
+        first, _, second, year = match.groups()
+        native, foreign = _date(year, second, first), _date(year, first, second)
+        return Meanings(native, foreign) if native or foreign else None
+    return None
+
+
+def number_meanings(text: str) -> Meanings[Decimal] | None:
+    """Return what a text may mean as a number, None when it is none.
+
+    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two.
+    """
+    if _PLAIN.fullmatch(text):
+        return Meanings(Decimal(text), Decimal(text))
+    native = Decimal(text.replace(".", "").replace(",", ".")) if _is_native(text) else None
+    foreign = Decimal(text.replace(",", "")) if _is_foreign(text) else None
+    return None if native is None and foreign is None else Meanings(native, foreign)
+
+
+def _is_native(text: str) -> bool:
+    return bool(_COMMA.fullmatch(text) or _PT_GROUPED.fullmatch(text)) or _is_one_group(
+        _POINT, text
+    )
+
+
+def _is_foreign(text: str) -> bool:
+    return bool(_POINT.fullmatch(text) or _EN_GROUPED.fullmatch(text)) or _is_one_group(
+        _COMMA, text
+    )
+
+
+def _is_one_group(form: re.Pattern[str], text: str) -> bool:
+    """Whether the single separator of ``form`` may also be one that groups thousands."""
+    match = form.fullmatch(text)
+    return bool(match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP)
+
+
+def _date(year: str, month: str, day: str) -> date | None:
+    try:
+        return date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+
+
+def dates_decided(meanings: Iterable[Meanings[date]], reading: Reading) -> bool | None:
+    """Tell whether undecided text dates are day-month (True), month-day (False), or neither."""
+    if reading.dates:
+        return reading.dates == "dmy"
+    return _evidence(meanings)
+
+
+def numbers_decided(meanings: Iterable[Meanings[Decimal]], reading: Reading) -> bool | None:
+    """Tell whether undecided text numbers are Brazilian (True), English (False), or neither."""
+    if reading.numbers:
+        return reading.numbers == "pt"
+    return _evidence(meanings)
+
+
+def _evidence(meanings: Iterable[Meanings[_T]]) -> bool | None:
+    native = foreign = False
+    for meaning in meanings:
+        native = native or meaning.foreign is None
+        foreign = foreign or meaning.native is None
+    return native if native != foreign else None
+
+
+def read_all(
+    texts: Iterable[str], understand: Callable[[str], Meanings[_T] | None]
+) -> Mapping[str, Meanings[_T]]:
+    """Return the meanings of those distinct ``texts`` that have any."""
+    found = ((text, understand(text)) for text in set(texts))
+    return {text: meaning for text, meaning in found if meaning is not None}

@@ -1,0 +1,99 @@
+"""From a file to findings: the whole way of judging a workbook, one step a line."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.addresses import cell_findings
+from xlbridge.validation.choice import choose
+from xlbridge.validation.columns import TypedRows, typed_rows
+from xlbridge.validation.header import Header, find_header_row, match_header
+from xlbridge.validation.judge import judge
+from xlbridge.validation.reading import Reading
+from xlbridge.workbook.reader import SheetCells, Workbook
+
+
+@dataclass(slots=True)
+class ValidatedSheet:
+    """A judged sheet.
+
+    ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
+    unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
+    position in the sheet of each column that is there. ``findings`` are those of the layout, then
+    those of the cells ordered by row and column. ``resource`` is None only where the workbook is
+    empty and nothing tells what it is for.
+    """
+
+    file: Path
+    resource: Resource | None
+    sheet: str
+    header_row: int | None = None
+    frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    rows: list[int] = field(default_factory=list, repr=False)
+    columns: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list, repr=False)
+
+    @property
+    def errors(self) -> int:
+        """How many findings stop an upload."""
+        return sum(finding.kind.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are only worth a look."""
+        return len(self.findings) - self.errors
+
+    @property
+    def ok(self) -> bool:
+        """Whether the sheet may be uploaded."""
+        return self.errors == 0
+
+
+def validate_workbook(
+    path: Path,
+    catalogue: Catalogue,
+    *,
+    resource: str | None = None,
+    sheet: str | None = None,
+    reading: Reading = Reading(),  # noqa: B008 - frozen
+    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+) -> ValidatedSheet:
+    """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
+
+    Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
+    sheet or resource does not exist or the resource cannot be told.
+    """
+    choice = choose(Workbook(path, limits), catalogue, resource, sheet)
+    cells, wanted = choice.cells, choice.resource
+    position = None if wanted is None else find_header_row(cells, wanted)
+    if wanted is None or position is None:
+        return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
+    header = match_header(cells, position, wanted)
+    typed = typed_rows(wanted, header, cells, reading)
+    _mute_broken_columns(header, typed)
+    judge(typed.frame, wanted, typed.problems)
+    columns = {name: cells.first_column + place for name, place in header.columns.items()}
+    findings = header.findings + cell_findings(wanted, typed, columns, cells)
+    if not typed.rows:
+        findings.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
+    return ValidatedSheet(
+        path, wanted, cells.name, header.row, typed.frame, typed.rows, columns, findings
+    )
+
+
+def _no_header(resource: Resource | None, cells: SheetCells) -> Finding:
+    if resource is None or not any(any(row) for row in cells.rows):
+        return Finding(CATALOGUE["sheet-empty"])
+    return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
+
+
+def _mute_broken_columns(header: Header, typed: TypedRows) -> None:
+    """A column that is missing or twice there has its finding on the header, none on its cells."""
+    for finding in header.findings:
+        if finding.kind.severity is Severity.ERROR and finding.column is not None:
+            typed.problems[finding.column].failed[:] = True

@@ -1,0 +1,96 @@
+"""What a file really is, whatever its name says; only .xlsx passes."""
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.i18n import Text
+
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ZIP = b"PK\x03\x04"
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
+_MARKUP = (b"<!doctype html", b"<html", b"<table", b"<head", b"<meta")
+_XLSX = b"spreadsheetml.sheet.main+xml"
+_MACROS = b"sheet.macroEnabled.main+xml"
+
+_SAVE_AS = Text(
+    pt="No Excel, use Salvar como > Pasta de Trabalho do Excel (.xlsx).",
+    en="In Excel, use Save As > Excel Workbook (.xlsx).",
+)
+
+
+def refuse_unless_zip(content: bytes) -> None:
+    """Let pass what begins like a zip archive, as every .xlsx does.
+
+    Raises ``WorkbookRefused`` with a message for each of the usual other things.
+    """
+    if content.startswith(_ZIP):
+        return
+    if not content:
+        raise WorkbookRefused(
+            "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
+        )
+    if content.startswith(_OLE):
+        raise _ole(content)
+    if content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
+        raise WorkbookRefused(
+            "html",
+            Text(
+                pt="O arquivo é uma página HTML com nome de planilha.",
+                en="The file is an HTML page named as a workbook.",
+            ),
+            _SAVE_AS,
+        )
+    raise WorkbookRefused(
+        "not-xlsx",
+        Text(
+            pt="O arquivo não é uma pasta de trabalho .xlsx.",
+            en="The file is not an .xlsx workbook.",
+        ),
+        _SAVE_AS,
+    )
+
+
+def _ole(content: bytes) -> WorkbookRefused:
+    if _ENCRYPTED_STREAM in content:
+        return WorkbookRefused(
+            "encrypted",
+            Text(
+                pt="A pasta de trabalho está protegida por senha.",
+                en="The workbook is protected by a password.",
+            ),
+            Text(
+                pt="No Excel, retire a senha (Arquivo > Informações > Proteger) e salve.",
+                en="In Excel, remove the password (File > Info > Protect) and save.",
+            ),
+        )
+    return WorkbookRefused(
+        "legacy-xls",
+        Text(
+            pt="O arquivo está no formato antigo do Excel (.xls).",
+            en="The file is in Excel's old format (.xls).",
+        ),
+        _SAVE_AS,
+    )
+
+
+def refuse_unless_workbook(content_types: bytes) -> None:
+    """Let pass a package whose main part is an .xlsx workbook.
+
+    ``content_types`` is the part ``[Content_Types].xml``. Raises ``WorkbookRefused``.
+    """
+    if _MACROS in content_types:
+        raise WorkbookRefused(
+            "not-xlsx",
+            Text(
+                pt="A pasta de trabalho tem macros (.xlsm); só .xlsx é aceita.",
+                en="The workbook holds macros (.xlsm); only .xlsx is accepted.",
+            ),
+            _SAVE_AS,
+        )
+    if _XLSX not in content_types:
+        raise WorkbookRefused(
+            "not-xlsx",
+            Text(
+                pt="O arquivo é um zip, mas não é uma pasta de trabalho .xlsx.",
+                en="The file is a zip archive, but not an .xlsx workbook.",
+            ),
+            _SAVE_AS,
+        )

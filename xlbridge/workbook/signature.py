@@ -1,0 +1,19 @@
+"""What a workbook that xlbridge wrote is recognised by when it comes back."""
+
+TEMPLATE_PROPERTY = "xlbridge-template"
+"""The custom document property that holds the resource's fingerprint."""
+
+INSTRUCTIONS_SHEET = "Instruções"
+"""The sheet of a template that tells how to fill it in; never data."""
+
+LISTS_SHEET = "Listas"
+"""The hidden sheet of a template that its dropdowns read; never data."""
+
+SUMMARY_SHEET = "xlbridge"
+"""The sheet that lists the findings in an annotated workbook; never data."""
+
+OWN_SHEETS = frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET})
+"""The sheets that xlbridge itself adds to a workbook."""
+
+REMARK_COLUMNS = ("linha original", "motivo")
+"""The columns that a rejects workbook adds after the data; not columns of the resource."""
