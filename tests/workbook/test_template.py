@@ -1,0 +1,244 @@
+"""The blank workbooks: what they hold, and that the committed ones are current."""
+
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner
+from openpyxl.worksheet.worksheet import Worksheet
+
+from xlbridge.cli.main import main
+from xlbridge.cli.template import command
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import load_catalogue, shipped
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.atomic import replacing
+from xlbridge.workbook.input_check import input_check
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
+from xlbridge.workbook.template import write_template
+
+RESOURCES = list(load_catalogue().values())
+
+each_resource = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.name)
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def data_sheet(tmp_path: Path, resource: Resource) -> Worksheet:
+    path = tmp_path / "template.xlsx"
+    write_template(path, resource)
+    return openpyxl.load_workbook(path)[resource.name]
+
+
+@each_resource
+def test_committed_template_is_what_the_schema_generates(
+    tmp_path: Path, resource: Resource
+) -> None:
+    path = tmp_path / "generated.xlsx"
+    write_template(path, resource)
+    committed = shipped("templates") / f"{resource.name}.xlsx"
+    assert parts(committed) == parts(path), "run: make templates"
+
+
+@each_resource
+def test_every_committed_template_belongs_to_a_resource(resource: Resource) -> None:
+    committed = {path.stem for path in shipped("templates").glob("*.xlsx")}
+    assert resource.name in committed
+    assert committed == {r.name for r in RESOURCES}
+
+
+@each_resource
+def test_header_holds_the_exact_names_and_nothing_stands_below(
+    tmp_path: Path, resource: Resource
+) -> None:
+    sheet = data_sheet(tmp_path, resource)
+    assert [cell.value for cell in sheet[1]] == [column.name for column in resource.columns]
+    assert sheet.max_row == 1
+    assert sheet.freeze_panes == "A2"
+    assert sheet.print_title_rows == "$1:$1"
+
+
+@each_resource
+def test_required_and_optional_headers_look_different(tmp_path: Path, resource: Resource) -> None:
+    sheet = data_sheet(tmp_path, resource)
+    looks = {
+        required: {
+            cell.fill.fgColor.rgb
+            for cell, column in zip(sheet[1], resource.columns, strict=True)
+            if column.required is required
+        }
+        for required in (True, False)
+    }
+    assert len(looks[True]) == len(looks[False]) == 1
+    assert looks[True] != looks[False]
+
+
+@each_resource
+def test_each_header_says_what_is_asked(tmp_path: Path, resource: Resource) -> None:
+    sheet = data_sheet(tmp_path, resource)
+    for cell, column in zip(sheet[1], resource.columns, strict=True):
+        assert cell.comment is not None
+        assert column.title.pt in cell.comment.text
+        assert ("obrigatória" in cell.comment.text) is column.required
+
+
+@each_resource
+def test_each_column_is_checked_and_formatted_to_row_10000(
+    tmp_path: Path, resource: Resource
+) -> None:
+    sheet = data_sheet(tmp_path, resource)
+    for cell, column in zip(sheet[1], resource.columns, strict=True):
+        address = f"{cell.column_letter}10000"
+        checks = [v for v in sheet.data_validations.dataValidation if address in v.cells]
+        assert len(checks) == 1
+        assert checks[0].promptTitle
+        assert checks[0].prompt
+        width = sheet.column_dimensions[cell.column_letter].width
+        assert width > len(column.name)
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "kind", "formula"),
+    [
+        ("cliente", "natureza", "list", f"{LISTS_SHEET}!$B$1:$C$1"),
+        ("cliente", "nomeComercial", "textLength", "1"),
+        ("cliente", "cnpj", "custom", None),
+        ("contasreceber", "codigoDaFilial", "whole", "0"),
+        ("contasreceber", "valorDoLancamento", "decimal", "0"),
+        ("contasreceber", "dataDeVencimento", "date", "1"),
+        ("nota-fiscal-servico", "aliquotaISSRetido", "decimal", "0"),
+        ("nota-fiscal-servico", "CodigoNBS", "custom", 'LEN(SUBSTITUTE(F2,".",""))=9'),
+        ("enderecamento-de-produto", "ativo", "list", '"VERDADEIRO,FALSO"'),
+    ],
+)
+def test_excel_checks_what_the_schema_asks(
+    tmp_path: Path, resource: str, column: str, kind: str, formula: str | None
+) -> None:
+    sheet = data_sheet(tmp_path, load_catalogue()[resource])
+    letter = next(cell.column_letter for cell in sheet[1] if cell.value == column)
+    check = next(v for v in sheet.data_validations.dataValidation if f"{letter}2" in v.cells)
+    assert check.type == kind
+    if formula is not None:
+        assert check.formula1 == formula
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "number_format"),
+    [
+        ("cliente", "cnpj", "@"),
+        ("contasreceber", "codigoDoCentroDeCusto", "@"),
+        ("contasreceber", "dataDeEmissao", "dd/mm/yyyy"),
+        ("contasreceber", "valorDoLancamento", "#,##0.00"),
+        ("contasreceber", "codigoDaFilial", "0"),
+    ],
+)
+def test_cells_are_formatted_for_their_kind(
+    tmp_path: Path, resource: str, column: str, number_format: str
+) -> None:
+    sheet = data_sheet(tmp_path, load_catalogue()[resource])
+    letter = next(cell.column_letter for cell in sheet[1] if cell.value == column)
+    assert sheet.column_dimensions[letter].number_format == number_format
+
+
+@each_resource
+def test_fingerprint_and_sheets(tmp_path: Path, resource: Resource) -> None:
+    path = tmp_path / "template.xlsx"
+    write_template(path, resource)
+    book = openpyxl.load_workbook(path)
+    assert book.custom_doc_props[TEMPLATE_PROPERTY].value == resource.fingerprint
+    assert book.active is book[resource.name]
+    assert book.sheetnames[:2] == [resource.name, INSTRUCTIONS_SHEET]
+    assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[2:])
+
+
+@each_resource
+def test_instructions_name_every_column_and_rule(tmp_path: Path, resource: Resource) -> None:
+    path = tmp_path / "template.xlsx"
+    write_template(path, resource)
+    rows = list(openpyxl.load_workbook(path)[INSTRUCTIONS_SHEET].iter_rows(values_only=True))
+    first = [row[0] for row in rows]
+    for column in resource.columns:
+        assert column.title.pt in rows[first.index(column.name)]
+    told = [text for text in first if text and text.startswith("• ")]
+    assert len(told) == len(resource.row_checks)
+
+
+def test_long_hints_are_cut_to_what_excel_takes() -> None:
+    many = [f"Valor número {number}" for number in range(60)]
+    long = "Um título que passa, e muito, do que o Excel aceita"
+    checks = {"isin": {"value": many}}
+    column = Column("c", Kind.TEXT, True, Text(pt=long, en=long), "", checks=checks)
+    check = input_check(column, 0, "Listas!$B$1:$BI$1")
+    assert len(check["input_title"]) <= 32
+    assert len(check["input_message"]) <= 255
+    assert len(check["error_message"]) <= 255
+
+
+def test_command_writes_where_it_is_told_and_tells_what_is_next(tmp_path: Path) -> None:
+    path = tmp_path / "novo.xlsx"
+    answer = CliRunner().invoke(command, ["cliente", "-o", str(path)])
+    assert answer.exit_code == 0
+    assert answer.stdout == ""
+    assert f"xlbridge validate {path}" in answer.stderr
+    assert openpyxl.load_workbook(path).sheetnames[0] == "cliente"
+
+
+def test_command_writes_beside_the_user_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["template", "contasreceber"]) == 0
+    assert (tmp_path / "contasreceber.xlsx").is_file()
+
+
+def test_command_keeps_a_file_unless_forced(tmp_path: Path) -> None:
+    path = tmp_path / "meu.xlsx"
+    path.write_text("o trabalho de uma manhã")
+    assert main(["template", "cliente", "-o", str(path)]) == 2
+    assert path.read_text() == "o trabalho de uma manhã"
+    assert main(["template", "cliente", "-o", str(path), "--force"]) == 0
+    assert zipfile.is_zipfile(path)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["template"], ["template", "nada"], ["template", "cliente", "-o", "/nope/a.xlsx"]]
+)
+def test_wrong_usage_ends_in_a_message(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+
+
+def test_command_writes_all(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    assert main(["template", "--all", str(folder)]) == 0
+    assert {p.name for p in folder.iterdir()} == {f"{r.name}.xlsx" for r in RESOURCES}
+
+
+def write_half(path: Path) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        write_template(tmp_path, RESOURCES[0])

@@ -1,0 +1,61 @@
+"""Writing a file whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
+
+    Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
+    other file behind. The content is on the disk before the name is.
+
+    Raises ``UsageError`` when the file cannot be written there.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with reporting_failures(path):
+            temporary.touch(exist_ok=False)
+            yield temporary
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reporting_failures(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` while ``path`` is being written into a ``UsageError`` that names it."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            Text(
+                pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
+            ).format(path=path, reason=reason),
+            Text(
+                pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
+                en="Check the folder, and close the file if it is open in Excel.",
+            ),
+        ) from error
+
+
+def require_new(path: Path) -> None:
+    """Raise ``UsageError`` when ``path`` exists already."""
+    if path.exists():
+        raise UsageError(
+            Text(pt="{path} já existe.", en="{path} exists already.").format(path=path),
+            Text(
+                pt="Escolha outro nome com -o, ou substitua com --force.",
+                en="Choose another name with -o, or replace it with --force.",
+            ),
+        )

@@ -1,0 +1,40 @@
+"""The colours and number formats that every workbook shares."""
+
+from collections.abc import Mapping
+
+from xlbridge.findings import Severity
+from xlbridge.resources.column import Kind
+
+NUMBER_FORMATS: Mapping[Kind, str] = {
+    Kind.TEXT: "@",
+    Kind.CODE: "@",
+    Kind.CNPJ: "@",
+    Kind.CPF: "@",
+    Kind.INTEGER: "0",
+    Kind.NUMBER: "#,##0.00####",
+    Kind.MONEY: "#,##0.00",
+    Kind.DATE: "dd/mm/yyyy",
+    Kind.BOOLEAN: "General",
+}
+"""How cells of a kind are shown. Text is ``@``, so that leading zeros survive the typing."""
+
+FONT = "Calibri"
+FONT_SIZE = 11
+
+STRONG = "1F4E78"
+"""Headers of required columns, and titles."""
+
+SOFT = "DDEBF7"
+"""Headers of optional columns."""
+
+REMARK = "FFF2CC"
+"""Headers of columns that xlbridge adds."""
+
+QUIET = "595959"
+"""Text of lesser weight."""
+
+RULE = "BFBFBF"
+"""Borders."""
+
+SEVERITY_FILLS: Mapping[Severity, str] = {Severity.ERROR: "FFC7CE", Severity.WARNING: "FFEB9C"}
+SEVERITY_FONTS: Mapping[Severity, str] = {Severity.ERROR: "9C0006", Severity.WARNING: "7F6000"}
