@@ -26,19 +26,16 @@ def new_workbook(path: Path, *, constant_memory: bool = False) -> Iterator[xlsxw
         replacing(path) as temporary,
         TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
     ):
-        book = xlsxwriter.Workbook(
-            str(temporary),
-            {
-                "constant_memory": constant_memory,
-                "strings_to_formulas": False,
-                "strings_to_urls": False,
-                "tmpdir": scratch,
-            },
-        )
-        book.set_properties({"created": _CREATED, "author": "xlbridge"})
-        yield book
+        options = {
+            "constant_memory": constant_memory,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "tmpdir": scratch,
+        }
         try:
-            book.close()
+            with xlsxwriter.Workbook(str(temporary), options) as book:
+                book.set_properties({"created": _CREATED, "author": "xlbridge"})
+                yield book
         except XlsxFileError as error:
             raise _cause(error) from error
 

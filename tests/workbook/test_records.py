@@ -1,0 +1,153 @@
+"""Typed rows into workbooks: what is written is what is read back."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+from python_calamine import CalamineWorkbook
+
+from xlbridge.errors import UsageError
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.records import write_records, write_rejects
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, REMARK_COLUMNS, TEMPLATE_PROPERTY
+
+CATALOGUE = load_catalogue()
+RECEIVABLE = CATALOGUE["contasreceber"]
+ROW: dict[str, Any] = {
+    "codigoDaFilial": 1,
+    "codigoDoCliente": 1001,
+    "codigoDoItemDeLancamento": "1.01.001",
+    "codigoDoCentroDeCusto": "01.001",
+    "codigoDaContaCorrente": 1,
+    "historico": "Mensalidade de outubro",
+}
+
+
+def frame_of(resource: Resource, *rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            column.name: pd.Series([row.get(column.name) for row in rows], dtype=column.dtype)
+            for column in resource.columns
+        }
+    )
+
+
+def written(path: Path, resource: Resource, *rows: dict[str, Any]) -> list[dict[str, Any]]:
+    write_records(path, resource, frame_of(resource, *rows))
+    lines = list(openpyxl.load_workbook(path)[resource.name].iter_rows(values_only=True))
+    return [dict(zip(map(str, lines[0]), line, strict=True)) for line in lines[1:]]
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "value"),
+    [
+        ("contasreceber", "codigoDoCentroDeCusto", "001.01"),
+        ("contasreceber", "numeroDoDocumento", "0000123"),
+        ("contasreceber", "historico", "=1+1"),
+        ("contasreceber", "historico", "@SOMA(A1)"),
+        ("contasreceber", "historico", "http://exemplo.com.br/boleto"),
+        ("contasreceber", "historico", "  ação < pão & 'água' \n “quente” "),
+        ("contasreceber", "historico", "x" * 32_767),
+        ("contasreceber", "valorDoLancamento", 1234.56),
+        ("contasreceber", "valorDoLancamento", 0.07),
+        ("contasreceber", "valorDoLancamento", 99999999999.99),
+        ("contasreceber", "dataDeVencimento", datetime(2026, 10, 31)),
+        ("contasreceber", "dataDeVencimento", datetime(2026, 10, 31, 13, 45)),
+        ("contasreceber", "dataDeVencimento", datetime(1900, 3, 1)),
+        ("contasreceber", "dataDeVencimento", datetime(1900, 2, 28)),
+        ("contasreceber", "dataDeVencimento", datetime(2096, 2, 29)),
+        ("nota-fiscal-servico", "aliquotaISSRetido", 2.3456),
+        ("enderecamento-de-produto", "ativo", True),
+        ("enderecamento-de-produto", "ativo", False),
+        ("cliente", "cnpj", "12ABC34501DE35"),
+    ],
+)
+def test_a_value_is_read_back_as_it_was(
+    tmp_path: Path, resource: str, column: str, value: object
+) -> None:
+    [row] = written(tmp_path / "w.xlsx", CATALOGUE[resource], {column: value})
+    assert row[column] == value
+    assert type(row[column]) is type(value)
+
+
+def test_no_text_becomes_a_formula(tmp_path: Path) -> None:
+    path = tmp_path / "w.xlsx"
+    write_records(path, RECEIVABLE, frame_of(RECEIVABLE, {**ROW, "historico": "=HYPERLINK(1)"}))
+    cells = [cell for row in openpyxl.load_workbook(path).active.iter_rows() for cell in row]
+    assert all(cell.data_type != "f" for cell in cells)
+
+
+def test_text_that_looks_like_an_escape_survives(tmp_path: Path) -> None:
+    path = tmp_path / "w.xlsx"
+    write_records(path, RECEIVABLE, frame_of(RECEIVABLE, {**ROW, "historico": "a _x0041_ b"}))
+    rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_name("contasreceber").to_python()
+    assert rows[1][5] == "a _x0041_ b"
+
+
+def test_money_is_rounded_to_the_cent(tmp_path: Path) -> None:
+    [row] = written(tmp_path / "w.xlsx", RECEIVABLE, {"valorDoLancamento": 0.1 + 0.2})
+    assert row["valorDoLancamento"] == 0.3
+
+
+def test_only_what_carries_data_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "w.xlsx"
+    first, second = written(path, RECEIVABLE, {**ROW, "numeroDoDocumento": "NF-1"}, ROW)
+    assert list(first) == [*RECEIVABLE.required, "numeroDoDocumento"]
+    assert second["numeroDoDocumento"] is None
+    assert openpyxl.load_workbook(path).sheetnames == ["contasreceber"]
+
+
+def test_required_columns_stay_even_when_empty(tmp_path: Path) -> None:
+    path = tmp_path / "w.xlsx"
+    write_records(path, RECEIVABLE, frame_of(RECEIVABLE))
+    [header] = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
+    assert header == RECEIVABLE.required
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    frame = frame_of(RECEIVABLE, ROW, {**ROW, "dataDeEmissao": datetime(2026, 1, 2)})
+    contents = set()
+    for name in ("a.xlsx", "b.xlsx"):
+        write_records(tmp_path / name, RECEIVABLE, frame)
+        contents.add((tmp_path / name).read_bytes())
+    assert len(contents) == 1
+
+
+def test_what_excel_cannot_hold_is_not_dropped_in_silence(tmp_path: Path) -> None:
+    frame = frame_of(RECEIVABLE, {**ROW, "historico": "x" * 32_768})
+    with pytest.raises(ValueError, match="row 2, column 6"):
+        write_records(tmp_path / "w.xlsx", RECEIVABLE, frame)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_missing_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        write_records(tmp_path / "nope" / "w.xlsx", RECEIVABLE, frame_of(RECEIVABLE, ROW))
+
+
+def test_rejects_have_the_layout_of_the_template_and_the_reasons(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.xlsx"
+    frame = frame_of(RECEIVABLE, ROW, {**ROW, "codigoDoCliente": 1002})
+    reasons = ["Cliente inativo.", "=mau"]
+    write_rejects(path, RECEIVABLE, frame, [17, 400], reasons)
+    book = openpyxl.load_workbook(path)
+    sheet = book[RECEIVABLE.name]
+    lines = list(sheet.iter_rows(values_only=True))
+    assert lines[0] == (*(column.name for column in RECEIVABLE.columns), *REMARK_COLUMNS)
+    assert [line[-2:] for line in lines[1:]] == [(17, reasons[0]), (400, reasons[1])]
+    assert [line[1] for line in lines[1:]] == [1001, 1002]
+    assert sheet["M2"].data_type == "n"
+    assert sheet["N3"].data_type == "s"
+    assert sheet["D2"].number_format == "@"
+    assert len(sheet.data_validations.dataValidation) == len(RECEIVABLE.columns)
+    assert INSTRUCTIONS_SHEET in book.sheetnames
+    assert book.custom_doc_props[TEMPLATE_PROPERTY].value == RECEIVABLE.fingerprint
+
+
+def test_rejects_need_a_number_and_a_reason_for_each_row(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="1 rows, 2 numbers, 1 reasons"):
+        write_rejects(tmp_path / "r.xlsx", RECEIVABLE, frame_of(RECEIVABLE, ROW), [1, 2], ["x"])
