@@ -1,0 +1,1 @@
+"""The rules of the business system, the same for a single call and for an imported line."""

@@ -1,0 +1,61 @@
+"""The rules that receivable and payable entries share. Source: the spec, Receivable entry."""
+
+from decimal import Decimal
+
+from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.business.known import Known
+from xlbridge.sandbox.tables import (
+    accounts,
+    branches,
+    categories,
+    cost_centres,
+    payment_methods,
+)
+from xlbridge.wire.financial import EntryInput
+
+_CENTS = Decimal("0.01")
+_TOO_MUCH = Decimal(10) ** 12
+
+
+def entry_problems(known: Known, data: EntryInput, *, revenue: bool) -> list[Problem]:
+    """Return the rules that an entry breaks; ``revenue`` says which categories suit it."""
+    problems = [
+        *_category_problems(known, data.codigoDoItemDeLancamento, revenue=revenue),
+        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.complaint(
+            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
+        ),
+        *known.complaint(
+            "codigoDaContaCorrente", accounts, data.codigoDaContaCorrente, "Conta corrente"
+        ),
+        *known.complaint(
+            "codigoDaFormaDePagamento",
+            payment_methods,
+            data.codigoDaFormaDePagamento,
+            "Forma de pagamento",
+        ),
+        *amount_problems("valorDoLancamento", data.valorDoLancamento),
+    ]
+    if data.dataDeEmissao and data.dataDeVencimento and data.dataDeVencimento < data.dataDeEmissao:
+        problems.append(("dataDeVencimento", "O vencimento é anterior à emissão."))
+    return problems
+
+
+def amount_problems(key: str, amount: Decimal | None) -> list[Problem]:
+    """Return the problem of an amount that cannot be one of reais and cents."""
+    if amount is None:
+        return []
+    if not 0 <= amount < _TOO_MUCH:
+        return [(key, "Valor fora do intervalo permitido.")]
+    if amount != amount.quantize(_CENTS):
+        return [(key, "Valor com mais de duas casas decimais.")]
+    return []
+
+
+def _category_problems(known: Known, code: str, *, revenue: bool) -> list[Problem]:
+    category = known.entry(categories, code)
+    if category is not None and category.revenue == revenue:
+        return []
+    name = "receita" if revenue else "despesa"
+    message = f"{code} não é uma categoria de {name} cadastrada."
+    return [("codigoDoItemDeLancamento", message)]

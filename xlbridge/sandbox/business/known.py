@@ -1,0 +1,47 @@
+"""Which codes exist: each registry is read once per transaction."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, select
+
+from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.tables import clients
+
+
+class Known:
+    """Looks codes up within one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._entries = cache(self._read_entries)
+        self._client_is_active = cache(self._read_client)
+
+    def entry(self, registry: Table, code: object) -> Row[Any] | None:
+        """Return a registry's entry, None where the code does not exist."""
+        return self._entries(registry).get(code)
+
+    def complaint(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
+        """Return the problem of a code that is given and not in its registry, if there is one."""
+        if code is None or self.entry(registry, code) is not None:
+            return []
+        return [(key, f"{label} {code}: código não cadastrado.")]
+
+    def client_complaint(self, code: int) -> list[Problem]:
+        """Return the problem of a client code in a body: unknown or inactive.
+
+        A client that a body names and that does not exist breaks a rule (400); one that a path
+        or query names is a resource not found (404). Source: the spec, Errors.
+        """
+        active = self._client_is_active(code)
+        if active is None:
+            return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
+        return [] if active else [("codigoDoCliente", f"Cliente {code} está inativo.")]
+
+    def _read_entries(self, registry: Table) -> Mapping[object, Row[Any]]:
+        return {row.code: row for row in self._connection.execute(select(registry))}
+
+    def _read_client(self, code: int) -> bool | None:
+        statement = select(clients.c.ativo).where(clients.c.codigoDoCliente == code)
+        return self._connection.scalar(statement)

@@ -1,0 +1,124 @@
+"""One call as a handler sees it, and the registry of handlers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.server import Sandbox
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
+
+Model = TypeVar("Model", bound=WireModel)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The workbook of a multipart request; the name is told, never used as a path."""
+
+    filename: str
+    content: bytes
+
+
+@dataclass
+class Call:
+    """A request whose parameters have the declared types.
+
+    ``query_text`` are the query's parameters as they were sent. ``user_id`` is the integration
+    user that the token belongs to, None where the operation needs no token.
+    """
+
+    operation: Operation
+    sandbox: Sandbox
+    stack: ExitStack
+    path: Mapping[str, Any] = field(default_factory=dict)
+    query: WireModel | None = None
+    query_text: Mapping[str, str] = field(default_factory=dict)
+    body: WireModel | None = None
+    upload: UploadedFile | None = None
+    user_id: int | None = None
+    later: list[Callable[[], None]] = field(default_factory=list)
+
+    @cached_property
+    def connection(self) -> Connection:
+        """The call's one transaction, begun when it is first used.
+
+        It ends with the call: committed when the handler returns, undone when it raises.
+        """
+        writing = self.operation.method != "GET"
+        return self.stack.enter_context(self.sandbox.storage.transaction(writing=writing))
+
+    @property
+    def owner(self) -> int:
+        """The user that the token belongs to, of an operation that needs one."""
+        if self.user_id is None:
+            raise TypeError(f"{self.operation.name} needs no token")
+        return self.user_id
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Have something done once the transaction is committed, and only then."""
+        self.later.append(action)
+
+    @cached_property
+    def now(self) -> datetime:
+        """The moment of the call, to the second."""
+        return self.sandbox.clock().replace(microsecond=0)
+
+    def queried(self, model: type[Model]) -> Model:
+        """Return the query as the model that the operation declares."""
+        return _declared(self.query, model)
+
+    def sent(self, model: type[Model]) -> Model:
+        """Return the body as the model that the operation declares."""
+        return _declared(self.body, model)
+
+    def workbook(self) -> UploadedFile:
+        """Return the uploaded workbook of an operation that declares one."""
+        if self.upload is None:
+            raise TypeError(f"{self.operation.name} declares no upload")
+        return self.upload
+
+
+def _declared(value: WireModel | None, model: type[Model]) -> Model:
+    if not isinstance(value, model):
+        raise TypeError(f"{model.__name__} is not what the operation declares")
+    return value
+
+
+Handle = Callable[[Call], Any]
+Fallback = Callable[[Sequence[Problem]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """What answers an operation.
+
+    ``on_invalid``, where there is one, turns a bad request into data that is answered with 200:
+    for operations whose failures the spec puts into a successful answer.
+    """
+
+    handle: Handle
+    on_invalid: Fallback | None = None
+
+
+HANDLERS: dict[str, Handler] = {}
+"""The handler of each operation, by the operation's name."""
+
+
+def handles(
+    operation: Operation, *, on_invalid: Fallback | None = None
+) -> Callable[[Handle], Handle]:
+    """Register the decorated function as the operation's one handler."""
+
+    def register(handle: Handle) -> Handle:
+        if operation.name in HANDLERS:
+            raise ValueError(f"{operation.name} has a handler already")
+        HANDLERS[operation.name] = Handler(handle, on_invalid)
+        return handle
+
+    return register

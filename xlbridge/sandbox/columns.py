@@ -1,0 +1,57 @@
+"""Table columns: exact decimals, and columns derived from a wire model's fields."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, get_args, get_origin
+
+from sqlalchemy import JSON, BigInteger, Boolean, Column, DateTime, Dialect, Integer, Text
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from xlbridge.sandbox.annotations import plain_type
+from xlbridge.wire.model import WireModel
+
+_SCALE = 10**6
+
+
+class Amount(TypeDecorator[Decimal]):
+    """An exact decimal with up to six places, kept as a whole number of millionths.
+
+    SQLite has no exact decimals of its own.
+    """
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
+        return None if value is None else round(value * _SCALE)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value).scaleb(-6)
+
+
+_TYPES: dict[Any, type[TypeEngine[Any]] | type[TypeDecorator[Any]]] = {
+    bool: Boolean,
+    int: Integer,
+    Decimal: Amount,
+    datetime: DateTime,
+    list: JSON,
+}
+
+
+def derived_columns(
+    model: type[WireModel], *, keys: Collection[str] = (), leave_out: Collection[str] = ()
+) -> Iterator[Column[Any]]:
+    """Yield a column for each field of a wire model, under the field's own name."""
+    for name, field in model.model_fields.items():
+        if name in leave_out:
+            continue
+        optional = type(None) in get_args(field.annotation)
+        plain = plain_type(field.annotation)
+        yield Column(
+            name,
+            _TYPES.get(get_origin(plain) or plain, Text)(),
+            primary_key=name in keys,
+            autoincrement=False,
+            nullable=optional and name not in keys,
+        )

@@ -1,0 +1,135 @@
+"""The way of a request: route, token, parameters, handler, answer."""
+
+import logging
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from xlbridge.sandbox import answers
+from xlbridge.sandbox.answers import InvalidParameterError, Problem, RequestError, invalid
+from xlbridge.sandbox.body_limit import limited
+from xlbridge.sandbox.call import HANDLERS, Call, Handler, UploadedFile
+from xlbridge.sandbox.parsing import parse_body, parse_path, parse_query
+from xlbridge.sandbox.security import token_owner
+from xlbridge.sandbox.server import JSON_LIMIT, Sandbox
+from xlbridge.sandbox.storage import POOL_SIZE
+from xlbridge.wire.imports import UPLOAD_FIELD
+from xlbridge.wire.operation import Operation
+
+_log = logging.getLogger(__name__)
+
+_MULTIPART_OVERHEAD = 2**20
+_UNAUTHORISED = ("Authorization", "Token ausente, inválido ou expirado.")
+_DEFECT = ("", "Erro interno. Tente novamente mais tarde.")
+
+
+class Endpoint:
+    """The ASGI application of one path: one operation for each of its methods."""
+
+    def __init__(self, sandbox: Sandbox, operations: Mapping[str, Operation]) -> None:
+        self._sandbox = sandbox
+        self._operations = operations
+        # Never more threads than the pool has connections, so that none waits for one in vain.
+        self._threads = CapacityLimiter(POOL_SIZE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        response = await self._answer(scope, receive)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        operation = self._operations.get(scope["method"])
+        if operation is None:
+            allowed = {"Allow": ", ".join(sorted(self._operations))}
+            return answers.failure(405, [("", "Método não permitido.")], allowed)
+        request = Request(scope, limited(receive, _size_limit(self._sandbox, operation)))
+        try:
+            return await self._serve(operation, request)
+        except InvalidParameterError as error:
+            return answers.bare_message(error)
+        except RequestError as error:
+            headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
+            return answers.failure(error.status, error.problems, headers)
+        except Exception:
+            _log.exception("%s %s failed", operation.method, operation.path)
+            return answers.failure(500, [_DEFECT])
+
+    async def _serve(self, operation: Operation, request: Request) -> Response:
+        handler = HANDLERS[operation.name]
+        user_id = None
+        if operation.authenticated:
+            user_id = await self._in_thread(self._authorise, request)
+        call = Call(operation, self._sandbox, ExitStack(), user_id=user_id)
+        try:
+            await _fill(call, request)
+        except RequestError as error:
+            return _refuse(handler, operation, error)
+        response: Response = await self._in_thread(_run, call, handler)
+        return response
+
+    def _authorise(self, request: Request) -> int:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            with self._sandbox.storage.transaction(writing=False) as connection:
+                owner = token_owner(connection, token.strip(), self._sandbox.clock())
+            if owner is not None:
+                return owner
+        raise RequestError(401, [_UNAUTHORISED])
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        return await to_thread.run_sync(function, *arguments, limiter=self._threads)
+
+
+def _size_limit(sandbox: Sandbox, operation: Operation) -> int:
+    return sandbox.limits.file_size + _MULTIPART_OVERHEAD if operation.upload else JSON_LIMIT
+
+
+def _run(call: Call, handler: Handler) -> Response:
+    with call.stack:
+        # The answer is made inside the transaction: what cannot be answered is not committed.
+        response = answers.success(call.operation, handler.handle(call))
+    for action in call.later:
+        action()
+    return response
+
+
+def _refuse(handler: Handler, operation: Operation, error: RequestError) -> Response:
+    if handler.on_invalid is not None and error.status == 400:
+        return answers.success(operation, handler.on_invalid(error.problems))
+    raise error
+
+
+async def _fill(call: Call, request: Request) -> None:
+    operation = call.operation
+    try:
+        call.path = parse_path(operation.path_parameters, request.path_params)
+        if operation.query is not None:
+            call.query = parse_query(operation.query, request.query_params)
+            call.query_text = dict(request.query_params)
+    except RequestError as error:
+        if operation.method == "GET":
+            raise InvalidParameterError(error.problems[0][0]) from error
+        raise
+    if operation.body is not None:
+        call.body = parse_body(operation.body, await request.body())
+    if operation.upload:
+        call.upload = await _read_upload(request)
+
+
+async def _read_upload(request: Request) -> UploadedFile:
+    missing: Problem = (UPLOAD_FIELD, "O arquivo Excel não foi informado.")
+    try:
+        async with request.form(max_files=1, max_fields=10) as form:
+            file = form.get(UPLOAD_FIELD)
+            if not isinstance(file, UploadFile):
+                raise invalid(missing)
+            return UploadedFile(file.filename or "", await file.read())
+    except HTTPException as error:
+        raise invalid((UPLOAD_FIELD, "O formulário multipart não pôde ser lido.")) from error

@@ -1,0 +1,147 @@
+"""The embedded sandbox: a process of its own beside the command that uses it.
+
+Nothing of the server is imported here.
+"""
+
+import http.client
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from xlbridge.errors import ConfigError, TransportError
+from xlbridge.i18n import Text
+from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.settings import Settings
+from xlbridge.wire.operations import AUTHENTICATE
+
+_NEEDED = ("multipart", "sqlalchemy", "starlette", "uvicorn")
+_READY_SECONDS = 60.0
+_STOP_SECONDS = 10.0
+_POLL_SECONDS = 0.02
+_OWN_CREDENTIALS = ("XLBRIDGE_BASE_URL", "XLBRIDGE_EMAIL", "XLBRIDGE_PASSWORD", "XLBRIDGE_PROFILE")
+
+
+def default_database(settings: Settings) -> Path:
+    """Return the database that a sandbox uses unless told otherwise."""
+    return settings.home / "sandbox.db"
+
+
+def own_ready_file(settings: Settings) -> Path:
+    """Return the ready file by which commands find a sandbox that runs on that database."""
+    return settings.home / "sandbox.json"
+
+
+@contextmanager
+def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
+    """Run a sandbox on the default database for as long as the context lasts.
+
+    One that the user runs already on it is used, and left running. Raises ``ConfigError`` when
+    the ``sandbox`` extra is not installed, ``TransportError`` when it does not come up.
+    """
+    running = read_ready_file(own_ready_file(settings))
+    if running is not None and _answers(running):
+        yield running
+        return
+    with sandbox_process(settings.home) as started:
+        yield started
+
+
+@contextmanager
+def sandbox_process(
+    home: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> Iterator[RunningSandbox]:
+    """Run ``xlbridge sandbox`` in a process of its own, and end it afterwards.
+
+    ``options`` are further ones of the command line; ``environment`` replaces this process's, and
+    the user's own address and credentials never pass. Raises like ``embedded_sandbox``.
+    """
+    _require_extra()
+    home.mkdir(parents=True, exist_ok=True)
+    log = home / "sandbox.log"
+    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+        ready_file = Path(folder) / "ready.json"
+        command = [sys.executable, "-m", "xlbridge", "sandbox", "--port", "0"]
+        command += ["--ready-file", str(ready_file), *options]
+        with log.open("ab") as errors:
+            process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                command,
+                env=_environment(home, environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+        try:
+            yield _wait(process, ready_file, log)
+        finally:
+            _end(process)
+
+
+def _environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
+    passed = os.environ if base is None else base
+    kept = {name: value for name, value in passed.items() if name not in _OWN_CREDENTIALS}
+    return kept | {"XLBRIDGE_HOME": str(home)}
+
+
+def _require_extra() -> None:
+    if all(importlib.util.find_spec(name) for name in _NEEDED):
+        return
+    raise ConfigError(
+        Text(
+            pt="O sistema de ensaio embutido não está instalado.",
+            en="The embedded sandbox is not installed.",
+        ),
+        hint=Text(
+            pt="Instale-o: pip install 'xlbridge[sandbox]'; ou configure XLBRIDGE_BASE_URL.",
+            en="Install it: pip install 'xlbridge[sandbox]'; or set XLBRIDGE_BASE_URL.",
+        ),
+    )
+
+
+def _wait(process: "subprocess.Popen[bytes]", ready_file: Path, log: Path) -> RunningSandbox:
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        running = read_ready_file(ready_file)
+        if running is not None:
+            return running
+        time.sleep(_POLL_SECONDS)
+    raise TransportError(
+        Text(
+            pt="O sistema de ensaio embutido não iniciou; veja {log}",
+            en="The embedded sandbox did not start; see {log}",
+        ).format(log=log)
+    )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _answers(running: RunningSandbox) -> bool:
+    """Tell whether a sandbox listens there and knows these credentials."""
+    address = urlsplit(running.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2)
+    body = json.dumps({"email": running.email, "password": running.password})
+    try:
+        connection.request(
+            AUTHENTICATE.method, AUTHENTICATE.path, body, {"Content-Type": "application/json"}
+        )
+        answer = json.loads(connection.getresponse().read())
+        return isinstance(answer, dict) and answer.get("authenticated") is True
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,126 @@
+"""The queue of uploaded files and their logs.
+
+Source: the spec, Import and States (import log).
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, or_, select, update
+
+from xlbridge.sandbox.records import Line, Sheet
+from xlbridge.sandbox.tables import import_logs, outbox, rejected_lines, users
+from xlbridge.wire.imports import ImportLog, ImportState, RejectedLine
+
+_REPORT = [column for column in import_logs.c if column.name != "content"]
+
+
+def enqueue(
+    connection: Connection, *, resource: str, filename: str, content: bytes, user_id: int,
+    released: bool, now: datetime,
+) -> int:  # fmt: skip
+    """Store a file; ``released`` lets the worker process it. Return the log's id."""
+    statement = insert(import_logs).values(
+        resource=resource,
+        filename=filename,
+        content=content,
+        user_id=user_id,
+        state=ImportState.PENDING,
+        released=released,
+        included=now,
+    )
+    return int(connection.execute(statement.returning(import_logs.c.id)).scalar_one())
+
+
+def release(connection: Connection, log_id: int) -> bool:
+    """Let the worker process a waiting file. Return False when it was let already."""
+    statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
+    return connection.execute(statement.values(released=True)).rowcount == 1
+
+
+def read_log(connection: Connection, log_id: int) -> ImportLog | None:
+    """Return a file's log, None where there is none."""
+    log = connection.execute(select(*_REPORT).where(import_logs.c.id == log_id)).one_or_none()
+    if log is None:
+        return None
+    lines = connection.execute(
+        select(rejected_lines)
+        .where(rejected_lines.c.log_id == log_id)
+        .order_by(rejected_lines.c.line)
+    ).all()
+    return ImportLog(
+        id=log.id,
+        recurso=log.resource,
+        nomeDoArquivo=log.filename or None,
+        situacao=ImportState(log.state),
+        dataDeInclusao=log.included,
+        dataDeInicio=log.started,
+        dataDeConclusao=log.finished,
+        totalDeRegistros=log.total,
+        registrosImportados=log.imported,
+        registrosRejeitados=len(lines),
+        linhasRejeitadas=[
+            RejectedLine(linha=line.line, coluna=line.column, mensagem=line.message)
+            for line in lines
+        ],
+        mensagem=log.message,
+    )
+
+
+def next_file(connection: Connection, now: datetime) -> Row[Any] | None:
+    """Mark the oldest file that may be processed as running, and return it; None without one.
+
+    One that is running already was left by a process that died: it is processed anew, since what
+    it did is only ever committed together with its end.
+    """
+    waiting = or_(
+        import_logs.c.state == ImportState.RUNNING,
+        (import_logs.c.state == ImportState.PENDING) & import_logs.c.released,
+    )
+    oldest = select(import_logs).where(waiting).order_by(import_logs.c.id).limit(1)
+    file = connection.execute(oldest).one_or_none()
+    if file is not None:
+        connection.execute(
+            update(import_logs)
+            .where(import_logs.c.id == file.id)
+            .values(state=ImportState.RUNNING, started=now)
+        )
+    return file
+
+
+def finish(connection: Connection, log_id: int, sheet: Sheet, now: datetime) -> bool:
+    """Write the end of a file's processing. Return False when another process ended it first."""
+    failed = sheet.failed
+    ended = _end(
+        connection, log_id, now, total=len(sheet.lines), imported=len(sheet.lines) - len(failed)
+    )
+    if ended and failed:
+        connection.execute(insert(rejected_lines), [_rejection(log_id, line) for line in failed])
+    return ended
+
+
+def give_up(connection: Connection, log_id: int, message: str, now: datetime) -> None:
+    """Write that a file could not be processed at all."""
+    _end(connection, log_id, now, message=message)
+
+
+def _end(connection: Connection, log_id: int, now: datetime, **values: object) -> bool:
+    running = (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
+    statement = update(import_logs).where(running)
+    ended = connection.execute(statement.values(state=ImportState.FINISHED, finished=now, **values))
+    if ended.rowcount != 1:
+        return False
+    owner = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)
+    notification = {
+        "log_id": log_id,
+        "recipient": connection.scalar(owner),
+        "subject": f"Importação {log_id} concluída",
+    }
+    connection.execute(insert(outbox).values(notification))
+    return True
+
+
+def _rejection(log_id: int, line: Line) -> dict[str, object]:
+    (column, first), *others = line.problems
+    message = "; ".join([first, *(f"{key}: {value}" for key, value in others)])
+    return {"log_id": log_id, "line": line.row, "column": column or None, "message": message}

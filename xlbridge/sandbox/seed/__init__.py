@@ -1,0 +1,28 @@
+"""What a new database begins with; the same every time."""
+
+from enum import StrEnum
+
+from sqlalchemy import Connection
+
+from xlbridge.sandbox.seed.demo import seed_demo
+from xlbridge.sandbox.seed.registries import is_seeded, seed_registries
+
+
+class Seed(StrEnum):
+    """``empty`` has the supporting registries only, ``demo`` a small company's records too."""
+
+    EMPTY = "empty"
+    DEMO = "demo"
+
+
+def seed(connection: Connection, kind: Seed, scale: int) -> bool:
+    """Fill a new database; ``scale`` multiplies the demo's records.
+
+    Return False, and change nothing, when it was filled before.
+    """
+    if is_seeded(connection):
+        return False
+    seed_registries(connection)
+    if kind is Seed.DEMO:
+        seed_demo(connection, scale)
+    return True

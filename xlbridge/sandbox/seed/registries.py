@@ -1,0 +1,130 @@
+"""The supporting registries: what other records refer to."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Table, exists, insert, select
+
+from xlbridge.sandbox.tables import (
+    abc_costs,
+    accounts,
+    branches,
+    categories,
+    client_types,
+    companies,
+    cost_centres,
+    counters,
+    payment_methods,
+    portfolios,
+    projects,
+    sellers,
+    services,
+    suppliers,
+    warehouses,
+)
+
+FIRST_CLIENT = 1001
+
+_NAMES: dict[Table, dict[Any, str]] = {
+    companies: {1: "Aurora Comércio e Serviços Ltda"},
+    branches: {1: "Matriz São Paulo", 2: "Filial Curitiba", 3: "Filial Recife"},
+    client_types: {1: "Varejo", 2: "Atacado", 3: "Governo", 4: "Consumidor final"},
+    sellers: {
+        1: "Ana Beatriz Moura",
+        2: "Carlos Eduardo Pires",
+        3: "Fernanda Lopes",
+        4: "João Batista Ramos",
+        5: "Márcia Teixeira",
+    },
+    cost_centres: {
+        "01.001": "Comercial",
+        "01.002": "Administrativo",
+        "01.003": "Logística",
+        "02.001": "Assistência técnica",
+    },
+    abc_costs: {"ADM": "Administração", "COM": "Comercialização", "PRO": "Produção"},
+    accounts: {
+        1: "Banco do Brasil 1234-5 / 10001-0",
+        2: "Itaú 0567 / 20002-1",
+        3: "Caixa geral",
+    },
+    payment_methods: {
+        1: "Boleto bancário",
+        2: "Pix",
+        3: "Cartão de crédito",
+        4: "Transferência",
+        5: "Dinheiro",
+    },
+    services: {
+        "01.07": "Suporte técnico em informática",
+        "07.02": "Execução de obras",
+        "14.01": "Manutenção e conserto de máquinas",
+        "17.01": "Assessoria e consultoria",
+    },
+    projects: {1: "Expansão Nordeste", 2: "Nova loja virtual"},
+}
+_ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
+    categories: (
+        "revenue",
+        {
+            "1.01.001": ("Venda de mercadorias", True),
+            "1.01.002": ("Prestação de serviços", True),
+            "1.02.001": ("Receitas financeiras", True),
+            "2.01.001": ("Energia elétrica", False),
+            "2.01.002": ("Aluguel", False),
+            "2.02.001": ("Compra de mercadorias", False),
+            "2.03.001": ("Salários e encargos", False),
+        },
+    ),
+    portfolios: (
+        "account",
+        {
+            1: ("Cobrança simples BB", 1),
+            2: ("Cobrança registrada Itaú", 2),
+            3: ("Cobrança vinculada BB", 1),
+        },
+    ),
+    suppliers: (
+        "active",
+        {
+            501: ("Companhia Paulista de Energia", True),
+            502: ("Distribuidora Boa Vista Ltda", True),
+            503: ("Transportes Rio Claro S.A.", True),
+            504: ("Papelaria Central ME", True),
+            505: ("Metalúrgica Santa Rita Ltda", False),
+        },
+    ),
+}
+WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
+
+
+def is_seeded(connection: Connection) -> bool:
+    """Tell whether the database was filled before."""
+    return bool(connection.scalar(select(exists(select(companies)))))
+
+
+def codes(registry: Table) -> list[Any]:
+    """Return the codes of a registry."""
+    return list(_NAMES.get(registry) or _ATTRIBUTES[registry][1])
+
+
+def seed_registries(connection: Connection) -> None:
+    """Write the supporting registries, and where the clients' codes begin."""
+    for table, names in _NAMES.items():
+        _write(connection, table, [{"code": code, "name": name} for code, name in names.items()])
+    for table, (attribute, entries) in _ATTRIBUTES.items():
+        rows = [
+            {"code": code, "name": name, attribute: value}
+            for code, (name, value) in entries.items()
+        ]
+        _write(connection, table, rows)
+    places = [
+        {"branch": branch, "code": code, "name": name}
+        for branch in codes(branches)
+        for code, name in WAREHOUSES.items()
+    ]
+    _write(connection, warehouses, places)
+    _write(connection, counters, [{"scope": "client", "last": FIRST_CLIENT - 1}])
+
+
+def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    connection.execute(insert(table), rows)

@@ -1,0 +1,145 @@
+"""Running the sandbox in the foreground, until it is interrupted."""
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import uvicorn
+
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.sandbox.account import prepare_account
+from xlbridge.sandbox.app import build_app
+from xlbridge.sandbox.embedded import default_database, own_ready_file
+from xlbridge.sandbox.running import RunningSandbox, write_ready_file
+from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.server import Behaviour, Sandbox
+from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.worker import Worker
+from xlbridge.settings import Settings
+
+_LOOPBACK = "127.0.0.1"
+_STOP_SECONDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to serve, and where.
+
+    ``port`` 0 is any free one. ``database`` is a path or an SQLAlchemy URL, None for the default
+    under the home folder. ``expose`` is an address beside loopback to listen on instead.
+    """
+
+    port: int = 0
+    database: str | None = None
+    seed: Seed = Seed.DEMO
+    scale: int = 1
+    ready_file: Path | None = None
+    expose: str | None = None
+    behaviour: Behaviour = field(default_factory=Behaviour)
+
+
+def serve(plan: Plan, settings: Settings, announce: Callable[[RunningSandbox], None]) -> None:
+    """Serve until SIGINT or SIGTERM; ``announce`` is called once it answers.
+
+    Raises ``UsageError`` when it would be exposed without a password of the user's own or the
+    address cannot be listened on, ``ConfigError`` when the database does not open.
+    """
+    if plan.expose and not settings.password:
+        raise UsageError(
+            Text(
+                pt="--expose exige uma senha sua em XLBRIDGE_PASSWORD.",
+                en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
+            )
+        )
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
+        storage = Storage(database_url(plan.database or str(default_database(settings))))
+        stack.callback(storage.close)
+        with storage.transaction(writing=True) as connection:
+            seed(connection, plan.seed, plan.scale)
+        account = prepare_account(storage, settings)
+        worker, sandbox = _assemble(plan, settings, storage)
+        worker.start()
+        stack.callback(worker.stop)
+        running = RunningSandbox(_base_url(listener), account.email, account.password, os.getpid())
+
+        def ready() -> None:
+            for path in _ready_files(plan, settings):
+                write_ready_file(path, running)
+                stack.callback(path.unlink, missing_ok=True)
+            announce(running)
+
+        _run(sandbox, listener, ready)
+
+
+def _assemble(plan: Plan, settings: Settings, storage: Storage) -> tuple[Worker, Sandbox]:
+    sandbox = Sandbox(
+        storage=storage,
+        catalogue=load_catalogue(settings.schemas),
+        limits=settings.limits,
+        behaviour=replace(plan.behaviour, exposed=plan.expose is not None),
+    )
+    worker = Worker(sandbox)
+    return worker, replace(sandbox, wake_worker=worker.wake)
+
+
+def _ready_files(plan: Plan, settings: Settings) -> list[Path]:
+    """The user's ready file, and that by which commands find a sandbox on their own database."""
+    wanted = [plan.ready_file] if plan.ready_file else []
+    return wanted if plan.database or plan.ready_file else [own_ready_file(settings)]
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise UsageError(
+            Text(
+                pt="Não é possível escutar em {address}:{port}: {error}",
+                en="Cannot listen on {address}:{port}: {error}",
+            ).format(address=address, port=port, error=error)
+        ) from error
+    return listener
+
+
+def _base_url(listener: socket.socket) -> str:
+    address, port, *_ = listener.getsockname()
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _run(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], None]) -> None:
+    config = uvicorn.Config(
+        build_app(sandbox),
+        log_level="warning",
+        lifespan="off",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    server = _Server(config, ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise ConfigError(
+            Text(pt="O sistema de ensaio não iniciou.", en="The sandbox did not start.")
+        )

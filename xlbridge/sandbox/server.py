@@ -1,0 +1,37 @@
+"""The running sandbox: its database, its catalogue, its settings and its worker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.storage import Storage
+from xlbridge.settings import WorkbookLimits
+
+JSON_LIMIT = 10 * 2**20
+"""Most bytes of a JSON body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the sandbox behaves.
+
+    ``slow_queue`` is how many seconds a queued file waits, running, before it is processed;
+    ``exposed`` says that it is reached under other names than loopback's.
+    """
+
+    token_lifetime: timedelta = timedelta(hours=1)
+    slow_queue: float = 0.0
+    exposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What every call may need. ``wake_worker`` tells the worker that a file is waiting."""
+
+    storage: Storage
+    catalogue: Catalogue
+    limits: WorkbookLimits = field(default_factory=WorkbookLimits)
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    clock: Callable[[], datetime] = datetime.now
+    wake_worker: Callable[[], None] = field(default=lambda: None)

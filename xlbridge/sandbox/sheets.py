@@ -1,0 +1,79 @@
+"""Reading an uploaded workbook into records: the part of an import that needs pandas.
+
+Only ``importing`` reaches it, when the first file comes, so that the sandbox starts quickly.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.findings import Finding, Severity
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.sandbox.records import Line, Sheet
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+_CENTS = Decimal("0.01")
+
+
+def read_workbook(
+    content: bytes, resource: Resource, catalogue: Catalogue, limits: WorkbookLimits
+) -> Sheet:
+    """Read and judge a workbook's lines.
+
+    Raises ``WorkbookRefused`` when it is not an .xlsx that can be read safely.
+    """
+    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+        path = Path(folder) / "upload.xlsx"
+        path.write_bytes(content)
+        validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
+    errors = [f for f in validated.findings if f.kind.severity is Severity.ERROR]
+    lines = [Line(row, record) for row, record in _records(validated, resource)]
+    by_row = {line.row: line for line in lines}
+    layout = []
+    for finding in errors:
+        line = by_row.get(finding.row) if finding.row is not None else None
+        if line is None:
+            layout.append(_problem(finding))
+        else:
+            line.problems.append(_problem(finding))
+    return Sheet(lines, layout)
+
+
+def _problem(finding: Finding) -> tuple[str, str]:
+    return finding.column or "", finding.message.pt
+
+
+def _records(validated: ValidatedSheet, resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
+    columns = [
+        [_plain(value, column) for value in validated.frame[column.name].array]
+        for column in resource.columns
+    ]
+    names = [column.name for column in resource.columns]
+    for row, values in zip(validated.rows, zip(*columns, strict=True), strict=True):
+        pairs = zip(names, values, strict=True)
+        yield row, {name: value for name, value in pairs if value is not None}
+
+
+def _plain(value: Any, column: Column) -> Any:
+    if pd.isna(value):
+        return None
+    match column.kind:
+        case Kind.INTEGER:
+            return int(value)
+        case Kind.MONEY:
+            return Decimal(str(value)).quantize(_CENTS)
+        case Kind.NUMBER:
+            return Decimal(str(value))
+        case Kind.DATE:
+            return value.to_pydatetime()
+        case Kind.BOOLEAN:
+            return bool(value)
+        case _:
+            return str(value)
