@@ -1,0 +1,41 @@
+"""``xlbridge jobs``: past uploads and their state; nothing is sent."""
+
+import click
+
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.upload_session import open_desk, print_job
+from xlbridge.i18n import Text
+from xlbridge.upload.report import job_json
+
+
+@click.command(
+    "jobs",
+    help=str(
+        Text(pt="Os envios feitos e o estado de cada um.", en="Past uploads and their state.")
+    ),
+)
+@click.argument("job_id", metavar="[JOB]", required=False)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(job_id: str | None, form: str) -> ExitCode:
+    with open_desk() as desk:
+        if job_id is not None:
+            job = desk.journal.job(job_id)
+            if form == "text":
+                for event in job.events:
+                    result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state}")
+            print_job(job, form)
+            return ExitCode.GOOD
+        jobs = desk.journal.jobs()
+        if form == "json":
+            result_json({"version": 1, "jobs": [job_json(job) for job in jobs]})
+            return ExitCode.GOOD
+        if not jobs:
+            remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
+        for job in jobs:
+            what = job.what
+            result(
+                f"{job.id}  {job.state.public:10}  {what.mode:7}  {what.resource}  "
+                f"{len(what.rows)}  {what.profile}  {what.file}"
+            )
+        return ExitCode.GOOD

@@ -1,0 +1,132 @@
+"""``xlbridge upload``: validates a workbook, then sends it."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from xlbridge.cli.connection import connect
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import remark, result_json
+from xlbridge.cli.progress import working
+from xlbridge.cli.upload_session import carry_out, open_desk
+from xlbridge.i18n import Text
+from xlbridge.upload.plan import WantedMode, choose_mode
+from xlbridge.upload.report import invalid_json
+from xlbridge.upload.send import write_down
+from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
+from xlbridge.validation.report import report_text
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+
+@click.command(
+    "upload",
+    help=str(Text(pt="Confere uma pasta e a envia.", en="Validates a workbook, sends it.")),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--resource",
+    help=str(Text(pt="O recurso; sem ele, é deduzido.", en="The resource; guessed without it.")),
+)
+@click.option("--sheet", help=str(Text(pt="A planilha da pasta.", en="The sheet to read.")))
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(WantedMode)),
+    default="auto",
+    help=str(
+        Text(
+            pt="direct: de uma vez; preview: só prévia; queue: pela fila; auto escolhe.",
+            en="direct: at once; preview: only that; queue: through the queue; auto chooses.",
+        )
+    ),
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
+)
+@click.option(
+    "--wait/--no-wait",
+    default=True,
+    help=str(Text(pt="Espera o resultado da fila.", en="Waits for the queue's outcome.")),
+)
+@click.option(
+    "--preview/--no-preview",
+    default=True,
+    help=str(Text(pt="Faz a prévia antes de enviar.", en="Previews before sending.")),
+)
+@click.option(
+    "--again",
+    metavar="REASON",
+    help=str(
+        Text(
+            pt="Envia de novo linhas já enviadas; o motivo fica registrado.",
+            en="Sends rows again that were sent already; the reason is recorded.",
+        )
+    ),
+)
+@click.option("--dates", type=click.Choice(get_args(DateOrder)))
+@click.option("--numbers", type=click.Choice(get_args(NumberStyle)))
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(
+    file: Path,
+    resource: str | None,
+    sheet: str | None,
+    mode: WantedMode,
+    yes: bool,
+    wait: bool,
+    preview: bool,
+    again: str | None,
+    dates: DateOrder | None,
+    numbers: NumberStyle | None,
+    form: str,
+) -> ExitCode:
+    with open_desk() as desk:
+        with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
+            judged = validate_workbook(
+                file,
+                desk.catalogue,
+                resource=resource,
+                sheet=sheet,
+                reading=Reading(dates=dates, numbers=numbers),
+                limits=desk.settings.limits,
+            )
+        if not judged.ok or judged.resource is None:
+            return _refuse(judged, mode, form)
+        plan = choose_mode(judged.resource, mode)
+        _show_warnings(judged)
+        with connect(desk.settings) as client:
+            remark(
+                Text(
+                    pt="{rows} linhas de {resource} para {profile} · {reason}",
+                    en="{rows} rows of {resource} to {profile} · {reason}",
+                ).format(
+                    rows=len(judged.rows),
+                    resource=judged.resource.name,
+                    profile=client.target.profile,
+                    reason=plan.reason,
+                )
+            )
+            job = write_down(desk, judged, judged.resource, plan, client.target.profile, again)
+            return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
+
+
+def _refuse(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
+    """Tell why the sheet is not sent; nothing has left this computer."""
+    for line in report_text([judged]):
+        remark(line)
+    remark(
+        Text(
+            pt="Nada foi enviado: corrija os erros primeiro.",
+            en="Nothing was sent: mend the errors first.",
+        )
+    )
+    if form == "json":
+        result_json(invalid_json(judged, mode))
+    return ExitCode.DATA_ERRORS
+
+
+def _show_warnings(judged: ValidatedSheet) -> None:
+    if judged.warnings:
+        for line in report_text([judged]):
+            remark(line)

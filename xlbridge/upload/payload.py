@@ -1,0 +1,62 @@
+"""The payload: a clean workbook made of the judged rows, stored by its content.
+
+What the analyst made is never sent itself: macros, links, hidden sheets and differences between
+parsers stay behind.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from pathlib import Path
+
+import pandas as pd
+
+from xlbridge.errors import JournalError
+from xlbridge.i18n import Text
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.records import write_records
+
+
+def rows_digest(resource: Resource, frame: pd.DataFrame) -> str:
+    """Return the digest of the rows' values: independent of the file, its styles and its layout."""
+    digest = hashlib.sha256(resource.name.encode())
+    filled = frame.dropna(axis="columns", how="all")
+    for name in sorted(filled.columns):
+        values = [None if pd.isna(value) else str(value) for value in filled[name]]
+        digest.update(json.dumps([name, values]).encode())
+    return digest.hexdigest()
+
+
+def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
+    """Write the payload to ``folder``, safely on the disk, and return its content hash."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f".{secrets.token_hex(8)}.tmp"
+    try:
+        write_records(temporary, resource, frame)
+        content = hashlib.sha256(temporary.read_bytes()).hexdigest()
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.replace(payload_path(folder, content))
+    finally:
+        temporary.unlink(missing_ok=True)
+    return content
+
+
+def load_payload(folder: Path, content: str) -> bytes:
+    """Return a stored payload. Raises ``JournalError`` when it is gone or no longer the same."""
+    path = payload_path(folder, content)
+    payload = path.read_bytes() if path.is_file() else b""
+    if hashlib.sha256(payload).hexdigest() != content:
+        raise JournalError(
+            Text(
+                pt="O arquivo guardado deste envio sumiu ou mudou: {path}",
+                en="The stored file of this upload is gone or has changed: {path}",
+            ).format(path=path)
+        )
+    return payload
+
+
+def payload_path(folder: Path, content: str) -> Path:
+    """Return where the payload of that content hash is stored."""
+    return folder / f"{content}.xlsx"

@@ -1,0 +1,48 @@
+"""The rejects workbook: only the refused rows, with the reason beside each, ready to be mended."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.upload.journal import Job
+from xlbridge.upload.payload import payload_path
+from xlbridge.upload.states import State
+from xlbridge.upload.verdict import WHOLE_REFUSED, Verdict
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.records import write_rejects
+
+
+def write_rejects_workbook(
+    job: Job, verdict: Verdict, catalogue: Catalogue, payloads: Path, target: Path
+) -> None:
+    """Write the refused rows of a job to ``target``, in the layout of the template.
+
+    Where the whole sheet was refused, rows that were not complained about are in it too: they
+    were not applied either. Raises ``UsageError`` when the file cannot be written.
+    """
+    reasons: dict[int | None, list[str]] = defaultdict(list)
+    for refused in verdict.rejected_rows:
+        column = f"{refused.column}: " if refused.column else ""
+        reasons[refused.row].append(f"{column}{refused.message}")
+    if job.state is State.REJECTED:
+        rows = list(job.what.rows)
+    else:
+        rows = [row for row in job.what.rows if row in reasons]
+    wanted = set(rows)
+    sent = validate_workbook(
+        payload_path(payloads, job.what.payload), catalogue, resource=job.what.resource
+    )
+    positions = [place for place, row in enumerate(job.what.rows) if row in wanted]
+    write_rejects(
+        target,
+        catalogue.named(job.what.resource),
+        sent.frame.iloc[positions].reset_index(drop=True),
+        rows,
+        ["; ".join(reasons.get(row, [str(WHOLE_REFUSED)])) for row in rows],
+    )
+
+
+def rejects_path(job: Job) -> Path:
+    """Return where the rejects workbook goes: beside the analyst's own file."""
+    file = Path(job.what.file)
+    return file.with_name(f"{file.stem}-rejeitadas-{job.id}.xlsx")

@@ -1,0 +1,135 @@
+"""What an upload amounts to: as the contract's JSON, and as text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from xlbridge.findings import Severity
+from xlbridge.i18n import Text
+from xlbridge.upload.journal import Job
+from xlbridge.upload.states import State
+from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown
+from xlbridge.validation.validate import ValidatedSheet
+
+_SHOWN_ROWS = 10
+
+_HEADLINES = {
+    State.PREVIEWED: Text(
+        pt="Prévia: o sistema leu {previewed} linhas; nada foi gravado.",
+        en="Preview: the system read {previewed} rows; nothing was written.",
+    ),
+    State.DONE: Text(
+        pt="Pronto: as {accepted} linhas foram aceitas.",
+        en="Done: all {accepted} rows were accepted.",
+    ),
+    State.PARTIAL: Text(
+        pt="{accepted} linhas aceitas, {rejected} rejeitadas.",
+        en="{accepted} rows accepted, {rejected} rejected.",
+    ),
+    State.REJECTED: Text(
+        pt="Rejeitado: nenhuma das {read} linhas foi gravada.",
+        en="Rejected: none of the {read} rows was written.",
+    ),
+    State.IN_DOUBT: Text(
+        pt="Em dúvida: não se sabe se as {read} linhas foram gravadas ({reason}).",
+        en="In doubt: whether the {read} rows were written is not known ({reason}).",
+    ),
+    State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
+}
+_UNDER_WAY = Text(
+    pt="Na fila (log {log_id}). Para saber o resultado: xlbridge resume {job}",
+    en="Queued (log {log_id}). To learn the outcome: xlbridge resume {job}",
+)
+_WAITING = Text(
+    pt="Ainda não enviado. Para continuar: xlbridge resume {job}",
+    en="Not sent yet. To continue: xlbridge resume {job}",
+)
+
+
+def verdict_of(job: Job) -> Verdict:
+    """Return what the journal knows of the job's rows."""
+    stored = job.last("verdict")
+    if stored is None or job.state in {State.POLLING, State.STAGED, State.STARTING}:
+        return all_unknown(job.what)
+    rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
+    return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """Return the job as JSON. Source: the product brief, ``upload --format json``."""
+    verdict = verdict_of(job)
+    return {
+        "version": 1,
+        "job": job.id,
+        "state": job.state.public,
+        "mode": job.what.mode,
+        "resource": job.what.resource,
+        "log_id": job.last("log_id"),
+        "rows": _rows_json(verdict),
+        "rejected": [_rejected_json(row) for row in verdict.rejected_rows],
+        "rejects_file": job.last("rejects_file"),
+    }
+
+
+def invalid_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
+    """Return the answer for a sheet that local validation stops: no row of it is accepted."""
+    errors = [f for f in sheet.findings if f.kind.severity is Severity.ERROR]
+    rows = len(sheet.rows)
+    return {
+        "version": 1,
+        "job": None,
+        "state": "rejected",
+        "mode": mode,
+        "resource": sheet.resource.name if sheet.resource else None,
+        "log_id": None,
+        "rows": _rows_json(Verdict(read=rows, accepted=0, unknown=0)),
+        "rejected": [
+            {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
+            for f in errors
+        ],
+        "rejects_file": None,
+    }
+
+
+def job_text(job: Job) -> Iterator[str]:
+    """Yield the lines of the report for a person."""
+    verdict = verdict_of(job)
+    headline = _HEADLINES.get(job.state, _WAITING if job.last("log_id") is None else _UNDER_WAY)
+    yield str(
+        headline.format(
+            read=verdict.read,
+            accepted=verdict.accepted,
+            rejected=verdict.rejected,
+            previewed=job.last("previewed"),
+            reason=job.last("reason"),
+            log_id=job.last("log_id"),
+            job=job.id,
+        )
+    )
+    shown = verdict.rejected_rows[:_SHOWN_ROWS]
+    for row in shown:
+        place = row.cell or (f"{row.row}" if row.row else "–")
+        yield f"  ✗ {place}  {row.column or ''}: {row.message}"
+    if len(verdict.rejected_rows) > len(shown):
+        more = Text(pt="  … e mais {n}", en="  … and {n} more")
+        yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
+    if rejects := job.last("rejects_file"):
+        yield str(
+            Text(
+                pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
+                en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
+            ).format(file=Path(rejects), job=job.id)
+        )
+
+
+def _rows_json(verdict: Verdict) -> dict[str, int]:
+    return {
+        "read": verdict.read,
+        "accepted": verdict.accepted,
+        "rejected": verdict.rejected,
+        "unknown": verdict.unknown,
+    }
+
+
+def _rejected_json(row: RejectedRow) -> dict[str, Any]:
+    return {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}
