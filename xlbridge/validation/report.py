@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -114,25 +114,31 @@ def _headline(item: ValidatedSheet) -> Text:
     )
 
 
-def _rule(finding: Finding) -> tuple[int, str, str, str]:
+def _rule(finding: Finding) -> tuple[int, str, str]:
     """Order: errors before warnings, the layout before the cells, then by column and rule."""
     rank = 2 * (finding.kind.severity is Severity.WARNING) + (finding.value is not None)
-    return rank, finding.column or "", finding.kind.code, str(finding.message)
+    return rank, finding.column or "", finding.kind.code
 
 
 def _group_text(group: Sequence[Finding]) -> Iterator[str]:
     first = group[0]
     name = f"{first.column}: " if first.column else ""
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
-    yield f"  {mark} {name}{first.message}  [{first.kind.code}]"
-    cells = [_cell_text(finding) for finding in islice(group, _SHOWN_CELLS) if finding.cell]
-    if cells:
-        more = len(group) - len(cells)
-        rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
-        yield f"      {', '.join(cells)}{rest}"
-    if str(first.hint):
-        yield f"      → {first.hint}"
+    shown = [finding for finding in group[:_SHOWN_CELLS] if finding.cell]
+    rest = Text(pt="… e mais {n}", en="… and {n} more").format(n=len(group) - len(shown))
+    if len({str(finding.message) for finding in shown}) > 1:
+        yield f"  {mark} {name.rstrip(': ')}  [{first.kind.code}]"
+        yield from (f"      {_cell_text(finding)}: {finding.message}" for finding in shown)
+        if len(group) > len(shown):
+            yield f"      {rest}"
+    else:
+        yield f"  {mark} {name}{first.message}  [{first.kind.code}]"
+        if shown:
+            cells = ", ".join(map(_cell_text, shown))
+            yield f"      {cells} {rest}" if len(group) > len(shown) else f"      {cells}"
+    yield f"      → {first.hint}"
 
 
 def _cell_text(finding: Finding) -> str:
-    return finding.cell + (f"={finding.value!r}" if finding.value is not None else "")  # type: ignore[operator]
+    value = "" if finding.value is None else f"={finding.value!r}"
+    return f"{finding.cell}{value}"

@@ -1,0 +1,23 @@
+"""The analyst's own workbook with the findings marked in it."""
+
+from pathlib import Path
+
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.annotate import annotate
+from xlbridge.workbook.summary_sheet import Summary
+
+
+def annotate_sheet(judged: ValidatedSheet, target: Path) -> None:
+    """Write a copy of a judged workbook with its findings marked, and a sheet that lists them.
+
+    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
+    cannot be written.
+    """
+    summary = Summary(
+        file=judged.file.name,
+        resource=judged.resource.name if judged.resource else "?",
+        rows=len(judged.rows),
+        errors=judged.errors,
+        warnings=judged.warnings,
+    )
+    annotate(judged.file, target, judged.sheet, judged.findings, summary)
