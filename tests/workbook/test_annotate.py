@@ -1,0 +1,217 @@
+"""The annotated copy: marks where they belong, and the analyst's own work kept."""
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pytest
+from openpyxl.comments import Comment
+from openpyxl.styles import Font, PatternFill
+from openpyxl.worksheet.worksheet import Worksheet
+
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.i18n import set_language
+from xlbridge.workbook.annotate import annotate
+from xlbridge.workbook.signature import SUMMARY_SHEET
+from xlbridge.workbook.style import SEVERITY_FILLS
+from xlbridge.workbook.summary_sheet import Summary
+
+SHEET = "Lançamentos d'outubro"
+ERROR, WARNING = SEVERITY_FILLS.values()
+
+BAD_CNPJ = Finding(CATALOGUE["cnpj-invalid"], 4, "cnpj", "C4", "11.111.111/1111-11")
+REPEATED = Finding(CATALOGUE["duplicate-in-sheet"], 4, "cnpj", "C4", "x", {"first": "C3"})
+TEXT_DATE = Finding(CATALOGUE["date-as-text"], 5, "d", "D5", "=1+1", {"read": "2026-01-31"})
+MISSING = Finding(CATALOGUE["column-missing"], 3, "historico", details={"column": "historico"})
+NOWHERE = Finding(CATALOGUE["sheet-empty"])
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "meu.xlsx"
+    book = openpyxl.Workbook()
+    book.active.title = "Capa"
+    sheet = book.create_sheet(SHEET)
+    sheet["B3"], sheet["C3"], sheet["D3"] = "nomeComercial", "cnpj", "d"
+    sheet["B4"], sheet["C4"], sheet["E4"] = "Padaria", "11.111.111/1111-11", "=1+1"
+    sheet["B4"].font = Font(bold=True)
+    sheet["B4"].fill = PatternFill("solid", fgColor="00FF00")
+    sheet["C4"].comment = Comment("Conferir com a Ana", "João")
+    sheet["C4"].number_format = "@"
+    sheet.merge_cells("D5:D6")
+    sheet["D5"] = "31/01/2026"
+    sheet.column_dimensions["B"].width = 33
+    sheet.freeze_panes = "B4"
+    book.save(path)
+    return path
+
+
+Annotated = Callable[..., openpyxl.Workbook]
+
+
+@pytest.fixture
+def annotated(tmp_path: Path, source: Path) -> Annotated:
+    def run(*findings: Finding, path: Path = source, errors: int = 1) -> openpyxl.Workbook:
+        summary = Summary("meu.xlsx", "cliente", rows=2, errors=errors, warnings=1)
+        annotate(path, tmp_path / "marcado.xlsx", SHEET, findings, summary)
+        return openpyxl.load_workbook(tmp_path / "marcado.xlsx")
+
+    return run
+
+
+def colour(sheet: Worksheet, address: str) -> str:
+    return str(sheet[address].fill.fgColor.rgb)[-6:]
+
+
+def listing(book: openpyxl.Workbook) -> list[tuple[object, ...]]:
+    return list(book[SUMMARY_SHEET].iter_rows(min_row=6, values_only=True))
+
+
+def test_a_cell_gets_its_colour_and_its_remark(annotated: Annotated) -> None:
+    sheet = annotated(BAD_CNPJ, TEXT_DATE)[SHEET]
+    assert colour(sheet, "C4") == ERROR
+    assert colour(sheet, "D5") == WARNING
+    assert str(BAD_CNPJ.message) in sheet["C4"].comment.text
+    assert str(TEXT_DATE.hint) in sheet["D5"].comment.text
+
+
+def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> None:
+    before, after = openpyxl.load_workbook(source), annotated(BAD_CNPJ)
+    assert after.sheetnames == [*before.sheetnames, SUMMARY_SHEET]
+    for row in before[SHEET].iter_rows():
+        for cell in row:
+            twin = after[SHEET][cell.coordinate]
+            assert twin.value == cell.value
+            assert twin.number_format == cell.number_format
+            assert twin.font.bold == cell.font.bold
+            if cell.coordinate != "C4":
+                assert colour(after[SHEET], cell.coordinate) == colour(
+                    before[SHEET], cell.coordinate
+                )
+    assert after[SHEET].column_dimensions["B"].width == 33
+    assert after[SHEET].freeze_panes == "B4"
+    assert [str(r) for r in after[SHEET].merged_cells.ranges] == ["D5:D6"]
+
+
+def test_findings_of_one_cell_are_joined_below_the_analyst_s_own_comment(
+    annotated: Annotated,
+) -> None:
+    comment = annotated(BAD_CNPJ, REPEATED)[SHEET]["C4"].comment
+    own, first, second = (
+        comment.text.index(text)
+        for text in ("Conferir com a Ana", str(BAD_CNPJ.message), str(REPEATED.message))
+    )
+    assert own < first < second
+    assert comment.author == "João"
+
+
+def test_an_error_outweighs_a_warning(annotated: Annotated) -> None:
+    warning = Finding(CATALOGUE["number-as-text"], 4, "cnpj", "C4", "1", {"read": "1"})
+    assert colour(annotated(warning, BAD_CNPJ)[SHEET], "C4") == ERROR
+
+
+def test_a_longer_remark_gets_a_larger_box(annotated: Annotated, tmp_path: Path) -> None:
+    annotated(BAD_CNPJ, REPEATED, TEXT_DATE)
+    heights = comment_heights(tmp_path / "marcado.xlsx")
+    assert max(heights) > min(heights)
+
+
+def comment_heights(path: Path) -> list[float]:
+    """openpyxl does not read sizes back: they are taken from the drawing itself."""
+    with zipfile.ZipFile(path) as archive:
+        [drawing] = [archive.read(n).decode() for n in archive.namelist() if n.endswith(".vml")]
+    return [float(height) for height in re.findall(r"[;\"]height:([0-9.]+)p[xt]", drawing)]
+
+
+def test_a_cell_inside_merged_cells_is_marked_where_it_shows(annotated: Annotated) -> None:
+    inside = Finding(CATALOGUE["required-missing"], 6, "d", "D6")
+    assert colour(annotated(inside)[SHEET], "D5") == ERROR
+
+
+def test_a_finding_without_a_cell_is_marked_on_the_header(annotated: Annotated) -> None:
+    book = annotated(MISSING, NOWHERE)
+    assert "historico" in book[SHEET]["B3"].comment.text
+    assert [row[0] for row in listing(book)] == [None, None]
+    assert [row[6] for row in listing(book)] == ["column-missing", "sheet-empty"]
+
+
+def test_the_summary_lists_and_links_every_finding(annotated: Annotated) -> None:
+    book = annotated(BAD_CNPJ, TEXT_DATE)
+    rows = listing(book)
+    assert [row[:2] for row in rows] == [("C4", "cnpj"), ("D5", "d")]
+    link = book[SUMMARY_SHEET]["A6"].hyperlink
+    assert link.location == "'Lançamentos d''outubro'!C4"
+    assert book.active.title == SUMMARY_SHEET
+    assert book[SUMMARY_SHEET].freeze_panes == "A6"
+    assert book[SUMMARY_SHEET].auto_filter.ref == "A5:G7"
+
+
+def test_values_in_the_summary_are_no_formulas(annotated: Annotated) -> None:
+    cell = annotated(TEXT_DATE)[SUMMARY_SHEET]["D6"]
+    assert (cell.value, cell.data_type) == ("=1+1", "s")
+
+
+def test_characters_that_xml_forbids_do_not_stop_the_copy(annotated: Annotated) -> None:
+    finding = Finding(CATALOGUE["hidden-character"], 4, "cnpj", "C4", "a\x07b", {"character": "\0"})
+    book = annotated(finding)
+    assert listing(book)[0][3] == "a\N{REPLACEMENT CHARACTER}b"
+    assert "\N{REPLACEMENT CHARACTER}" in book[SHEET]["C4"].comment.text
+
+
+def test_annotating_again_replaces_the_marks(annotated: Annotated, tmp_path: Path) -> None:
+    annotated(BAD_CNPJ, TEXT_DATE)
+    (tmp_path / "marcado.xlsx").rename(tmp_path / "de-novo.xlsx")
+    book = annotated(TEXT_DATE, path=tmp_path / "de-novo.xlsx")
+    sheet = book[SHEET]
+    assert sheet["C4"].comment.text == "Conferir com a Ana"
+    assert colour(sheet, "C4") not in (ERROR, WARNING)
+    assert colour(sheet, "D5") == WARNING
+    assert sheet["D5"].comment.text.count(str(TEXT_DATE.message)) == 1
+    assert book.sheetnames.count(SUMMARY_SHEET) == 1
+    assert len(listing(book)) == 1
+
+
+def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, source: Path) -> None:
+    book = openpyxl.load_workbook(source)
+    book["Capa"].title = SUMMARY_SHEET
+    book[SUMMARY_SHEET]["A1"] = "minhas notas"
+    book.save(source)
+    after = annotated(BAD_CNPJ)
+    assert after[SUMMARY_SHEET]["A1"].value == "minhas notas"
+    assert len(after.sheetnames) == 3
+
+
+def test_the_summary_says_when_it_does_not_show_all(
+    annotated: Annotated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xlbridge.workbook.annotate.MOST_SHOWN", 2)
+    book = annotated(BAD_CNPJ, REPEATED, TEXT_DATE, errors=2)
+    assert len(listing(book)) == 2
+    assert "The first 2 of 3 findings" in book[SUMMARY_SHEET]["A3"].value
+    assert book[SHEET]["D5"].comment is None
+
+
+@pytest.mark.parametrize(("language", "word"), [("pt-BR", "O que fazer"), ("en", "What to do")])
+def test_the_summary_speaks_the_chosen_language(
+    annotated: Annotated, language: str, word: str
+) -> None:
+    set_language(language)
+    try:
+        assert word in [cell.value for cell in annotated(BAD_CNPJ)[SUMMARY_SHEET][5]]
+    finally:
+        set_language("en")
+
+
+def test_what_cannot_be_copied_is_refused(tmp_path: Path, source: Path) -> None:
+    summary = Summary("x", "cliente", 0, 0, 0)
+    broken = tmp_path / "broken.xlsx"
+    broken.write_bytes(source.read_bytes()[:500])
+    for path, sheet in ((broken, SHEET), (source, "nada")):
+        with pytest.raises(WorkbookRefused):
+            annotate(path, tmp_path / "out.xlsx", sheet, [], summary)
+    with pytest.raises(UsageError):
+        annotate(source, tmp_path / "nope" / "out.xlsx", SHEET, [], summary)
+    assert not (tmp_path / "out.xlsx").exists()
