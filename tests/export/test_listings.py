@@ -1,0 +1,158 @@
+"""Listings, their columns and filters, and how records become rows."""
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlbridge.errors import TransportError, UsageError
+from xlbridge.export.filters import Filters, read_date
+from xlbridge.export.flatten import flatten
+from xlbridge.export.formats import format_of, opener_of
+from xlbridge.export.listings import LISTINGS, Filter, find_listing
+from xlbridge.resources.column import Kind
+from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
+
+PEDIDOS = LISTINGS["pedidos"]
+
+
+def test_every_field_of_an_order_has_its_column() -> None:
+    names = {sheet.name: {column.name for column in sheet.columns} for sheet in PEDIDOS.sheets}
+    assert names == {
+        "pedidos": set(SalesOrder.model_fields) - {"parcelas", "produtos"},
+        "parcelas": set(SalesOrderInstallment.model_fields),
+        "produtos": set(SalesOrderItem.model_fields),
+    }
+
+
+@pytest.mark.parametrize(
+    ("listing", "field", "kind"),
+    [
+        ("pedidos", "numeroDoPedido", Kind.INTEGER),
+        ("pedidos", "cnpjcpf", Kind.TEXT),
+        ("pedidos", "avisos", Kind.TEXT),
+        ("pedidos", "dataDaOrdem", Kind.DATE),
+        ("pedidos", "processado", Kind.BOOLEAN),
+        ("pedidos", "transportadoraValorFrete", Kind.MONEY),
+        ("pedidos", "transportadoraPesoBruto", Kind.NUMBER),
+        ("estoque", "valorTotal", Kind.MONEY),
+        ("estoque", "quantidadeTotal", Kind.NUMBER),
+        ("clientes", "natureza", Kind.TEXT),
+        ("contasreceber", "dataDeVencimento", Kind.DATE),
+    ],
+)
+def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: Kind) -> None:
+    columns = {column.name: column.kind for column in LISTINGS[listing].sheets[0].columns}
+    assert columns[field] is kind
+
+
+@pytest.mark.parametrize(
+    ("listing", "filters"),
+    [
+        ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH)),
+        ("estoque", (Filter.BRANCH,)),
+        ("clientes", (Filter.FROM, Filter.TO)),
+        ("contasreceber", ()),
+        ("contasreceber-baixados", ()),
+    ],
+)
+def test_a_listing_offers_what_its_operation_does(
+    listing: str, filters: tuple[Filter, ...]
+) -> None:
+    assert LISTINGS[listing].filters == filters
+
+
+def test_a_child_row_takes_the_key_that_it_lacks_from_its_order() -> None:
+    record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"numeroDoPedido": 6}]}
+    parcelas = PEDIDOS.sheets[1]
+    index = [column.name for column in parcelas.columns].index("numeroDoPedido")
+    rows = [row[index] for sheet, row in flatten(record, PEDIDOS.sheets) if sheet == parcelas]
+    assert rows == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("codigoDaFilial", "um"),
+        ("codigoDaFilial", Decimal("1.5")),
+        ("codigoDaFilial", True),
+        ("codigoDaFilial", Decimal("1E+999999")),
+        ("transportadoraQtde", "1,5"),
+        ("transportadoraQtde", Decimal("1E-999999")),
+        ("dataDaOrdem", 46000),
+        ("dataDaOrdem", "31/01/2026"),
+        ("processado", 1),
+        ("cidade", ["São Paulo"]),
+        ("cidade", True),
+        ("avisos", "texto"),
+    ],
+)
+def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any) -> None:
+    with pytest.raises(TransportError, match=rf"pedidos, numeroDoPedido 5: the field {field} "):
+        list(flatten({"numeroDoPedido": 5, field: value}, PEDIDOS.sheets))
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("31/01/2026", datetime(2026, 1, 31)),
+        ("31/01/2026 18:30", datetime(2026, 1, 31, 18, 30)),
+        ("2026-01-31", datetime(2026, 1, 31)),
+        ("2026-01-31T18:30", datetime(2026, 1, 31, 18, 30)),
+        (None, None),
+    ],
+)
+def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) -> None:
+    assert read_date(Filter.FROM, text) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "31/02/2026", "31/01/26", "01-31-2026", "2026-01-31T10:00:01", "hoje", "2026-01-31Z"],
+)
+def test_another_date_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--to"):
+        read_date(Filter.TO, text)
+
+
+@pytest.mark.parametrize(
+    ("listing", "filters"),
+    [
+        ("contasreceber", Filters(start=datetime(2026, 1, 1))),
+        ("estoque", Filters(end=datetime(2026, 1, 1))),
+        ("clientes", Filters(branch=1)),
+        ("pedidos", Filters(start=datetime(2026, 2, 1), end=datetime(2026, 1, 1))),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused(listing: str, filters: Filters) -> None:
+    with pytest.raises(UsageError):
+        filters.check(LISTINGS[listing])
+
+
+def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UsageError) as caught:
+        find_listing("pedido")
+    assert "pedidos" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "form"),
+    [("a.xlsx", None, "xlsx"), ("a.CSV", "csv", "csv"), ("a.b.jsonl", None, "jsonl")],
+)
+def test_the_extension_says_the_format(name: str, wanted: str | None, form: str) -> None:
+    assert format_of(Path(name), wanted) == form
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("a.xls", None), ("a", "csv"), ("a.csv", "xlsx"), ("a.parquet", None)]
+)
+def test_another_extension_is_refused(name: str, wanted: str | None) -> None:
+    with pytest.raises(UsageError):
+        format_of(Path(name), wanted)
+
+
+def test_a_csv_dialect_is_for_csv() -> None:
+    with pytest.raises(UsageError):
+        opener_of("xlsx", "pt-br")

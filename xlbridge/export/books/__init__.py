@@ -1,0 +1,1 @@
+"""Rows into files: one small interface, one module per format."""
