@@ -5,9 +5,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select
 
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.server import Sandbox
@@ -63,6 +63,14 @@ class Call:
     def after_commit(self, action: Callable[[], None]) -> None:
         """Have something done once the transaction is committed, and only then."""
         self.later.append(action)
+
+    def read(self, model: type[Model], statement: Select[Any]) -> list[Model]:
+        """Return what a statement finds, its columns as the model's fields.
+
+        What comes from our own tables is not validated again.
+        """
+        construct = cast("Callable[..., Model]", model.model_construct)
+        return [construct(**row) for row in self.connection.execute(statement).mappings()]
 
     @cached_property
     def now(self) -> datetime:

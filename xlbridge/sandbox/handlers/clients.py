@@ -1,8 +1,6 @@
 """Clients. Source: the spec, Client, Registry and Limits."""
 
-from typing import Any
-
-from sqlalchemy import Select, select, update
+from sqlalchemy import select, update
 
 from xlbridge.sandbox.answers import not_found
 from xlbridge.sandbox.business.clients import ClientIntake, bare_document
@@ -46,10 +44,5 @@ def list_clients(call: Call) -> Client | list[Client] | None:
     if query.cnpjcpf is not None:
         found = found.where(clients.c.cnpjcpf == bare_document(query.cnpjcpf))
     if query.idws is None and query.cnpjcpf is None:
-        return _read(call, found.limit(CLIENT_CAP))
-    return next(iter(_read(call, found.limit(1))), None)
-
-
-def _read(call: Call, statement: Select[Any]) -> list[Client]:
-    rows = call.connection.execute(statement).mappings()
-    return [Client.model_construct(**row) for row in rows]
+        return call.read(Client, found.limit(CLIENT_CAP))
+    return next(iter(call.read(Client, found.limit(1))), None)

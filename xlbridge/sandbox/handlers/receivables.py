@@ -36,8 +36,7 @@ def _titles(call: Call, condition: ColumnElement[bool]) -> list[Receivable]:
     if client is not None:
         _must_exist(call, client)
         found = found.where(receivables.c.codigoDoCliente == client)
-    rows = call.connection.execute(found).mappings()
-    return [Receivable.model_construct(**row) for row in rows]
+    return call.read(Receivable, found)
 
 
 def _must_exist(call: Call, client: int) -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, Table, select
+from sqlalchemy import Row, Select, Table, select
 
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables import (
@@ -13,7 +13,6 @@ from xlbridge.sandbox.tables import (
     sales_orders,
 )
 from xlbridge.sandbox.windows import window
-from xlbridge.wire.model import WireModel
 from xlbridge.wire.operations import SALES_ORDER_LIST
 from xlbridge.wire.sales import (
     SalesOrder,
@@ -24,7 +23,7 @@ from xlbridge.wire.sales import (
 
 _ORDERS_AT_ONCE = 500
 
-Line = TypeVar("Line", bound=WireModel)
+Line = TypeVar("Line", SalesOrderInstallment, SalesOrderItem)
 
 
 @handles(SALES_ORDER_LIST)
@@ -48,8 +47,10 @@ def list_orders(call: Call) -> list[SalesOrder]:
 
 def _loaded(call: Call, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
     numbers = [header.numeroDoPedido for header in headers]
-    parcelas = _by_order(call, sales_order_installments, SalesOrderInstallment, numbers)
-    produtos = _by_order(call, sales_order_items, SalesOrderItem, numbers)
+    parcelas = _by_order(
+        call.read(SalesOrderInstallment, _lines(sales_order_installments, numbers))
+    )
+    produtos = _by_order(call.read(SalesOrderItem, _lines(sales_order_items, numbers)))
     return [
         SalesOrder.model_construct(
             **header._mapping,
@@ -61,11 +62,13 @@ def _loaded(call: Call, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
     ]
 
 
-def _by_order(
-    call: Call, table: Table, model: type[Line], numbers: Sequence[int]
-) -> defaultdict[int, list[Line]]:
-    found = select(table).where(table.c.numeroDoPedido.in_(numbers)).order_by(*table.primary_key)
-    lines: defaultdict[int, list[Line]] = defaultdict(list)
-    for row in call.connection.execute(found).mappings():
-        lines[row["numeroDoPedido"]].append(model.model_construct(**row))
-    return lines
+def _lines(table: Table, numbers: Sequence[int]) -> Select[Any]:
+    of_orders = table.c.numeroDoPedido.in_(numbers)
+    return select(table).where(of_orders).order_by(*table.primary_key)
+
+
+def _by_order(lines: Sequence[Line]) -> defaultdict[int | None, list[Line]]:
+    grouped: defaultdict[int | None, list[Line]] = defaultdict(list)
+    for line in lines:
+        grouped[line.numeroDoPedido].append(line)
+    return grouped

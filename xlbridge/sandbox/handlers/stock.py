@@ -20,7 +20,7 @@ _NOTHING = Decimal(0)
 
 @handles(STOCK_BALANCES)
 def list_balances(call: Call) -> list[StockBalance]:
-    return _read(call, _rows())
+    return call.read(StockBalance, _rows())
 
 
 @handles(STOCK_BALANCES_OF_BRANCH)
@@ -28,7 +28,7 @@ def list_of_branch(call: Call) -> list[StockBalance]:
     branch = call.path["id"]
     if not call.connection.scalar(select(exists().where(branches.c.code == branch))):
         raise not_found("id", "Filial não encontrada.")
-    return _read(call, _rows().where(balances.c.branch == branch))
+    return call.read(StockBalance, _rows().where(balances.c.branch == branch))
 
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
@@ -79,8 +79,3 @@ def _rows() -> Select[Any]:
         .outerjoin(projects, projects.c.code == balances.c.project)
         .order_by(balances.c.branch, balances.c.warehouse, balances.c.product)
     )
-
-
-def _read(call: Call, statement: Select[Any]) -> list[StockBalance]:
-    rows = call.connection.execute(statement).mappings()
-    return [StockBalance.model_construct(**row) for row in rows]

@@ -89,6 +89,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             501: ("Companhia Paulista de Energia", True),
             502: ("Distribuidora Boa Vista Ltda", True),
             503: ("Transportes Rio Claro S.A.", True),
+            506: ("Expresso Araucária Ltda", True),
             504: ("Papelaria Central ME", True),
             505: ("Metalúrgica Santa Rita Ltda", False),
         },

@@ -1,0 +1,181 @@
+"""The demo's sales orders, with instalments that add up to their products, and their titles."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from xlbridge.sandbox.seed.calendar import TODAY, at_work, some_day
+from xlbridge.sandbox.seed.clients import Customer
+from xlbridge.sandbox.seed.order_items import Status, make_items
+from xlbridge.sandbox.seed.order_parties import carrier, client, delivery
+from xlbridge.sandbox.seed.products import Product
+from xlbridge.sandbox.seed.registries import codes
+from xlbridge.sandbox.tables import branches, cost_centres, payment_methods, projects
+
+_CENTS = Decimal("0.01")
+_MONTH = timedelta(days=30)
+_MOST_INSTALMENTS = 4
+_CANCELLED, _CARRIED, _PROJECTED, _PAID = 0.08, 0.4, 0.1, 0.85
+_STILL_PENDING = timedelta(days=20)
+_PORTFOLIO_OF_ACCOUNT = {1: 1, 2: 2, 3: None}
+_FREIGHT_PER_LINE = Decimal("12.50")
+_INVOICE_MODEL = 1
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows of the tables that orders fill."""
+
+    orders: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    instalments: list[dict[str, Any]] = field(default_factory=list)
+    titles: list[dict[str, Any]] = field(default_factory=list)
+
+
+class OrderMaker:
+    """Makes orders one after the other; counts the transactions of each branch and exercise."""
+
+    def __init__(self, random: Random, customers: list[Customer], products: list[Product]) -> None:
+        self._random = random
+        self._customers = customers
+        self._products = products
+        self.transactions: dict[tuple[int, int], int] = {}
+
+    def make(self, number: int, batch: Batch) -> None:
+        """Add one order, its lines and its titles to a batch."""
+        random = self._random
+        customer = random.choice(self._customers)
+        ordered = at_work(random, some_day(random))
+        status = _status(random, ordered)
+        is_carried = random.random() < _CARRIED
+        freight = _FREIGHT_PER_LINE if is_carried else Decimal("0.00")
+        items = make_items(random, number, self._products, freight, status)
+        header = self._header(number, customer, ordered, status)
+        header |= client(customer) | delivery(customer) | carrier(random, items, carried=is_carried)
+        instalments = _instalments(header, sum(item["totalLiquido"] for item in items))
+        if status is Status.PROCESSED:
+            batch.titles.extend(self._titles(header, instalments))
+        batch.orders.append(header)
+        batch.items.extend(items)
+        batch.instalments.extend(instalments)
+
+    def _header(
+        self, number: int, customer: Customer, ordered: datetime, status: Status
+    ) -> dict[str, Any]:
+        random = self._random
+        ended = min(ordered + timedelta(days=random.randrange(1, 10)), TODAY)
+        ended = max(ended, ordered)
+        account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
+        count = random.randint(1, _MOST_INSTALMENTS)
+        processed, cancelled = status is Status.PROCESSED, status is Status.CANCELLED
+        return {
+            "codigoDaNotaFiscal": _INVOICE_MODEL,
+            "codigoDaFilial": random.choice(codes(branches)),
+            "codigoDaCondicaoDePagamento": count,
+            "numeroDoPedido": number,
+            "numeroDaOrdem": number,
+            "codigoDoVendedor": customer.seller,
+            "codigoDoProjeto": _now_and_then(random, _PROJECTED, codes(projects)),
+            "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
+            "codigoDaContaCorrente": account,
+            "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
+            "codigoDaClassificacaoAuxiliar": 1,
+            "idNF": number if processed else None,
+            "quantidadeDeParcelas": count,
+            "dataDaOrdem": ordered,
+            "dataDeProcessamento": ended if processed else None,
+            "dataDeCancelamento": ended if cancelled else None,
+            "observacao": f"Pedido {number} do site" if number % 3 == 0 else None,
+            "dadosAdicionais": None,
+            "codigoDoItemDeLancamento": "1.01.001",
+            "historicoCR": f"Pedido de venda {number}",
+            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+            "observacaoCR": None,
+            "faturamentoNotaFiscalUnica": True,
+            "consolidado": False,
+            "pendente": status is Status.PENDING,
+            "processado": processed,
+            "cancelado": cancelled,
+            "avisos": [] if customer.active else ["Cliente inativo."],
+            "updated": ordered if status is Status.PENDING else ended,
+        }
+
+    def _titles(
+        self, header: dict[str, Any], instalments: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        issued = header["dataDeProcessamento"].replace(hour=0, minute=0, second=0)
+        key = (issued.year, header["codigoDaFilial"])
+        self.transactions[key] = self.transactions.get(key, 0) + 1
+        return [
+            self._title(header, instalment, issued, self.transactions[key])
+            for instalment in instalments
+        ]
+
+    def _title(
+        self, header: dict[str, Any], instalment: dict[str, Any], issued: datetime, number: int
+    ) -> dict[str, Any]:
+        sequence = instalment["numeroDaParcela"]
+        due, value = instalment["dataDeVencimento"], instalment["valor"]
+        is_paid = due <= TODAY and self._random.random() < _PAID
+        instalment |= {
+            "existeLancamentoCR": True,
+            "codigoDoExercicioCR": issued.year,
+            "codigoDaFilialCR": header["codigoDaFilial"],
+            "numeroDaMovimentacaoCR": number,
+            "sequenciaDaMovimentacaoCR": sequence,
+        }
+        copied = (
+            "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento",
+            "codigoDoCentroDeCusto", "codigoDaContaCorrente", "codigoDaFormaDePagamento",
+            "codigoDaCarteira",
+        )  # fmt: skip
+        return {name: header[name] for name in copied} | {
+            "codigoDoExercicio": issued.year,
+            "numeroDaTransacao": number,
+            "sequenciaDaTransacao": sequence,
+            "historico": header["historicoCR"],
+            "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",
+            "dataDeEmissao": issued,
+            "dataDeVencimento": due,
+            "valorDoLancamento": value,
+            "PeriodoDeCompetencia": issued.replace(day=1),
+            "dataDeBaixa": due if is_paid else None,
+            "valorBaixado": value if is_paid else None,
+        }
+
+
+def _status(random: Random, ordered: datetime) -> Status:
+    if random.random() < _CANCELLED:
+        return Status.CANCELLED
+    return Status.PENDING if ordered > TODAY - _STILL_PENDING else Status.PROCESSED
+
+
+def _now_and_then(random: Random, share: float, values: list[Any]) -> Any:
+    return random.choice(values) if random.random() < share else None
+
+
+def _instalments(header: dict[str, Any], total: Decimal | int) -> list[dict[str, Any]]:
+    """Equal parts; the last one takes what division leaves over."""
+    count = header["quantidadeDeParcelas"]
+    total = Decimal(total)
+    value, percent = (total / count).quantize(_CENTS), (Decimal(100) / count).quantize(_CENTS)
+    last_value, last_percent = total - value * (count - 1), 100 - percent * (count - 1)
+    first_due = header["dataDaOrdem"].replace(hour=0, minute=0, second=0)
+    return [
+        {
+            "numeroDoPedido": header["numeroDoPedido"],
+            "numeroDaParcela": place,
+            "dataDeVencimento": first_due + place * _MONTH,
+            "percentual": last_percent if place == count else percent,
+            "valor": last_value if place == count else value,
+            "totalDoPedido": total,
+            "existeLancamentoCR": False,
+            "codigoDoExercicioCR": None,
+            "codigoDaFilialCR": None,
+            "numeroDaMovimentacaoCR": None,
+            "sequenciaDaMovimentacaoCR": None,
+        }
+        for place in range(1, count + 1)
+    ]
