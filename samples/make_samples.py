@@ -1,0 +1,205 @@
+"""Writes the sample workbooks, and beside each bad one what is wrong in it.
+
+Run from the project's folder, with LibreOffice on the path::
+
+    .venv/bin/python samples/make_samples.py
+"""
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import openpyxl
+import xlsxwriter
+import yaml
+from bad_cells import BAD_SHEETS, BadSheet, CopyOf, ErrorCell, UncalculatedFormula
+from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.findings import CATALOGUE, Severity
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.address import cell_address
+from xlbridge.workbook.data_sheet import cell_format
+from xlbridge.workbook.template import template_workbook
+
+FOLDER = Path(__file__).parent
+BAD_ROWS = 24
+SAVED_BY_LIBREOFFICE = ("cliente", "contasreceber")
+WRITTEN_BY_OPENPYXL = "contaspagar"  # the only writer that leaves formulas without a result
+
+Cells = Mapping[tuple[int, int], Any]
+"""Contents by Excel's row number and zero-based column."""
+
+_FORMULAS = {"#N/A": "=NA()", "#REF!": "=#REF!", "#VALUE!": '="a"+1', "#DIV/0!": "=1/0"}
+
+
+def main() -> None:
+    """Write every sample into the folder of this script."""
+    for resource in load_catalogue().values():
+        _, count = MAKERS[resource.name]
+        good = FOLDER / f"{resource.name}.xlsx"
+        write_good(good, resource, make_rows(resource.name, count, f"{resource.name} good"))
+        bad = FOLDER / f"{resource.name}-com-erros.xlsx"
+        write_bad(bad, resource, BAD_SHEETS[resource.name])
+        if resource.name in SAVED_BY_LIBREOFFICE:
+            for path in (good, bad):
+                save_with_libreoffice(path, path.with_name(f"{path.stem}-libreoffice.xlsx"))
+            expected = bad.with_suffix(".expected.yaml").read_text(encoding="utf-8")
+            again = FOLDER / f"{bad.stem}-libreoffice.expected.yaml"
+            again.write_text(expected, encoding="utf-8")
+    write_rejected_by_the_server()
+
+
+def write_rejected_by_the_server() -> None:
+    """Write receivables of which one names a client whom only the server knows to be inactive."""
+    rows = make_rows("contasreceber", 12, "contasreceber inactive")
+    rows[7]["codigoDoCliente"] = INACTIVE_CLIENT
+    for number, row in enumerate(rows, start=1):
+        row["numeroDoDocumento"] = f"NF-{20269000 + number}"
+    path = FOLDER / "contasreceber-cliente-inativo.xlsx"
+    write_good(path, load_catalogue()["contasreceber"], rows)
+
+
+def write_good(path: Path, resource: Resource, rows: Iterable[Row]) -> None:
+    """Fill in the resource's template."""
+    with template_workbook(path, resource) as (book, sheet):
+        columns = [(column.name, cell_format(book, column)) for column in resource.columns]
+        for row, values in enumerate(rows, start=1):
+            for index, (name, form) in enumerate(columns):
+                write_typed(sheet, row, index, values.get(name), form)
+
+
+def write_bad(path: Path, resource: Resource, bad: BadSheet) -> None:
+    """Write a workbook as analysts keep them, and what is wrong in it beside it."""
+    cells = bad_cells(resource, bad)
+    if resource.name == WRITTEN_BY_OPENPYXL:
+        write_with_openpyxl(path, bad, cells)
+    else:
+        write_with_xlsxwriter(path, bad, cells)
+    lines = [f"sheet: {bad.sheet}", f"header_row: {bad.header_row}", "findings:"]
+    for finding in expectations(resource, bad):
+        shown = yaml.safe_dump(finding, default_flow_style=True, sort_keys=False, width=200)
+        lines.append(f"- {shown.strip()}")
+    content = "\n".join(lines) + "\n"
+    path.with_suffix(".expected.yaml").write_text(content, encoding="utf-8")
+
+
+def bad_cells(resource: Resource, bad: BadSheet) -> Cells:
+    """Return every cell of a bad sheet: title, header, good rows and the damages over them."""
+    headers = header_places(resource, bad)
+    rows = make_rows(resource.name, BAD_ROWS, f"{resource.name} bad")
+    for damage in bad.damages:
+        content = damage.content
+        if isinstance(content, CopyOf):
+            content = rows[content.row - 1][damage.column]
+        rows[damage.row - 1][damage.column] = content
+    cells: dict[tuple[int, int], Any] = {}
+    if bad.title:
+        cells[1, bad.first_column] = bad.title
+    for header, column in headers.items():
+        cells[bad.header_row, column] = header
+    for number, row in enumerate(rows, start=1):
+        for name, value in row.items():
+            place = headers[bad.renamed.get(name, name)]
+            cells[sheet_row(bad, number), place] = value
+        for name in bad.added:
+            cells[sheet_row(bad, number), headers[name]] = "ok" if number % 5 == 0 else None
+    return cells
+
+
+def header_places(resource: Resource, bad: BadSheet) -> dict[str, int]:
+    """Return the headers of a bad sheet with their zero-based columns."""
+    names = [bad.renamed.get(column.name, column.name) for column in resource.columns]
+    return {name: bad.first_column + index for index, name in enumerate([*names, *bad.added])}
+
+
+def sheet_row(bad: BadSheet, record: int) -> int:
+    """Return Excel's row number of a record."""
+    return bad.header_row + record + sum(first <= record for first in bad.blank_before)
+
+
+def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
+    """Return what is wrong in a bad sheet: the header's findings, then by row and column."""
+    headers = header_places(resource, bad)
+    found = [(bad.header_row, column, code) for column, code in bad.layout.items()]
+    wrong = [(sheet_row(bad, d.row), d.column, d.code) for d in bad.damages if d.code]
+    found += sorted(wrong, key=lambda entry: (entry[0], headers[entry[1]]))
+    return [
+        {
+            "cell": cell_address(row, headers[column]) if column in headers else None,
+            "column": column,
+            "code": code,
+            **({} if CATALOGUE[code].severity is Severity.ERROR else {"severity": "warning"}),
+        }
+        for row, column, code in found
+    ]
+
+
+def write_with_xlsxwriter(path: Path, bad: BadSheet, cells: Cells) -> None:
+    """Write a bad sheet cell by cell."""
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet(bad.sheet)
+        dates = book.add_format({"num_format": "dd/mm/yyyy"})
+        header = book.add_format({"bold": True, "bg_color": "E2EFDA", "bottom": 1})
+        title = book.add_format({"bold": True, "font_size": 14})
+        sheet.set_column(bad.first_column, bad.first_column + 30, 20)
+        for (row, column), content in cells.items():
+            form = {1: title, bad.header_row: header}.get(row)
+            if form is None and isinstance(content, date):
+                form = dates
+            write_typed(sheet, row - 1, column, content, form)
+
+
+def write_typed(sheet: Worksheet, row: int, column: int, content: object, form: Any) -> None:
+    """Write one cell with the very type of its content."""
+    match content:
+        case None:
+            return
+        case bool():
+            sheet.write_boolean(row, column, content, form)
+        case ErrorCell(shown):
+            sheet.write_formula(row, column, _FORMULAS[shown], form, shown)
+        case str():
+            sheet.write_string(row, column, content, form)
+        case date():
+            sheet.write_datetime(row, column, content, form)
+        case _:
+            sheet.write_number(row, column, content, form)
+
+
+def write_with_openpyxl(path: Path, bad: BadSheet, cells: Cells) -> None:
+    """Write a bad sheet as scripts do."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = bad.sheet
+    for (row, column), content in cells.items():
+        cell = sheet.cell(row, column + 1)
+        match content:
+            case ErrorCell(shown):
+                cell.value = shown
+            case UncalculatedFormula(formula):
+                cell.value = formula
+            case _:
+                cell.value = content
+        if isinstance(content, date):
+            cell.number_format = "dd/mm/yyyy"
+    book.save(path)
+
+
+def save_with_libreoffice(source: Path, target: Path) -> None:
+    """Let LibreOffice open a workbook and save it under another name."""
+    with TemporaryDirectory() as folder:
+        subprocess.run(
+            ["libreoffice", "--headless", "--convert-to", "xlsx", "--outdir", folder, source],
+            check=True,
+            capture_output=True,
+        )
+        (Path(folder) / source.name).replace(target)
+
+
+if __name__ == "__main__":
+    main()
