@@ -66,6 +66,16 @@ def parse_json(reply: httpx.Response) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def is_json_or_empty(reply: httpx.Response) -> bool:
+    """Say whether a body is a JSON document, or nothing at all."""
+    try:
+        if reply.content:
+            parse_json(reply)
+    except ValueError:
+        return False
+    return True
+
+
 def content_type(reply: httpx.Response) -> str:
     """Return what a reply says it is."""
     return _printable(reply.headers.get("Content-Type", "?"))

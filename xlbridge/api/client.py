@@ -15,7 +15,7 @@ Example::
             print(order["numeroDoPedido"], len(order["parcelas"]))
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -23,7 +23,14 @@ from typing import Any, Self
 import httpx
 from pydantic import TypeAdapter
 
-from xlbridge.api.answer import CHECK_ADDRESS, NOT_ACCEPTED, ReadData, Unreadable, judge
+from xlbridge.api.answer import (
+    CHECK_ADDRESS,
+    NOT_ACCEPTED,
+    ReadData,
+    Unreadable,
+    is_json_or_empty,
+    judge,
+)
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.api.records import Record, read_records, record_model
@@ -149,7 +156,7 @@ class Client:
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] = _NOTHING,
+        query: Mapping[str, str | Sequence[str]] = _NOTHING,
         body: object | None = None,
     ) -> httpx.Response:
         """Make one authenticated request, once, and return the answer whatever it is.
@@ -169,6 +176,13 @@ class Client:
         if isinstance(reply, NoAnswer):
             raise _lost(reply.reason, doubtful=reply.begun and method.upper() != "GET")
         return reply
+
+    def outcome_of(self, reply: httpx.Response) -> Outcome:
+        """Say what became of a raw request; a success may carry any JSON document, or nothing."""
+        outcome = judge(reply, lambda data: data, self._secrets)
+        if isinstance(outcome, Doubtful) and reply.is_success and is_json_or_empty(reply):
+            return Executed(None)
+        return outcome
 
     def _fetch(self, operation: Operation, call: Call, read: ReadData) -> Any:
         reply = self._reply(operation, lambda: self._session.exchange(call))

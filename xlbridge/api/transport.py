@@ -74,7 +74,7 @@ class Transport:
     """The connection to one address. Raises ``ConfigError`` for an address that is not safe."""
 
     def __init__(self, base_url: str, timeout: float) -> None:
-        url = _checked(base_url)
+        url = checked_address(base_url)
         self._base = str(url).rstrip("/")
         self._http = httpx.Client(
             follow_redirects=False,
@@ -101,7 +101,8 @@ class Transport:
             return self._http.request(
                 call.method,
                 self._base + call.path,
-                params=call.query,
+                # An empty mapping would strip a query that the path itself has.
+                params=call.query or None,
                 json=call.body,
                 files=_form(call.file),
                 headers={} if token is None else {"Authorization": f"Bearer {token}"},
@@ -123,7 +124,8 @@ def _form(file: Upload | None) -> dict[str, tuple[str, bytes, str]] | None:
     return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
 
 
-def _checked(base_url: str) -> httpx.URL:
+def checked_address(base_url: str) -> httpx.URL:
+    """Return an address that calls may go to. Raises ``ConfigError`` for any other."""
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL:

@@ -32,7 +32,7 @@ def export_listing(
     left half written.
     """
     filters.check(listing)
-    require_folder(output)
+    require_writable(output)
     sheets = listing.sheets
     counts = dict.fromkeys((sheet.name for sheet in sheets), 0)
     fetched: list[FetchedWindow] = []
@@ -51,8 +51,8 @@ def export_listing(
     return ExportResult(listing.name, records, counts, tuple(fetched))
 
 
-def require_folder(output: Path) -> None:
-    """Raise ``UsageError`` when the folder of an output file does not exist."""
+def require_writable(output: Path) -> None:
+    """Raise ``UsageError`` when an output file is a folder, or its folder does not exist."""
     if not output.parent.is_dir():
         raise UsageError(
             Text(

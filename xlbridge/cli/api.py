@@ -1,0 +1,95 @@
+"""``xlbridge api``: one raw, authenticated call."""
+
+import json
+from pathlib import Path
+
+import click
+
+from xlbridge.api.answer import is_json_or_empty
+from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
+from xlbridge.cli.connection import connect
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import remark, result
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.settings import read_settings
+
+_METHODS = ["GET", "POST", "PUT", "DELETE"]
+
+
+@click.command(
+    "api",
+    help=str(
+        Text(
+            pt="Uma chamada direta, autenticada; a resposta sai em JSON.",
+            en="One raw, authenticated call; the answer comes out as JSON.",
+        )
+    ),
+)
+@click.argument("method", type=click.Choice(_METHODS, case_sensitive=False))
+@click.argument("path")
+@click.option(
+    "--query",
+    multiple=True,
+    metavar="K=V",
+    help=str(Text(pt="Um parâmetro; pode se repetir.", en="A parameter; may be repeated.")),
+)
+@click.option(
+    "--data",
+    metavar="JSON|@FILE",
+    help=str(Text(pt="O corpo, em JSON ou num arquivo.", en="The body, as JSON or in a file.")),
+)
+def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
+    parameters = _parameters(query)
+    body = None if data is None else _body(data)
+    with connect(read_settings()) as client:
+        reply = client.raw(method, path, query=parameters, body=body)
+        outcome = client.outcome_of(reply)
+    if is_json_or_empty(reply):
+        # As it came: parsing and writing it anew could change the digits of a number.
+        result(reply.text)
+    match outcome:
+        case Executed():
+            return ExitCode.GOOD
+        case Rejected():
+            return ExitCode.DATA_ERRORS
+        case NotExecuted(reason):
+            remark(reason)
+            return ExitCode.FAILED
+        case Doubtful(reason):
+            remark(reason)
+            return ExitCode.FAILED if method == "GET" else ExitCode.IN_DOUBT
+
+
+def _parameters(pairs: tuple[str, ...]) -> dict[str, list[str]]:
+    parameters: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(
+                Text(
+                    pt="--query {pair!r}: escreva nome=valor.",
+                    en="--query {pair!r}: write name=value.",
+                ).format(pair=pair)
+            )
+        parameters.setdefault(name, []).append(value)
+    return parameters
+
+
+def _body(data: str) -> object:
+    try:
+        text = Path(data[1:]).read_text(encoding="utf-8-sig") if data.startswith("@") else data
+        document: object = json.loads(text)
+    except OSError as error:
+        raise UsageError(
+            Text(pt="--data: {file}: {reason}", en="--data: {file}: {reason}").format(
+                file=data[1:], reason=error.strerror
+            )
+        ) from error
+    except ValueError as error:
+        raise UsageError(
+            Text(pt="--data não é JSON: {reason}", en="--data is not JSON: {reason}").format(
+                reason=error
+            )
+        ) from error
+    return document

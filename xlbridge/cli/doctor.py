@@ -1,0 +1,70 @@
+"""``xlbridge doctor``: what is configured, what answers, what is wrong."""
+
+import click
+
+from xlbridge.api.diagnosis import Check, diagnose_here, diagnose_remote, problem
+from xlbridge.cli.connection import connect
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import result, result_json
+from xlbridge.errors import XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.settings import Settings, read_settings
+
+
+@click.command(
+    "doctor",
+    help=str(
+        Text(
+            pt="O que está configurado, o que responde, o que está errado.",
+            en="What is configured, what answers, what is wrong.",
+        )
+    ),
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(form: str) -> ExitCode:
+    checks = _checks(read_settings())
+    if form == "json":
+        result_json(
+            {
+                "version": 1,
+                "ok": all(check.ok for check in checks),
+                "checks": [_as_json(check) for check in checks],
+            }
+        )
+    else:
+        for check in checks:
+            _print(check)
+    return _exit_code(checks)
+
+
+def _checks(settings: Settings) -> list[Check]:
+    checks = list(diagnose_here(settings))
+    if all(check.ok for check in checks):
+        try:
+            with connect(settings) as client:
+                checks.extend(diagnose_remote(client))
+        except XlbridgeError as error:
+            checks.append(problem("address", error))
+    return checks
+
+
+def _exit_code(checks: list[Check]) -> ExitCode:
+    if any(not check.ok and check.remote for check in checks):
+        return ExitCode.FAILED
+    return ExitCode.GOOD if all(check.ok for check in checks) else ExitCode.WRONG_USAGE
+
+
+def _as_json(check: Check) -> dict[str, object]:
+    return {
+        "check": check.name,
+        "ok": check.ok,
+        "message": str(check.message),
+        "advice": None if check.ok or check.advice is None else str(check.advice),
+    }
+
+
+def _print(check: Check) -> None:
+    verdict = Text(pt="ok", en="ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
+    result(f"{verdict!s:9} {check.name:14} {check.message}")
+    if not check.ok and check.advice:
+        result(f"{'':9} {'':14} → {check.advice}")

@@ -1,0 +1,42 @@
+"""``xlbridge listings``: what can be exported, with its filters."""
+
+import click
+
+from xlbridge.cli.output import result, result_json
+from xlbridge.export.listings import LISTINGS, Listing
+from xlbridge.i18n import Text
+
+
+@click.command(
+    "listings",
+    help=str(
+        Text(pt="O que se pode exportar, com os filtros.", en="What can be exported, and filters.")
+    ),
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(form: str) -> None:
+    if form == "json":
+        result_json({"version": 1, "listings": [_as_json(one) for one in LISTINGS.values()]})
+        return
+    for listing in LISTINGS.values():
+        result(f"{listing.name}  ({listing.title})")
+        sheets = Text(pt="  planilhas: {names}", en="  sheets: {names}")
+        result(sheets.format(names=", ".join(sheet.name for sheet in listing.sheets)))
+        if listing.filters:
+            filters = Text(pt="  filtros: {names}", en="  filters: {names}")
+            result(filters.format(names=", ".join(f"--{name}" for name in listing.filters)))
+
+
+def _as_json(listing: Listing) -> dict[str, object]:
+    return {
+        "listing": listing.name,
+        "title": str(listing.title),
+        "operation": listing.operation.name,
+        "filters": list(listing.filters),
+        "key": list(listing.key),
+        "cap": listing.cap,
+        "sheets": [
+            {"sheet": sheet.name, "columns": [column.name for column in sheet.columns]}
+            for sheet in listing.sheets
+        ],
+    }

@@ -1,0 +1,33 @@
+"""``xlbridge login``: whether the configured credentials work."""
+
+import click
+
+from xlbridge.cli.connection import connect
+from xlbridge.cli.output import result, result_json
+from xlbridge.i18n import Text
+from xlbridge.settings import read_settings
+
+
+@click.command("login", help=str(Text(pt="Confere as credenciais.", en="Checks the credentials.")))
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(form: str) -> None:
+    with connect(read_settings()) as client:
+        expiration = client.login().expiration
+        target = client.target
+    if form == "json":
+        result_json(
+            {
+                "version": 1,
+                "authenticated": True,
+                "profile": target.profile,
+                "base_url": target.base_url,
+                "email": target.email,
+                "expiration": expiration,
+            }
+        )
+        return
+    told = Text(
+        pt="Credenciais aceitas: {email} em {url} (o token valeria até {expiration}).",
+        en="Credentials accepted: {email} at {url} (the token would be valid until {expiration}).",
+    )
+    result(told.format(email=target.email, url=target.base_url, expiration=expiration or "?"))

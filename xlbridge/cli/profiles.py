@@ -1,0 +1,38 @@
+"""``xlbridge profiles``: the configured environments, never their passwords."""
+
+import click
+
+from xlbridge.api.transport import checked_address
+from xlbridge.cli.connection import EMBEDDED_PROFILE
+from xlbridge.cli.output import result, result_json
+from xlbridge.i18n import Text
+from xlbridge.settings import Settings, read_settings
+
+
+@click.command(
+    "profiles", help=str(Text(pt="Os ambientes configurados.", en="The configured environments."))
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(form: str) -> None:
+    settings = read_settings()
+    profile = _embedded(settings) if settings.base_url is None else _configured(settings)
+    if form == "json":
+        result_json({"version": 1, "profiles": [profile]})
+        return
+    for name, value in profile.items():
+        result(f"{name}: {value}")
+
+
+def _embedded(settings: Settings) -> dict[str, object]:
+    return {"profile": EMBEDDED_PROFILE, "source": "embedded", "home": str(settings.home)}
+
+
+def _configured(settings: Settings) -> dict[str, object]:
+    base_url = str(checked_address(settings.base_url or ""))
+    return {
+        "profile": settings.profile or base_url,
+        "source": "environment",
+        "base_url": base_url,
+        "email": settings.email,
+        "password_set": bool(settings.password),
+    }

@@ -1,0 +1,25 @@
+"""``xlbridge whoami``: who the user is in the system."""
+
+import click
+
+from xlbridge.cli.connection import connect
+from xlbridge.cli.output import result, result_json
+from xlbridge.i18n import Text
+from xlbridge.settings import read_settings
+from xlbridge.wire.operations import SYSTEM_INFO
+
+
+@click.command(
+    "whoami",
+    help=str(Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system.")),
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(form: str) -> None:
+    with connect(read_settings()) as client:
+        info = client.call(SYSTEM_INFO).model_dump(mode="json")
+        where = {"profile": client.target.profile, "base_url": client.target.base_url}
+    if form == "json":
+        result_json({"version": 1, **where, "info": info})
+        return
+    for name, value in (where | info).items():
+        result(f"{name}: {value}")
