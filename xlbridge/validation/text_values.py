@@ -15,16 +15,16 @@ from xlbridge.validation.reading import Reading
 
 _T = TypeVar("_T", date, Decimal)
 
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00)?)?")
-_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})")
-SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}")
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00)?)?", re.ASCII)
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
+SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}", re.ASCII)
 
-_PLAIN = re.compile(r"[+-]?\d+")
-_POINT = re.compile(r"[+-]?(\d+)\.(\d+)")
-_COMMA = re.compile(r"[+-]?(\d+),(\d+)")
-_PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
-_EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})")
-_ONE_GROUP = re.compile(r"[1-9]\d{0,2}")
+_PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
+_POINT = re.compile(r"[+-]?(\d+)\.(\d+)", re.ASCII)
+_COMMA = re.compile(r"[+-]?(\d+),(\d+)", re.ASCII)
+_PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", re.ASCII)
+_EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})", re.ASCII)
+_ONE_GROUP = re.compile(r"[1-9]\d{0,2}", re.ASCII)
 _GROUP = 3
 
 

@@ -1,0 +1,55 @@
+"""What every room's tests share: the catalogue, a command line of its own, a running sandbox."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environment import ROOT, Xlbridge, clean_environment
+
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    return load_catalogue()
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    return ROOT / "samples"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def xlbridge(home: Path, tmp_path: Path) -> Xlbridge:
+    """Run the real command in a process of its own; keywords are environment variables."""
+
+    def run(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "xlbridge", *map(str, arguments)],
+            cwd=tmp_path,
+            env=clean_environment(home, **environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """A running sandbox with the supporting registries and no records."""
+    folder = tmp_path_factory.mktemp("empty-sandbox")
+    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+        yield running

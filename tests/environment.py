@@ -1,0 +1,29 @@
+"""The command line as a user runs it: in a process and an environment of its own."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from xlbridge.sandbox.running import RunningSandbox
+
+Xlbridge = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ROOT = Path(__file__).parents[1]
+
+
+def clean_environment(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a user who has configured nothing but a home of their own."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("XLBRIDGE_")}
+    return kept | {"XLBRIDGE_HOME": str(home), "XLBRIDGE_LANG": "en", **more}
+
+
+def credentials(running: RunningSandbox, **more: str) -> dict[str, str]:
+    """The environment that points the command line at a running sandbox."""
+    return {
+        "XLBRIDGE_BASE_URL": running.base_url,
+        "XLBRIDGE_EMAIL": running.email,
+        "XLBRIDGE_PASSWORD": running.password,
+        "XLBRIDGE_PROFILE": "rehearsal",
+        **more,
+    }

@@ -1,0 +1,64 @@
+"""A sandbox of its own for the uploads, a lossy way to it, and its database as the oracle."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from environment import clean_environment
+from lossy_proxy import LossyProxy, lossy_proxy
+from upload_parts import MakeClients
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.settings import Settings, read_settings
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.send import Desk
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    folder = tmp_path_factory.mktemp("upload-sandbox")
+    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(sandbox: RunningSandbox) -> Iterator[LossyProxy]:
+    with lossy_proxy(sandbox.base_url) as running:
+        yield running
+
+
+@pytest.fixture
+def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
+    target = Target("rehearsal", proxy.base_url, sandbox.email, sandbox.password)
+    with Client(target, timeout=20) as running:
+        yield running
+
+
+@pytest.fixture
+def desk(home: Path, catalogue: Catalogue) -> Iterator[Desk]:
+    settings: Settings = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": "0"})
+    journal = Journal(settings.journal)
+    yield Desk(settings, catalogue, journal)
+    journal.close()
+
+
+@pytest.fixture
+def make_clients(tmp_path: Path) -> MakeClients:
+    """Write a workbook of clients with given documents under a title, from B4 on."""
+
+    def make(*documents: str, name: str = "clientes.xlsx") -> Path:
+        path = tmp_path / name
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet("Clientes")
+            sheet.write_string(0, 0, "Clientes novos")
+            sheet.write_row(2, 1, ["nomeComercial", "cnpj"])
+            for row, document in enumerate(documents):
+                sheet.write_row(3 + row, 1, [f"Cliente {document}", document])
+        return path
+
+    return make

@@ -1,0 +1,89 @@
+"""A proxy on loopback that loses requests or answers on purpose."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal
+
+import httpx
+
+Fate = Literal["pass", "lose request", "lose answer", "html", "500 after"]
+
+
+@dataclass
+class LossyProxy:
+    """Forwards to ``target``; ``decide`` gives the fate of each request by method and path."""
+
+    target: str
+    base_url: str = ""
+    decide: Callable[[str, str], Fate] = lambda _method, _path: "pass"
+    seen: list[tuple[str, str]] = field(default_factory=list)
+
+    def lose_once(self, fate: Fate, path: str) -> None:
+        """Let the first request whose path contains ``path`` have that fate, the others pass."""
+        met: list[str] = []
+
+        def decide(_method: str, asked: str) -> Fate:
+            if path in asked and not met:
+                met.append(asked)
+                return fate
+            return "pass"
+
+        self.decide = decide
+
+
+@contextmanager
+def lossy_proxy(target: str) -> Iterator[LossyProxy]:
+    """Run a proxy in front of ``target`` for the length of the block."""
+    proxy = LossyProxy(target)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            proxy.seen.append((self.command, self.path))
+            fate = proxy.decide(self.command, self.path)
+            if fate == "lose request":
+                self.close_connection = True
+                return
+            headers = {
+                name: value
+                for name, value in self.headers.items()
+                if name.lower() not in {"host", "content-length", "connection"}
+            }
+            answer = httpx.request(
+                self.command, target + self.path, content=body, headers=headers, timeout=30
+            )
+            if fate == "lose answer":
+                self.close_connection = True
+                return
+            content, status, kind = answer.content, answer.status_code, "application/json"
+            if fate == "html":
+                content, status, kind = b"<html>Bad gateway</html>", 200, "text/html"
+            elif fate == "500 after":
+                content, status = b"{}", 500
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = forward
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Keep the test's output clean."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    proxy.base_url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

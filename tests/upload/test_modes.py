@@ -1,0 +1,147 @@
+"""The three ways of sending, against the real sandbox over a real socket."""
+
+import pytest
+from openpyxl import load_workbook
+from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.errors import JournalError, UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.resource import Mode
+from xlbridge.upload.journal import Job
+from xlbridge.upload.plan import WantedMode, choose_mode
+from xlbridge.upload.report import job_json
+from xlbridge.upload.runner import RunOptions
+from xlbridge.upload.send import Desk, run_job, write_down
+from xlbridge.upload.states import State
+from xlbridge.validation.validate import validate_workbook
+
+
+@pytest.mark.parametrize(
+    ("mode", "state"), [("direct", "done"), ("queue", "done"), ("auto", "done")]
+)
+def test_a_good_sheet_is_applied(
+    desk: Desk, client: Client, make_clients: MakeClients, mode: WantedMode, state: str
+) -> None:
+    documents = [new_cnpj() for _ in range(5)]
+    told: list[Text] = []
+    options = RunOptions(consent=lambda _job, _seen: True, tell=told.append)
+    job = run_job(desk, client, write_job(desk, make_clients(*documents), mode), options)
+    report = job_json(job)
+    assert report["state"] == state
+    assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
+    assert (report["log_id"] is not None) == (job.what.mode is Mode.QUEUE)
+    assert all(registered(client, document) for document in documents)
+    assert told
+
+
+def test_a_preview_writes_nothing(desk: Desk, client: Client, make_clients: MakeClients) -> None:
+    document = new_cnpj()
+    path = make_clients(document)
+    job = run_job(desk, client, write_job(desk, path, "preview"), YES)
+    assert (job.state, job.last("previewed")) == (State.PREVIEWED, 1)
+    assert not registered(client, document)
+    assert run_job(desk, client, write_job(desk, path, "direct"), YES).state is State.DONE
+
+
+def test_rejected_lines_come_back_to_the_analysts_cells(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken, fresh = new_cnpj(), new_cnpj()
+    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    path = make_clients(fresh, taken, name="mais.xlsx")
+    job = run_job(desk, client, write_job(desk, path, "queue"), YES)
+    report = job_json(job)
+    assert report["state"] == "partial"
+    assert report["rows"] == {"read": 2, "accepted": 1, "rejected": 1, "unknown": 0}
+    (rejected,) = report["rejected"]
+    assert rejected["row"] == 5
+    assert registered(client, fresh)
+    sheet = load_workbook(report["rejects_file"])["cliente"]
+    header = [cell.value for cell in sheet[1]]
+    row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
+    assert (row["cnpj"], row["linha original"]) == (taken, 5)
+    assert rejected["message"] in row["motivo"]
+    assert sheet.max_row == 2 or sheet.cell(3, 1).value is None
+
+
+def test_a_direct_import_is_all_or_nothing(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken, fresh = new_cnpj(), new_cnpj()
+    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    path = make_clients(fresh, taken, name="mais.xlsx")
+    job = run_job(desk, client, write_job(desk, path, "direct"), YES)
+    report = job_json(job)
+    assert report["state"] == "rejected"
+    assert report["rows"] == {"read": 2, "accepted": 0, "rejected": 2, "unknown": 0}
+    assert [item["row"] for item in report["rejected"]] == [5]
+    assert not registered(client, fresh)
+    sheet = load_workbook(report["rejects_file"])["cliente"]
+    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Cliente {fresh}", f"Cliente {taken}"]
+
+
+def test_the_same_rows_are_not_sent_twice(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    path = make_clients(document)
+    first = run_job(desk, client, write_job(desk, path, "direct"), YES)
+    with pytest.raises(JournalError, match=first.id):
+        write_job(desk, path, "queue")
+    with pytest.raises(JournalError, match=first.id):
+        write_job(desk, make_clients(document, name="copia.xlsx"), "direct")
+    again = write_job(desk, path, "direct", again="the first was deleted by hand")
+    assert again.events[0].detail["instead_of"] == first.id
+
+
+def test_refused_consent_sends_nothing_and_frees_the_rows(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    path = make_clients(document)
+    asked: list[int | None] = []
+
+    def refuse(_job: Job, seen: int | None) -> bool:
+        asked.append(seen)
+        return False
+
+    job = run_job(desk, client, write_job(desk, path, "direct"), RunOptions(consent=refuse))
+    assert (job.state, asked) == (State.ABANDONED, [1])
+    assert not registered(client, document)
+    assert run_job(desk, client, write_job(desk, path, "direct"), YES).state is State.DONE
+
+
+def test_a_job_that_waits_is_taken_up_again(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj())
+    assert write_job(desk, path, "direct").id == write_job(desk, path, "direct").id
+
+
+def test_without_waiting_the_job_is_resumed_later(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    options = RunOptions(consent=lambda _job, _seen: True, wait=False)
+    job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), options)
+    report = job_json(job)
+    assert report["state"] == "processing"
+    assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
+    assert run_job(desk, client, job, YES).state is State.DONE
+
+
+def test_a_mode_that_the_resource_lacks_is_refused(desk: Desk) -> None:
+    with pytest.raises(UsageError, match="direct, preview"):
+        choose_mode(desk.catalogue["enderecamento-de-produto"], "queue")
+    assert choose_mode(desk.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
+
+
+def test_a_job_of_another_environment_is_refused(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    sheet = validate_workbook(make_clients(new_cnpj()), desk.catalogue)
+    assert sheet.resource is not None
+    plan = choose_mode(sheet.resource, "direct")
+    job = write_down(desk, sheet, sheet.resource, plan, "elsewhere")
+    with pytest.raises(UsageError, match="elsewhere"):
+        run_job(desk, client, job, YES)

@@ -1,0 +1,96 @@
+"""Small workbooks, written the way an analyst's program writes them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+
+GOOD: Mapping[str, Mapping[str, Any]] = {
+    "cliente": {"nomeComercial": "Padaria Estrela", "natureza": "J", "cnpj": "11.222.333/0001-81"},
+    "contasreceber": {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": 1001,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Mensalidade",
+        "dataDeEmissao": date(2026, 10, 1),
+        "dataDeVencimento": date(2026, 10, 31),
+        "valorDoLancamento": 10.5,
+    },
+    "contaspagar": {
+        "codigoDaFilial": 1,
+        "codigoDoFornecedor": 501,
+        "codigoDoItemDeLancamento": "2.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Energia",
+        "valorDoLancamento": 95.0,
+        "ValorBruto": 100.0,
+    },
+    "nota-fiscal-servico": {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": 1001,
+        "codigoDoServicoPrestado": "14.01",
+        "valorDoServico": 1500.0,
+    },
+    "enderecamento-de-produto": {
+        "codigoDaFilial": 1,
+        "codigoDoAlmoxarifado": 1,
+        "codigoDaSecao": "A-01",
+        "idProd": 2001,
+        "ativo": True,
+    },
+}
+"""A row of each resource that no rule complains about."""
+
+
+class Formula(str):
+    """A formula with no stored result."""
+
+
+class ErrorCell(str):
+    """A cell that shows an error such as #N/A."""
+
+
+def write_rows(
+    path: Path,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    sheet: str = "Plan1",
+    at: tuple[int, int] = (0, 0),
+    title: str | None = None,
+) -> Path:
+    """Write a header and rows; ``at`` is the zero-based place of the header's first cell."""
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet(sheet)
+        formats = {
+            date: book.add_format({"num_format": "dd/mm/yyyy"}),
+            datetime: book.add_format({"num_format": "dd/mm/yyyy hh:mm"}),
+        }
+        if title:
+            page.write_string(0, 0, title)
+        top, left = at
+        for row, values in enumerate([header, *rows], top):
+            for column, value in enumerate(values, left):
+                if isinstance(value, ErrorCell):
+                    page.write_formula(row, column, "=NA()", None, str(value))
+                elif isinstance(value, Formula):
+                    page.write_formula(row, column, str(value), None, "")
+                elif isinstance(value, date):
+                    page.write_datetime(row, column, value, formats[type(value)])
+                elif isinstance(value, str):
+                    page.write_string(row, column, value)
+                elif value is not None:
+                    page.write(row, column, value)
+    return path
+
+
+def write_records(path: Path, resource: str, changes: Sequence[Mapping[str, Any]]) -> Path:
+    """Write one good row of a resource for each of ``changes``, with those values changed."""
+    header = list(dict.fromkeys([*GOOD[resource], *(name for row in changes for name in row)]))
+    rows = [[(GOOD[resource] | dict(row)).get(name) for name in header] for row in changes]
+    return write_rows(path, header, rows)

@@ -1,0 +1,187 @@
+"""One damaged cell in a good row gives exactly one finding, at its own address."""
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sheets import GOOD, ErrorCell, Formula, write_records
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.reading import Reading
+from xlbridge.validation.validate import validate_workbook
+
+CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
+
+DAMAGE: list[tuple[str, str, Any, str]] = [
+    ("cliente", "nomeComercial", None, "required-missing"),
+    ("cliente", "nomeComercial", "   ", "required-missing"),
+    ("cliente", "nomeComercial", "x" * 151, "text-length"),
+    ("cliente", "nomeComercial", 10.5, "type-text"),
+    ("cliente", "nomeComercial", True, "type-text"),
+    ("cliente", "nomeComercial", date(2026, 1, 1), "type-text"),
+    ("cliente", "natureza", "X", "value-not-allowed"),
+    ("cliente", "natureza", "j", "value-not-allowed"),
+    ("cliente", "cnpj", "11.222.333/0001-82", "cnpj-invalid"),
+    ("cliente", "cnpj", "11.222.333/0001", "cnpj-invalid"),
+    ("cliente", "cnpj", 1222333000181, "code-leading-zeros"),
+    ("cliente", "cnpj", "11.222.333/0001-8\u200b1", "hidden-character"),
+    ("cliente", "cnpj", "12.АBC.345/01DE-35", "hidden-character"),
+    ("cliente", "email", "maria@", "email-invalid"),
+    ("cliente", "email", "a@b.com; c@d.com", "email-invalid"),
+    ("cliente", "telefone", "1234", "text-length"),
+    ("cliente", "codigoDoVendedor", "dois", "type-integer"),
+    (CR, "codigoDaFilial", 0, "value-range"),
+    (CR, "codigoDaFilial", None, "required-missing"),
+    (CR, "codigoDaFilial", "1a", "type-integer"),
+    (CR, "codigoDaFilial", 1.5, "type-integer"),
+    (CR, "codigoDaFilial", 1e17, "type-integer"),
+    (CR, "codigoDaFilial", True, "type-integer"),
+    (CR, "codigoDaFilial", "2", "number-as-text"),
+    (CR, "codigoDoCliente", ErrorCell("#N/A"), "cell-error"),
+    (CR, "codigoDoCliente", Formula("=A1"), "formula-no-value"),
+    (CR, "codigoDoItemDeLancamento", 1.01, "type-text"),
+    (CR, "historico", "x" * 501, "text-length"),
+    (CR, "numeroDoDocumento", 1e15, "code-digits-lost"),
+    (CR, "dataDeVencimento", date(2026, 9, 30), "not-before"),
+    (CR, "dataDeVencimento", "31/02/2026", "type-date"),
+    (CR, "dataDeVencimento", "amanhã", "type-date"),
+    (CR, "dataDeVencimento", 46000, "type-date"),
+    (CR, "dataDeVencimento", "31/10/26", "date-short-year"),
+    (CR, "dataDeVencimento", "01/11/2026", "date-ambiguous"),
+    (CR, "dataDeVencimento", "31/10/2026", "date-as-text"),
+    (CR, "dataDeVencimento", "2026-10-31", "date-as-text"),
+    (CR, "dataDeVencimento", datetime(2026, 10, 31, 10, 30), "date-has-time"),
+    (CR, "valorDoLancamento", -1, "value-range"),
+    (CR, "valorDoLancamento", 0, "value-range"),
+    (CR, "valorDoLancamento", 10.555, "decimal-places"),
+    (CR, "valorDoLancamento", "dez", "type-number"),
+    (CR, "valorDoLancamento", "1.234", "number-ambiguous"),
+    (CR, "valorDoLancamento", "1.234,56", "number-as-text"),
+    (CR, "valorDoLancamento", "12,5", "number-as-text"),
+    (CR, "valorDoLancamento", date(2026, 1, 1), "type-number"),
+    (CP, "valorDoLancamento", 100.01, "net-exceeds-gross"),
+    (CP, "ValorPISRetido", -0.01, "value-range"),
+    (CP, "CodigoDeBarras", "00193373700000001000500940144816060680935032", "barcode-invalid"),
+    (CP, "CodigoDeBarras", 1.9337370000000100e41, "code-digits-lost"),
+    (CP, "PeriodoDeCompetencia", "outubro", "type-date"),
+    (NFS, "aliquotaISSRetido", 101, "value-range"),
+    (NFS, "CodigoNBS", "1.1502.10", "format"),
+    (NFS, "ClassificacaoIBSCBS", 1, "code-leading-zeros"),
+    (NFS, "CodigoTipoDaOperacao", -1, "value-range"),
+    (END, "ativo", "talvez", "type-boolean"),
+    (END, "ativo", 1, "type-boolean"),
+    (END, "codigoDaSecao", "x" * 31, "text-length"),
+]
+
+
+@pytest.mark.parametrize(("resource", "column", "value", "code"), DAMAGE)
+def test_a_damaged_cell_has_one_finding(
+    tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: object, code: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", resource, [{}, {column: value}])
+    judged = validate_workbook(path, catalogue, resource=resource)
+    header = list(dict.fromkeys([*GOOD[resource], column]))
+    cell = f"{chr(ord('A') + header.index(column))}3"
+    repeated = {"duplicate-in-sheet"}
+    found = [(f.cell, f.column, f.kind.code) for f in judged.findings]
+    assert [f for f in found if f[2] not in repeated] == [(cell, column, code)]
+
+
+@pytest.mark.parametrize(
+    ("resource", "change"),
+    [
+        ("cliente", {"cnpj": "12.ABC.345/01DE-35"}),
+        ("cliente", {"cnpj": "12abc34501de35"}),
+        ("cliente", {"cnpj": 11222333000181}),
+        ("cliente", {"cnpj": None, "natureza": "F", "cpf": "529.982.247-25"}),
+        ("cliente", {"natureza": "F", "cnpj": "not judged for a person"}),
+        ("cliente", {"natureza": None, "cpf": "not judged for a company"}),
+        ("cliente", {"cnpj": "11.222.333/0001–81"}),
+        ("cliente", {"nomeComercial": 1001}),
+        (CR, {"codigoDoCentroDeCusto": 10}),
+        (CR, {"valorDoLancamento": 0.1 + 0.2}),
+        (CR, {"dataDeEmissao": None}),
+        (CR, {"dataDeVencimento": date(2026, 10, 1)}),
+        (CP, {"CodigoDeBarras": "00190.50095 40144.816069 06809.350314 3 37370000000100"}),
+        (CP, {"CodigoDeBarras": "00193373700000001000500940144816060680935031"}),
+        (CP, {"valorDoLancamento": None}),
+        (NFS, {"CodigoNBS": "1.1502.10.00", "ClassificacaoIBSCBS": "000001"}),
+        (END, {"ativo": "Sim"}),
+        (END, {"ativo": "FALSO"}),
+        (END, {"ativo": None}),
+    ],
+)
+def test_a_right_cell_has_no_finding(
+    tmp_path: Path, catalogue: Catalogue, resource: str, change: dict[str, object]
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", resource, [change])
+    assert validate_workbook(path, catalogue, resource=resource).findings == []
+
+
+def test_codes_lose_their_mask_and_money_its_noise(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{"cnpj": "12.abc.345/01de-35"}])
+    assert validate_workbook(path, catalogue).frame["cnpj"].tolist() == ["12ABC34501DE35"]
+    path = write_records(tmp_path / "b.xlsx", CR, [{"valorDoLancamento": 0.1 + 0.2}])
+    assert validate_workbook(path, catalogue).frame["valorDoLancamento"].tolist() == [0.3]
+
+
+def test_a_repeated_document_names_the_first_cell(tmp_path: Path, catalogue: Catalogue) -> None:
+    same = {"cnpj": "11222333000181"}
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{}, {"cnpj": None}, same])
+    (finding,) = validate_workbook(path, catalogue).findings
+    assert (finding.cell, finding.kind.code) == ("C4", "duplicate-in-sheet")
+    assert "C2" in str(finding.message)
+
+
+def test_repeated_rows_are_found_by_all_their_keys(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(tmp_path / "a.xlsx", END, [{}, {"codigoDaSecao": "A-02"}, {}])
+    (finding,) = validate_workbook(path, catalogue).findings
+    assert (finding.cell, finding.kind.code, finding.details) == (
+        "D4",
+        "duplicate-in-sheet",
+        {"first": "D2"},
+    )
+
+
+def test_the_column_settles_ambiguous_dates(tmp_path: Path, catalogue: Catalogue) -> None:
+    changes = [{"dataDeVencimento": "31/12/2026"}, {"dataDeVencimento": "01/11/2026"}]
+    judged = validate_workbook(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    assert {f.kind.code for f in judged.findings} == {"date-as-text"}
+    assert [str(day.date()) for day in judged.frame["dataDeVencimento"]] == [
+        "2026-12-31",
+        "2026-11-01",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reading", "expected"),
+    [(Reading(dates="dmy"), "2026-11-02"), (Reading(dates="mdy"), "2026-02-11")],
+)
+def test_a_declared_order_settles_ambiguous_dates(
+    tmp_path: Path, catalogue: Catalogue, reading: Reading, expected: str
+) -> None:
+    change = {"dataDeEmissao": None, "dataDeVencimento": "02/11/2026"}
+    path = write_records(tmp_path / "a.xlsx", CR, [change])
+    judged = validate_workbook(path, catalogue, reading=reading)
+    assert judged.ok
+    assert str(judged.frame["dataDeVencimento"][0].date()) == expected
+
+
+@pytest.mark.parametrize(("numbers", "expected"), [("pt", 1234.0), ("en", 1.23)])
+def test_a_declared_style_settles_ambiguous_numbers(
+    tmp_path: Path, catalogue: Catalogue, numbers: Any, expected: float
+) -> None:
+    text = "1.234" if numbers == "pt" else "1.230"
+    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
+    judged = validate_workbook(path, catalogue, reading=Reading(numbers=numbers))
+    assert judged.ok
+    assert judged.frame["valorDoLancamento"].tolist() == [expected]
+
+
+def test_a_wrong_type_mutes_the_rules_that_read_the_cell(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CP, [{"ValorBruto": "cem", "historico": None}])
+    judged = validate_workbook(path, catalogue)
+    assert [f.kind.code for f in judged.findings] == ["required-missing", "type-number"]

@@ -1,0 +1,136 @@
+"""Files that are no .xlsx, each refused with its own message."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from sheets import GOOD, write_rows
+
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.validate import validate_workbook
+
+OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return write_rows(
+        tmp_path / "good.xlsx", list(GOOD["cliente"]), [list(GOOD["cliente"].values())]
+    )
+
+
+def refusal(path: Path, catalogue: Catalogue, limits: WorkbookLimits | None = None) -> str:
+    with pytest.raises(WorkbookRefused) as caught:
+        validate_workbook(path, catalogue, limits=limits or WorkbookLimits())
+    assert str(caught.value)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "not-xlsx"),
+        (b"nome;cnpj\n", "not-xlsx"),
+        (b"PK\x05\x06" + bytes(18), "not-xlsx"),
+        (b"%PDF-1.7", "not-xlsx"),
+        (OLE + bytes(512), "legacy-xls"),
+        (OLE + bytes(512) + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (b"<html><table><tr><td>1</td></tr></table></html>", "html"),
+        (b"\xef\xbb\xbf\n <!DOCTYPE html><html></html>", "html"),
+        (b"PK\x03\x04 and then nothing", "truncated"),
+    ],
+)
+def test_other_files(tmp_path: Path, catalogue: Catalogue, content: bytes, code: str) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(content)
+    assert refusal(path, catalogue) == code
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+def test_a_truncated_workbook(good: Path, catalogue: Catalogue, share: float) -> None:
+    content = good.read_bytes()
+    good.write_bytes(content[: int(len(content) * share)])
+    assert refusal(good, catalogue) == "truncated"
+
+
+def repacked(source: Path, **changes: bytes) -> Path:
+    """Copy a workbook with some of its parts replaced; the names are those of the last folder."""
+    target = source.with_name("repacked.xlsx")
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            name = entry.filename.rpartition("/")[2].partition(".")[0].strip("[]")
+            new.writestr(entry.filename, changes.get(name, old.read(entry)))
+    return target
+
+
+def test_macros_are_refused(good: Path, catalogue: Catalogue) -> None:
+    with zipfile.ZipFile(good) as package:
+        types = package.read("[Content_Types].xml")
+    macros = types.replace(
+        b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml",
+        b"application/vnd.ms-excel.sheet.macroEnabled.main+xml",
+    )
+    assert macros != types
+    assert refusal(repacked(good, Content_Types=macros), catalogue) == "not-xlsx"
+
+
+def test_a_zip_of_something_else_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("word/document.xml", "<w/>")
+    assert refusal(path, catalogue) == "not-xlsx"
+
+
+def test_document_type_definitions_are_refused(good: Path, catalogue: Catalogue) -> None:
+    bomb = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><worksheet/>'
+    assert refusal(repacked(good, sheet1=bomb), catalogue) == "hostile"
+
+
+def test_cells_far_from_one_another_are_refused(good: Path, catalogue: Catalogue) -> None:
+    far = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        b'<row r="1"><c r="A1"><v>1</v></c></row>'
+        b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+    )
+    assert refusal(repacked(good, sheet1=far), catalogue) == "hostile"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        WorkbookLimits(file_size=100),
+        WorkbookLimits(part_size=100),
+        WorkbookLimits(total_size=1_000),
+    ],
+)
+def test_what_is_too_large_is_refused(
+    good: Path, catalogue: Catalogue, limits: WorkbookLimits
+) -> None:
+    assert refusal(good, catalogue, limits) == "too-large"
+
+
+def test_names_that_climb_or_repeat_are_refused(good: Path, catalogue: Catalogue) -> None:
+    with zipfile.ZipFile(good, "a") as package:
+        package.writestr("xl/../../evil.xml", "<a/>")
+    assert refusal(good, catalogue) == "hostile"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_is_refused(good: Path, catalogue: Catalogue) -> None:
+    with zipfile.ZipFile(good, "a") as package:
+        package.writestr("xl/workbook.xml", "<a/>")
+    assert refusal(good, catalogue) == "hostile"
+
+
+def test_content_that_is_no_sheet_is_refused(good: Path, catalogue: Catalogue) -> None:
+    assert refusal(repacked(good, workbook=b"<workbook"), catalogue) == "truncated"
+
+
+@pytest.mark.parametrize("make", [lambda p: p / "missing.xlsx", lambda p: p])
+def test_no_such_file_and_a_folder_are_wrong_usage(
+    tmp_path: Path, catalogue: Catalogue, make: object
+) -> None:
+    with pytest.raises(UsageError):
+        validate_workbook(make(tmp_path), catalogue)  # type: ignore[operator]

@@ -1,0 +1,156 @@
+"""Where the data is: header rows, columns, sheets, and which resource it is for."""
+
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from sheets import GOOD, ErrorCell, write_rows
+
+from xlbridge.errors import UsageError
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+CLIENT = list(GOOD["cliente"])
+ROW = list(GOOD["cliente"].values())
+
+
+def codes(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
+    return [(finding.cell, finding.kind.code) for finding in judged.findings]
+
+
+def test_header_under_a_title_with_blank_rows_and_columns(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    bad = ["Outra", "X", None]
+    path = write_rows(
+        tmp_path / "a.xlsx",
+        CLIENT,
+        [ROW, [None] * 3, [" ", None, None], bad],
+        at=(4, 2),
+        title="Clientes novos de outubro",
+    )
+    judged = validate_workbook(path, catalogue)
+    assert (judged.header_row, judged.rows) == (5, [6, 9])
+    assert codes(judged) == [("D9", "value-not-allowed")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ["NOMECOMERCIAL", "Natureza ", "CNPJ*"],
+        ["Nome comercial", "natureza", "cnpj"],
+        ["nome\u00a0comercial", "Natureza", "Cnpj"],
+        ["Trade name", "Nature", "CNPJ"],
+    ],
+)
+def test_headers_match_in_every_usual_spelling(
+    tmp_path: Path, catalogue: Catalogue, header: list[str]
+) -> None:
+    judged = validate_workbook(
+        write_rows(tmp_path / "a.xlsx", header, [ROW]), catalogue, resource="cliente"
+    )
+    assert judged.findings == []
+    assert list(judged.columns) == CLIENT
+
+
+def test_a_missing_required_column_is_one_finding(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", ["natureza", "cnpj"], [["J", None]] * 3)
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.row, f.column, f.cell, f.kind.code) for f in judged.findings] == [
+        (1, "nomeComercial", None, "column-missing")
+    ]
+
+
+def test_a_header_twice_is_one_finding_and_nothing_is_read(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "natureza"], [[*ROW, "?"]])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(judged) == [("D1", "column-duplicate")]
+    assert "natureza" not in judged.columns
+
+
+def test_an_unknown_column_is_a_warning_and_a_near_miss_is_named(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "obs", "telefones"], [[*ROW, "x", "y"]])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(judged) == [("D1", "column-unknown"), ("E1", "column-unknown")]
+    assert judged.ok
+    assert "telefone?" in str(judged.findings[1].hint)
+
+
+def test_a_sheet_without_rows_is_empty(tmp_path: Path, catalogue: Catalogue) -> None:
+    judged = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, []), catalogue)
+    assert codes(judged) == [(None, "sheet-empty")]
+    assert not judged.ok
+
+
+def test_a_blank_workbook_is_empty_whatever_was_asked(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", [], [])
+    assert codes(validate_workbook(path, catalogue)) == [(None, "sheet-empty")]
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert codes(judged) == [(None, "sheet-empty")]
+
+
+def test_a_sheet_of_other_things_has_no_header(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", ["a", "b"], [["c", "d"]])
+    assert codes(validate_workbook(path, catalogue, resource="cliente")) == [
+        (None, "header-not-found")
+    ]
+
+
+def test_a_row_with_nothing_but_an_error_cell_is_a_row(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    rows = [ROW, [None, None, ErrorCell("#REF!")]]
+    judged = validate_workbook(write_rows(tmp_path / "a.xlsx", CLIENT, rows), catalogue)
+    assert codes(judged) == [("A3", "required-missing"), ("C3", "cell-error")]
+    assert judged.findings[1].value == "#REF!"
+
+
+@pytest.mark.parametrize("resource", list(GOOD))
+def test_the_resource_is_told_by_the_headers(
+    tmp_path: Path, catalogue: Catalogue, resource: str
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", list(GOOD[resource]), [list(GOOD[resource].values())])
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is catalogue[resource]
+    assert judged.findings == []
+
+
+def test_the_resource_is_told_by_the_sheet_name(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", ["historico"], [["x"]], sheet="contaspagar")
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is catalogue["contaspagar"]
+
+
+def test_nothing_that_tells_is_said_so(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", ["historico", "codigoDaFilial"], [["x", 1]])
+    with pytest.raises(UsageError) as caught:
+        validate_workbook(path, catalogue)
+    assert "--resource" in str(caught.value.hint)
+
+
+def test_two_that_fit_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
+    header = list(dict.fromkeys([*GOOD["contasreceber"], "codigoDoFornecedor"]))
+    path = write_rows(tmp_path / "a.xlsx", header, [])
+    with pytest.raises(UsageError, match="contaspagar, contasreceber"):
+        validate_workbook(path, catalogue)
+
+
+def test_the_sheet_that_fits_is_chosen_and_another_can_be_asked_for(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("Notas").write_row(0, 0, ["a", "b"])
+        page = book.add_worksheet("Dados")
+        page.write_row(0, 0, CLIENT)
+        page.write_row(1, 0, ROW)
+    assert validate_workbook(path, catalogue).sheet == "Dados"
+    assert codes(validate_workbook(path, catalogue, resource="cliente", sheet="Notas")) == [
+        (None, "header-not-found")
+    ]
+    with pytest.raises(UsageError, match="Notas, Dados"):
+        validate_workbook(path, catalogue, sheet="Nada")
