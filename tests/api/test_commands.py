@@ -1,0 +1,176 @@
+"""The commands that talk to the system, as a script sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from scripted_server import EMAIL, PASSWORD, TOKEN, ScriptedServer, Step, answer, ok, reset
+
+from xlbridge.cli.main import main
+
+INFO = {
+    "codigoDaEmpresa": 1,
+    "nomeComercial": "Padaria São João",
+    "codigoDoUsuario": "int",
+    "nomeDoUsuario": "Integração",
+    "email": EMAIL,
+    "administrador": False,
+    "ativo": True,
+}
+WRONG: Step = answer(200, {"authenticated": False, "message": "Senha incorreta"})
+HTML: Step = answer(200, b"<html>Portal</html>", "text/html")
+
+
+@pytest.fixture(autouse=True)
+def configured(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server.steps = [ok(INFO)]
+    monkeypatch.setenv("XLBRIDGE_LANG", "en")
+    monkeypatch.setenv("XLBRIDGE_HOME", str(tmp_path))
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", server.base_url)
+    monkeypatch.setenv("XLBRIDGE_EMAIL", EMAIL)
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", PASSWORD)
+    monkeypatch.setenv("XLBRIDGE_PROFILE", "homologacao")
+
+
+@pytest.mark.parametrize("command", ["whoami", "login", "profiles", "doctor"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_command_reports_without_secrets(
+    capsys: pytest.CaptureFixture[str], command: str, form: str
+) -> None:
+    assert main([command, "--format", form]) == 0
+    captured = capsys.readouterr()
+    assert EMAIL in captured.out
+    assert PASSWORD not in captured.out + captured.err
+    assert TOKEN not in captured.out + captured.err
+    if form == "json":
+        assert json.loads(captured.out)["version"] == 1
+
+
+def test_whoami_shows_the_systems_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["whoami", "--format", "json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["profile"], told["info"]) == ("homologacao", INFO)
+
+
+@pytest.mark.parametrize("command", ["whoami", "login", "doctor"])
+@pytest.mark.parametrize(("login", "said"), [(WRONG, "Senha incorreta"), (HTML, "text/html")])
+def test_a_login_that_fails_ends_with_4(
+    server: ScriptedServer,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    login: Step,
+    said: str,
+) -> None:
+    server.login = login
+    assert main([command]) == 4
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+
+
+def test_the_doctor_names_the_check_that_fails(
+    server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.steps = [
+        answer(200, {"success": True, "data": INFO}, Date="Mon, 05 Jan 2026 10:00:00 GMT")
+    ]
+    assert main(["doctor", "--format", "json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert [check["check"] for check in told["checks"] if not check["ok"]] == ["clock"]
+    assert not told["ok"]
+
+
+@pytest.mark.parametrize("missing", ["XLBRIDGE_EMAIL", "XLBRIDGE_PASSWORD"])
+def test_the_doctor_names_what_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str
+) -> None:
+    monkeypatch.delenv(missing)
+    assert main(["doctor"]) == 2
+    assert f"{missing} missing" in capsys.readouterr().out
+
+
+def test_profiles_without_settings_name_the_embedded_sandbox(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("XLBRIDGE_BASE_URL")
+    assert main(["profiles", "--format", "json"]) == 0
+    (profile,) = json.loads(capsys.readouterr().out)["profiles"]
+    assert (profile["profile"], profile["source"]) == ("sandbox", "embedded")
+
+
+def test_an_address_with_a_password_in_it_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", "https://me:topsecret@erp.example.com")
+    for command in ("profiles", "doctor", "whoami"):
+        assert main([command]) == 2
+    captured = capsys.readouterr()
+    assert "topsecret" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "printed"),
+    [
+        (ok({"n": 1.10}), 0, {"success": True, "data": {"n": 1.10}}),
+        (answer(200, [1, 2]), 0, [1, 2]),
+        (answer(400, {"success": False}), 1, {"success": False}),
+        (answer(200, {"success": False}), 1, {"success": False}),
+        (answer(404, "não existe"), 1, "não existe"),
+        (answer(500, {"success": False}), 4, {"success": False}),
+        (HTML, 4, None),
+        (reset, 4, None),
+        (answer(401, b""), 4, None),
+    ],
+)
+def test_a_raw_call_prints_the_answer(
+    server: ScriptedServer,
+    capsys: pytest.CaptureFixture[str],
+    step: Step,
+    code: int,
+    printed: object,
+) -> None:
+    server.steps = [step]
+    assert main(["api", "GET", "/v2/x?a=1", "--query", "b=2", "--query", "b=3"]) == code
+    captured = capsys.readouterr()
+    assert (json.loads(captured.out) if captured.out.strip() else None) == printed
+    assert bool(captured.err) == (code == 4)
+
+
+def test_a_raw_query_goes_out_whole(server: ScriptedServer) -> None:
+    main(["api", "GET", "/v2/x", "--query", "b=2", "--query", "b=3=4"])
+    assert server.requests[0].path == "/v2/x?b=2&b=3%3D4"
+    main(["api", "get", "/v2/x?a=1"])
+    assert server.requests[1].path == "/v2/x?a=1"
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_a_raw_body_comes_from_the_line_or_a_file(
+    server: ScriptedServer, tmp_path: Path, from_file: bool
+) -> None:
+    text = '{"nome": "São João"}'
+    file = tmp_path / "body.json"
+    file.write_text(text, encoding="utf-8")
+    assert main(["api", "POST", "/v2/x", "--data", f"@{file}" if from_file else text]) == 0
+    assert json.loads(server.requests[0].body) == {"nome": "São João"}
+
+
+@pytest.mark.parametrize("step", [reset, HTML, answer(500, {"success": False})])
+def test_a_raw_write_without_a_clear_answer_is_in_doubt(server: ScriptedServer, step: Step) -> None:
+    server.steps = [step]
+    assert main(["api", "POST", "/v2/x", "--data", "{}"]) == 5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["GET", "v2/x"],
+        ["GET", "/v2/x", "--query", "b"],
+        ["POST", "/v2/x", "--data", "{"],
+        ["POST", "/v2/x", "--data", "@missing.json"],
+        ["BREW", "/v2/x"],
+    ],
+)
+def test_wrong_usage_of_a_raw_call_ends_with_2(
+    server: ScriptedServer, arguments: list[str]
+) -> None:
+    assert main(["api", *arguments]) == 2
+    assert server.requests == []

@@ -1,0 +1,56 @@
+"""A sandbox filled with the demonstration company, and a client to it."""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+Ask = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    with sandbox_process(tmp_path_factory.mktemp("home"), ["--seed", "demo"]) as running:
+        yield running
+
+
+@pytest.fixture
+def client(demo: RunningSandbox) -> Iterator[Client]:
+    with Client(Target("demo", demo.base_url, demo.email, demo.password)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def ask(demo: RunningSandbox) -> Ask:
+    """Return what asks the sandbox for a listing's data with a bare HTTP client."""
+    credentials = {"email": demo.email, "password": demo.password}
+    token = httpx.post(demo.base_url + "/v2/autenticar", json=credentials).json()["accessToken"]
+
+    def get(path: str, **query: str) -> list[dict[str, Any]]:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = httpx.get(demo.base_url + path, params=query, headers=headers, timeout=60)
+        data: list[dict[str, Any]] = answer.json(parse_float=Decimal)["data"]
+        return data
+
+    return get
+
+
+@pytest.fixture
+def configured(
+    demo: RunningSandbox, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> RunningSandbox:
+    """Configure the commands for the sandbox, by the environment."""
+    monkeypatch.setenv("XLBRIDGE_HOME", str(tmp_path_factory.mktemp("own")))
+    monkeypatch.setenv("XLBRIDGE_LANG", "en")
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", demo.base_url)
+    monkeypatch.setenv("XLBRIDGE_EMAIL", demo.email)
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", demo.password)
+    monkeypatch.delenv("XLBRIDGE_PROFILE", raising=False)
+    return demo

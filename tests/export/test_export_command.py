@@ -1,0 +1,80 @@
+"""``xlbridge export`` and ``xlbridge listings`` as a script sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from xlbridge.cli.main import main
+from xlbridge.export.listings import LISTINGS
+from xlbridge.sandbox.running import RunningSandbox
+
+
+def test_an_export_reports_and_writes_its_manifest(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, manifest = tmp_path / "pedidos.xlsx", tmp_path / "manifest.json"
+    arguments = ["--from", "01/03/2026", "--to", "2026-03-31", "--branch", "1"]
+    code = main(["export", "pedidos", "-o", str(output), *arguments, "--manifest", str(manifest)])
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (code, told["complete"], told["holes"]) == (0, True, [])
+    assert set(told) == {
+        "version", "listing", "complete", "records", "sheets", "windows", "holes",
+    }  # fmt: skip
+    assert told["sheets"]["pedidos"] == told["records"] > 0
+    (window,) = told["windows"]
+    assert (window["from"], window["to"]) == ("2026-03-01T00:00:00", "2026-03-31T00:00:00")
+    captured = capsys.readouterr()
+    assert f"{told['records']} records" in captured.out
+    assert configured.password not in captured.out + captured.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "pedidos.xlsx"]
+
+
+def test_a_hole_ends_with_1_and_says_what_to_do(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "clientes.csv"
+    assert main(["export", "clientes", "-o", str(output), "--csv-dialect", "pt-br"]) == 1
+    assert "--from and --to" in capsys.readouterr().err
+    assert output.read_text(encoding="utf-8-sig").startswith("codigoDoCliente;nomeComercial;")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pedido", "-o", "a.xlsx"],
+        ["pedidos", "-o", "a.parquet"],
+        ["pedidos", "-o", "a.xlsx", "--format", "csv"],
+        ["pedidos", "-o", "a.xlsx", "--csv-dialect", "pt-br"],
+        ["pedidos", "-o", "a.xlsx", "--from", "31/02/2026"],
+        ["pedidos", "-o", "a.xlsx", "--from", "02/01/2026", "--to", "01/01/2026"],
+        ["estoque", "-o", "a.xlsx", "--from", "01/01/2026"],
+        ["estoque", "-o", "missing/a.xlsx"],
+        ["estoque", "-o", "a.xlsx", "--manifest", "missing/m.json"],
+        ["estoque", "-o", "a.xlsx", "--branch", "0"],
+        ["estoque"],
+    ],
+)
+def test_wrong_usage_ends_with_2_before_any_call(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XLBRIDGE_LANG", "en")
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", "https://nobody.invalid")
+    monkeypatch.setenv("XLBRIDGE_EMAIL", "a@example.com")
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", "unused")
+    assert main(["export", *arguments]) == 2
+    assert "did not answer" not in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listings", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["listings"]
+    assert [one["listing"] for one in told] == list(LISTINGS)
+    assert told[0]["filters"] == ["from", "to", "branch"]
+    assert main(["listings"]) == 0
+    assert "--branch" in capsys.readouterr().out

@@ -1,0 +1,137 @@
+"""Exports of the demonstration company equal the system's own answers, cell by cell."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading import Rows, read_calamine, read_openpyxl, same
+
+from xlbridge.api.client import Client
+from xlbridge.errors import UsageError
+from xlbridge.export.columns import ExportColumn
+from xlbridge.export.export import export_listing
+from xlbridge.export.filters import Filters
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.listings import LISTINGS, Sheet
+from xlbridge.export.result import manifest_of
+from xlbridge.resources.column import Kind
+from xlbridge.wire.registry import CLIENT_CAP
+
+PEDIDO = "/v2/faturamento/pedido"
+Ask = Callable[..., list[dict[str, Any]]]
+
+
+def expected(column: ExportColumn, value: Any) -> object:
+    """Return what a cell must hold for a value of the answer, found out in another way."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return "\n".join(value)
+    if column.kind is Kind.DATE:
+        return datetime.strptime(value[:19], "%Y-%m-%dT%H:%M:%S")
+    return value
+
+
+def differences(sheet: Sheet, rows: Rows, answers: list[dict[str, Any]]) -> list[object]:
+    header, *body = rows
+    assert header == [column.name for column in sheet.columns]
+    assert len(body) == len(answers)
+    return [
+        (number, column.name, answer.get(column.name), cell)
+        for number, (row, answer) in enumerate(zip(body, answers, strict=True))
+        for column, cell in zip(sheet.columns, row, strict=True)
+        if not same(expected(column, answer.get(column.name)), cell)
+    ]
+
+
+@pytest.mark.parametrize("read", [read_calamine, read_openpyxl])
+def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask, read) -> None:
+    orders = ask(PEDIDO, dataInferior="01/01/2026")
+    lines = {
+        "pedidos": orders,
+        "parcelas": [line for order in orders for line in order["parcelas"]],
+        "produtos": [line for order in orders for line in order["produtos"]],
+    }
+    listing = LISTINGS["pedidos"]
+    output = tmp_path / "pedidos.xlsx"
+    filters = Filters(start=datetime(2026, 1, 1))
+    exported = export_listing(client, listing, filters, output, FORMATS["xlsx"])
+
+    assert exported.complete
+    assert exported.records == len(orders) > 100
+    assert exported.sheets == {name: len(found) for name, found in lines.items()}
+    found = read(output)
+    for sheet in listing.sheets:
+        assert differences(sheet, found[sheet.name], lines[sheet.name]) == []
+    header, *rows = found["parcelas"]
+    cents = sum(Decimal(str(row[header.index("valor")])) for row in rows)
+    assert cents == sum(line["valor"] for line in lines["parcelas"])
+
+
+@pytest.mark.parametrize(
+    ("listing", "filters", "path"),
+    [
+        ("estoque", Filters(), "/v2/estoque"),
+        ("estoque", Filters(branch=2), "/v2/estoque/filial/2"),
+        ("contasreceber", Filters(), "/v2/financeiro/contasreceber"),
+        ("contasreceber-baixados", Filters(), "/v2/financeiro/contasreceber/baixados"),
+    ],
+)
+def test_other_listings_equal_the_answer(
+    tmp_path: Path, client: Client, ask: Ask, listing: str, filters: Filters, path: str
+) -> None:
+    answers = ask(path)
+    output = tmp_path / "out.xlsx"
+    exported = export_listing(client, LISTINGS[listing], filters, output, FORMATS["xlsx"])
+    assert exported.records == len(answers) > 0
+    (sheet,) = LISTINGS[listing].sheets
+    assert differences(sheet, read_calamine(output)[listing], answers) == []
+
+
+def test_orders_are_narrowed_to_whole_days_and_a_branch(
+    tmp_path: Path, client: Client, ask: Ask
+) -> None:
+    start, end = datetime(2026, 3, 1), datetime(2026, 4, 30)
+    answers = ask(PEDIDO, dataInferior="01/03/2026", dataSuperior="30/04/2026", codigoDaFilial="1")
+    output = tmp_path / "pedidos.jsonl"
+    exported = export_listing(
+        client, LISTINGS["pedidos"], Filters(start, end, 1), output, FORMATS["jsonl"]
+    )
+    numbers = [json.loads(line)["numeroDoPedido"] for line in output.read_text().splitlines()]
+    assert numbers == [order["numeroDoPedido"] for order in answers]
+    assert 0 < exported.records < len(ask(PEDIDO))
+
+
+def test_a_capped_answer_is_a_named_hole(tmp_path: Path, client: Client) -> None:
+    exported = export_listing(
+        client, LISTINGS["clientes"], Filters(), tmp_path / "clientes.xlsx", FORMATS["xlsx"]
+    )
+    manifest = manifest_of(exported)
+    assert (manifest["complete"], manifest["records"]) == (False, CLIENT_CAP)
+    assert manifest["windows"][0]["saturated"]
+    (hole,) = manifest["holes"]
+    assert "--from" in hole["message"]
+
+
+def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) -> None:
+    def interrupt(records: int) -> None:
+        if records == 3:
+            raise KeyboardInterrupt
+
+    for form, open_book in FORMATS.items():
+        output = tmp_path / f"pedidos.{form}"
+        with pytest.raises(KeyboardInterrupt):
+            export_listing(
+                client, LISTINGS["pedidos"], Filters(), output, open_book, on_progress=interrupt
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("output", ["missing/out.xlsx", "."])
+def test_an_output_that_cannot_be_is_refused(tmp_path: Path, client: Client, output: str) -> None:
+    with pytest.raises(UsageError):
+        export_listing(client, LISTINGS["estoque"], Filters(), tmp_path / output, FORMATS["xlsx"])
