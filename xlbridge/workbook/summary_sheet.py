@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
+from textwrap import shorten, wrap
 
 from openpyxl.cell.cell import Cell, MergedCell
 from openpyxl.styles import Alignment, Font, PatternFill
@@ -45,14 +45,17 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
     (Text(pt="Código", en="Code"), 22),
 )
 _HEADER_ROW = 5
-_LONGEST_VALUE = 200
+_LONGEST_VALUE = 80
 _LINE_HEIGHT, _PADDING = 15, 3
 _A4 = 9
 
 _WRAPPED = Alignment(wrap_text=True, vertical="top")
-_LINK = Font(color="0563C1", underline="single")
+_LINK = Font(style.FONT, style.FONT_SIZE, color="0563C1", underline="single")
 _FILLS = {s: PatternFill("solid", fgColor=colour) for s, colour in style.SEVERITY_FILLS.items()}
-_FONTS = {s: Font(color=colour) for s, colour in style.SEVERITY_FONTS.items()}
+_FONTS = {
+    severity: Font(style.FONT, style.FONT_SIZE, color=colour)
+    for severity, colour in style.SEVERITY_FONTS.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +100,14 @@ def _write_summary(listing: Worksheet, sheet: str, shown: int, summary: Summary)
     )
     if shown < total:
         counts += str(_CUT.format(shown=shown, total=total))
-    _write(listing["A1"], str(_TITLE)).font = Font(bold=True, size=16, color=style.STRONG)
-    _write(listing["A2"], str(place)).font = Font(color=style.QUIET)
-    _write(listing["A3"], counts).font = Font(bold=True)
+    _write(listing["A1"], str(_TITLE)).font = Font(style.FONT, 16, bold=True, color=style.STRONG)
+    _write(listing["A2"], str(place)).font = Font(style.FONT, style.FONT_SIZE, color=style.QUIET)
+    _write(listing["A3"], counts).font = Font(style.FONT, style.FONT_SIZE, bold=True)
+    listing.row_dimensions[_HEADER_ROW].height = 20
     for index, (title, width) in enumerate(_HEADERS):
         cell = _write(listing.cell(_HEADER_ROW, index + 1), str(title))
-        cell.font = Font(bold=True, color="FFFFFF")
+        cell.font = Font(style.FONT, style.FONT_SIZE, bold=True, color="FFFFFF")
+        cell.alignment = Alignment(vertical="center")
         cell.fill = PatternFill("solid", fgColor=style.STRONG)
         listing.column_dimensions[column_letters(index)].width = width
 
@@ -113,7 +118,7 @@ def _write_finding(listing: Worksheet, row: int, sheet: str, finding: Finding) -
         finding.cell or "",
         finding.column or "",
         str(SEVERITIES[severity]),
-        (finding.value or "")[:_LONGEST_VALUE],
+        shorten(finding.value or "", _LONGEST_VALUE, placeholder="…"),
         str(finding.message),
         str(finding.hint),
         finding.kind.code,
@@ -124,9 +129,7 @@ def _write_finding(listing: Worksheet, row: int, sheet: str, finding: Finding) -
     graded.fill, graded.font = _FILLS[severity], _FONTS[severity]
     if finding.cell:
         _link(listing.cell(row, 1), sheet, finding.cell)
-    lines = max(
-        len(wrap(text, width - 2)) for text, (_, width) in zip(texts, _HEADERS, strict=True)
-    )
+    lines = max(len(wrap(text, width)) for text, (_, width) in zip(texts, _HEADERS, strict=True))
     listing.row_dimensions[row].height = _PADDING + _LINE_HEIGHT * lines
 
 
