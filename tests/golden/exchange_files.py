@@ -1,0 +1,162 @@
+"""Reads the golden exchanges: what the spec says goes over the wire, written by hand.
+
+A file is a list of cases. Each cites the spec, and has steps: a request, and the whole response.
+Values that the spec leaves to the server are written as tags that say what any such value must
+be, with an example, so that a file can judge a server and can play one as well:
+
+``!int 1``, ``!number 1.5``, ``!text abc``, ``!bool true``, ``!moment 2026-01-31T00:00:00`` any value
+of the kind; ``!stamp`` a ``YYYY-MM-DD HH:mm:ss``; ``!texts`` a list of text; ``!like {pattern, example}`` text that matches;
+a tag that ends with ``?`` allows null; ``!each X`` a list, not empty, of X; ``!holding [X]`` a list in which X is
+found. The key ``...`` lets an object have fields that the spec does not show.
+
+``save`` keeps values of the response, by their path, for ``${name}`` in later steps of the case.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parent
+MORE = "..."
+
+
+@dataclass(frozen=True)
+class Tagged:
+    tag: str
+    value: Any
+
+    def mismatches(self, actual: Any, place: str) -> Iterator[str]:
+        if self.tag.endswith("?") and actual is None:
+            return
+        match self.tag.rstrip("?"):
+            case "each":
+                if not isinstance(actual, list) or not actual:
+                    yield f"{place}: {actual!r} is no filled list"
+                    return
+                for index, item in enumerate(actual):
+                    yield from mismatches(self.value, item, f"{place}.{index}")
+            case "holding":
+                for wanted in self.value:
+                    if not any(not list(mismatches(wanted, item, "")) for item in actual):
+                        yield f"{place}: nothing like {wanted!r} in {actual!r}"
+            case "like":
+                if not isinstance(actual, str) or not re.search(self.value["pattern"], actual):
+                    yield f"{place}: {actual!r} is not like {self.value['pattern']!r}"
+            case _:
+                if not _KINDS[self.tag.rstrip("?")](actual):
+                    yield f"{place}: {actual!r} is not {self.tag}"
+
+
+def _is_date(text: Any, form: str | None) -> bool:
+    try:
+        datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        return False
+    return form is not None or "T" in text
+
+
+_KINDS = {
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "text": lambda v: isinstance(v, str) and v != "",
+    "texts": lambda v: isinstance(v, list) and all(isinstance(item, str) for item in v),
+    "bool": lambda v: isinstance(v, bool),
+    "moment": lambda v: _is_date(v, None),
+    "stamp": lambda v: _is_date(v, "%Y-%m-%d %H:%M:%S"),
+}
+
+
+class _Loader(yaml.SafeLoader):
+    pass
+
+
+# Dates stay text, as they are on the wire.
+_Loader.yaml_implicit_resolvers = {
+    key: [(tag, expression) for tag, expression in resolvers if not tag.endswith(":timestamp")]
+    for key, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _tagged(loader: _Loader, tag: str, node: yaml.Node) -> Tagged:
+    if isinstance(node, yaml.ScalarNode):
+        return Tagged(tag, loader.construct_scalar(node))
+    if isinstance(node, yaml.SequenceNode):
+        return Tagged(tag, loader.construct_sequence(node, deep=True))
+    return Tagged(tag, loader.construct_mapping(node, deep=True))
+
+
+_Loader.add_multi_constructor("!", _tagged)
+
+
+@dataclass(frozen=True)
+class Step:
+    request: dict[str, Any]
+    response: dict[str, Any]
+    save: dict[str, str] = field(default_factory=dict)
+    until: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    operation: str | None
+    spec: str
+    steps: tuple[Step, ...]
+
+
+def golden_cases() -> list[Case]:
+    """Return every case of every file."""
+    cases = []
+    for path in sorted(FOLDER.glob("*.yaml")):
+        for case in yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader):
+            steps = tuple(Step(**step) for step in case["steps"])
+            name = f"{path.stem}-{case['case'].replace(' ', '-')}"
+            cases.append(Case(name, case.get("operation"), case["spec"], steps))
+    return cases
+
+
+def mismatches(expected: Any, actual: Any, place: str = "$") -> Iterator[str]:
+    """Yield in which places an actual value is not what is expected."""
+    if isinstance(expected, Tagged):
+        yield from expected.mismatches(actual, place)
+    elif isinstance(expected, dict) and isinstance(actual, dict):
+        for name in expected.keys() - actual.keys() - {MORE}:
+            yield f"{place}.{name} is missing"
+        if MORE not in expected:
+            for name in actual.keys() - expected.keys():
+                yield f"{place}.{name} is not in the spec"
+        for name in expected.keys() & actual.keys():
+            yield from mismatches(expected[name], actual[name], f"{place}.{name}")
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (wanted, found) in enumerate(zip(expected, actual, strict=True)):
+            yield from mismatches(wanted, found, f"{place}.{index}")
+    elif isinstance(expected, bool) != isinstance(actual, bool) or expected != actual:
+        yield f"{place}: {actual!r} instead of {expected!r}"
+
+
+def found_at(path: str, document: Any) -> Any:
+    """Return the value at a dotted path."""
+    for part in path.split("."):
+        document = document[int(part)] if isinstance(document, list) else document[part]
+    return document
+
+
+def filled(value: Any, saved: dict[str, Any]) -> Any:
+    """Return a value with ``${name}`` replaced by what earlier steps saved."""
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\$\{(\w+)\}", value)
+        if whole:
+            return saved[whole[1]]
+        return re.sub(r"\$\{(\w+)\}", lambda found: str(saved[found[1]]), value)
+    if isinstance(value, dict):
+        return {name: filled(item, saved) for name, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, saved) for item in value]
+    if isinstance(value, Tagged):
+        return Tagged(value.tag, filled(value.value, saved))
+    return value
