@@ -51,6 +51,7 @@ def annotate(
     _remove_earlier_marks(marked)
     for cell, concerned in _by_cell(marked, shown):
         _mark(cell, concerned)
+    _fit_comments(book)
     replace_summary_sheet(book, sheet, shown, summary)
     with replacing(target) as temporary:
         book.save(temporary)
@@ -132,6 +133,16 @@ def _theirs(comment: Comment) -> str:
 
 
 def _comment(text: str, author: str | None) -> Comment:
-    lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
-    height = (lines + 1) * _LINE_HEIGHT
-    return Comment(cell_text(text), author or "", height=height, width=_COMMENT_WIDTH)
+    return Comment(cell_text(text), author or "")
+
+
+def _fit_comments(book: Workbook) -> None:
+    """Size every comment to its text: openpyxl forgets the sizes that they had."""
+    for sheet in book.worksheets:
+        for row in sheet.iter_rows():
+            for cell in row:
+                if cell.comment is not None:
+                    lines = cell.comment.text.splitlines()
+                    count = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in lines)
+                    cell.comment.width = _COMMENT_WIDTH
+                    cell.comment.height = (count + 1) * _LINE_HEIGHT
