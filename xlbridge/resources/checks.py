@@ -27,11 +27,17 @@ def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Serie
     return ~values.isin(wrong)
 
 
+def _is_document(shape: re.Pattern[str], value: str) -> bool:
+    """One symbol repeated passes the check digits, and is never a document."""
+    return shape.fullmatch(value) is not None and len(set(value)) > 1
+
+
 @register_check_method()
 def cnpj(values: pd.Series) -> pd.Series:
     """A CNPJ without mask, numeric or alphanumeric, with right check digits."""
     return _judge_distinct(
-        values, lambda v: bool(_CNPJ_SHAPE.fullmatch(v)) and stdnum_cnpj.is_valid(v)
+        values,
+        lambda v: _is_document(_CNPJ_SHAPE, v) and stdnum_cnpj.is_valid(v),
     )
 
 
@@ -39,7 +45,8 @@ def cnpj(values: pd.Series) -> pd.Series:
 def cpf(values: pd.Series) -> pd.Series:
     """A CPF without mask, with right check digits."""
     return _judge_distinct(
-        values, lambda v: bool(_CPF_SHAPE.fullmatch(v)) and stdnum_cpf.is_valid(v)
+        values,
+        lambda v: _is_document(_CPF_SHAPE, v) and stdnum_cpf.is_valid(v),
     )
 
 

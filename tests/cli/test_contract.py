@@ -1,0 +1,219 @@
+"""The contract of the command line: exit codes, JSON, and messages instead of tracebacks."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from environment import ROOT, Xlbridge, credentials
+from html_server import html_server
+from openpyxl import load_workbook
+
+from xlbridge.sandbox.running import RunningSandbox
+
+SAMPLES = ROOT / "samples"
+
+
+def said(done: Any, code: int, *words: str) -> None:
+    """Hold a command to its exit code and to a message that is no traceback."""
+    assert done.returncode == code, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    for word in words:
+        assert word in done.stderr + done.stdout
+
+
+def write(path: Path, *rows: list[Any], sheet: str = "Plan1") -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet(sheet)
+        for number, row in enumerate(rows):
+            page.write_row(number, 0, row)
+    return path
+
+
+def test_a_good_workbook_is_good(xlbridge: Xlbridge) -> None:
+    done = xlbridge("validate", SAMPLES / "cliente.xlsx", "--format", "json")
+    said(done, 0)
+    document = json.loads(done.stdout)
+    (report,) = document["files"]
+    assert (document["version"], document["ok"]) == (1, True)
+    assert (report["resource"], report["errors"], report["findings"]) == ("cliente", 0, [])
+
+
+def test_a_bad_workbook_says_where(xlbridge: Xlbridge) -> None:
+    done = xlbridge("validate", SAMPLES / "contasreceber-com-erros.xlsx", "--format", "json")
+    said(done, 1)
+    (report,) = json.loads(done.stdout)["files"]
+    assert report["errors"] + report["warnings"] == len(report["findings"])
+    assert report["truncated"] is False
+    keys = {"cell", "row", "column", "code", "severity", "value", "message", "hint"}
+    for finding in report["findings"]:
+        assert set(finding) == keys
+        assert finding["message"]
+    rows = [finding["row"] for finding in report["findings"]]
+    assert rows == sorted(rows)
+
+
+def test_both_languages_and_stable_codes(xlbridge: Xlbridge) -> None:
+    arguments = ["validate", SAMPLES / "cliente-com-erros.xlsx", "--format", "json"]
+    english = json.loads(xlbridge(*arguments).stdout)["files"][0]["findings"]
+    portuguese = json.loads(xlbridge("--lang", "pt-BR", *arguments).stdout)["files"][0]["findings"]
+    assert [f["code"] for f in english] == [f["code"] for f in portuguese]
+    assert english[0]["message"] != portuguese[0]["message"]
+
+
+def test_the_findings_listed_can_be_capped_and_the_counts_stay(xlbridge: Xlbridge) -> None:
+    done = xlbridge(
+        "validate", SAMPLES / "cliente-com-erros.xlsx", "--format", "json", "--limit", 2
+    )
+    (report,) = json.loads(done.stdout)["files"]
+    assert (len(report["findings"]), report["truncated"]) == (2, True)
+    assert report["errors"] > 2
+
+
+def test_several_files_and_the_gravest_exit_code(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    page = tmp_path / "page.xlsx"
+    page.write_text("<html></html>", encoding="utf-8")
+    done = xlbridge("validate", SAMPLES / "cliente.xlsx", page, "--format", "json")
+    said(done, 3)
+    good, refused = json.loads(done.stdout)["files"]
+    assert good["errors"] == 0
+    assert refused["refused"]["code"] == "html"
+
+
+def test_the_report_and_the_marked_copy_are_written(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    report, copy = tmp_path / "r.txt", tmp_path / "marked.xlsx"
+    sample = SAMPLES / "cliente-com-erros.xlsx"
+    said(xlbridge("validate", sample, "-o", report, "--annotate", copy), 1)
+    assert "cnpj-invalid" in report.read_text(encoding="utf-8")
+    sheet = load_workbook(copy)["Plan1"]
+    assert sheet["D7"].comment is not None
+    assert "CNPJ" in sheet["D7"].comment.text
+
+
+def test_bad_input_to_validate(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    good = SAMPLES / "cliente.xlsx"
+    said(xlbridge("validate"), 2)
+    said(xlbridge("validate", tmp_path / "none.xlsx"), 2, "none.xlsx")
+    said(xlbridge("validate", tmp_path), 2)
+    said(xlbridge("validate", good, "--sheet", "Nada"), 2, "Nada")
+    said(xlbridge("validate", good, "--resource", "fornecedores"), 2, "contaspagar")
+    said(xlbridge("validate", good, "--format", "xml"), 2)
+    said(xlbridge("validate", good, good, "--annotate", "a.xlsx"), 2)
+    said(xlbridge("validate", good, "-o", tmp_path / "no" / "such" / "r.txt"), 2)
+    empty = write(tmp_path / "empty.xlsx")
+    said(xlbridge("validate", empty), 1, "sheet-empty")
+    (tmp_path / "zero.xlsx").write_bytes(b"")
+    said(xlbridge("validate", tmp_path / "zero.xlsx"), 3)
+    twice = write(tmp_path / "twice.xlsx", ["nomeComercial", "cnpj", "CNPJ"], ["A", "", ""])
+    said(xlbridge("validate", twice), 1, "column-duplicate")
+    said(xlbridge("nonsense"), 2)
+
+
+def test_a_wrong_schema_file_of_the_user(xlbridge: Xlbridge, home: Path) -> None:
+    (home / "schemas").mkdir(parents=True)
+    (home / "schemas" / "mine.yaml").write_text("title: [", encoding="utf-8")
+    said(xlbridge("resources"), 2, "mine.yaml")
+
+
+def test_a_wrong_setting(xlbridge: Xlbridge) -> None:
+    said(xlbridge("resources", XLBRIDGE_SETTLE="soon"), 2, "XLBRIDGE_SETTLE")
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "command", [("upload", SAMPLES / "cliente.xlsx", "--yes"), ("whoami",), ("login",)]
+)
+def test_no_server_and_a_wrong_password(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, command: tuple[object, ...]
+) -> None:
+    nowhere = credentials(empty_sandbox, XLBRIDGE_BASE_URL=f"http://127.0.0.1:{free_port()}")
+    said(xlbridge(*command, **nowhere), 4)
+    wrong = credentials(empty_sandbox, XLBRIDGE_PASSWORD="not-this-one")
+    done = xlbridge(*command, **wrong)
+    said(done, 4)
+    assert "not-this-one" not in done.stdout + done.stderr
+
+
+def test_an_address_without_credentials(xlbridge: Xlbridge) -> None:
+    done = xlbridge("whoami", XLBRIDGE_BASE_URL="https://erp.example.com")
+    said(done, 2, "XLBRIDGE_EMAIL")
+
+
+def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) -> None:
+    environment = credentials(empty_sandbox)
+    sample = SAMPLES / "cliente.xlsx"
+    done = xlbridge("upload", sample, "--yes", "--format", "json", **environment)
+    said(done, 0)
+    report = json.loads(done.stdout)
+    rows = report["rows"]
+    assert (report["version"], report["state"], report["mode"]) == (1, "done", "queue")
+    assert rows["read"] == rows["accepted"] > 0
+    said(xlbridge("upload", sample, "--yes", **environment), 2, report["job"])
+    listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    assert [job["job"] for job in listed] == [report["job"]]
+    said(xlbridge("jobs", report["job"]), 0, "polling")
+    said(xlbridge("jobs", "20200101-000000-abcd"), 2)
+    again = xlbridge("resume", report["job"], "--format", "json")
+    assert json.loads(again.stdout) == report
+    said(xlbridge("resume"), 2)
+
+
+def test_nothing_is_sent_while_there_are_errors(xlbridge: Xlbridge) -> None:
+    done = xlbridge("upload", SAMPLES / "cliente-com-erros.xlsx", "--yes", "--format", "json")
+    said(done, 1, "Nothing was sent")
+    report = json.loads(done.stdout)
+    rows = report["rows"]
+    assert (report["job"], report["state"]) == (None, "rejected")
+    assert rows["read"] == rows["accepted"] + rows["rejected"] + rows["unknown"]
+    assert {item["cell"] for item in report["rejected"]} >= {"D7", "B5"}
+
+
+def test_without_a_terminal_consent_needs_yes(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "um.xlsx", ["nomeComercial"], ["Cliente sem documento"])
+    environment = credentials(empty_sandbox)
+    done = xlbridge("upload", path, "--resource", "cliente", **environment)
+    said(done, 2, "--yes")
+    said(xlbridge("resume", "--yes", **environment), 0)
+
+
+def test_a_preview_exits_with_zero(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "um.xlsx", ["nomeComercial"], ["Só prévia"])
+    done = xlbridge(
+        "upload", path, "--mode", "preview", "--format", "json", **credentials(empty_sandbox)
+    )
+    said(done, 0)
+    assert json.loads(done.stdout)["state"] == "previewed"
+
+
+def test_the_embedded_sandbox_serves_when_nothing_is_configured(xlbridge: Xlbridge) -> None:
+    done = xlbridge("whoami", "--format", "json")
+    said(done, 0, "embedded sandbox")
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("upload", SAMPLES / "cliente.xlsx", "--yes"),
+        ("whoami",),
+        ("export", "estoque", "-o", "e.xlsx"),
+        ("api", "GET", "/v2/sistema/info"),
+    ],
+)
+def test_a_server_that_answers_html(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, command: tuple[object, ...]
+) -> None:
+    with html_server() as address:
+        done = xlbridge(*command, **credentials(empty_sandbox, XLBRIDGE_BASE_URL=address))
+    said(done, 4, "text/html")

@@ -1,0 +1,144 @@
+"""The shipped schema files: complete, agreed with the wire, readable by pandera itself."""
+
+import types
+import typing
+from datetime import datetime
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+from xlbridge.errors import UsageError
+from xlbridge.findings import CATALOGUE
+from xlbridge.resources import checks
+from xlbridge.resources.catalogue import Catalogue, record_model
+from xlbridge.resources.column import Kind
+from xlbridge.resources.frame_schema import frame_schema
+from xlbridge.resources.rules import ROW_RULES, RULES
+
+RESOURCES = (
+    "cliente",
+    "contaspagar",
+    "contasreceber",
+    "enderecamento-de-produto",
+    "nota-fiscal-servico",
+)
+PYTHON_TYPES = {
+    Kind.INTEGER: int,
+    Kind.NUMBER: Decimal,
+    Kind.MONEY: Decimal,
+    Kind.DATE: datetime,
+    Kind.BOOLEAN: bool,
+}
+
+
+def test_the_five_resources_are_shipped(catalogue: Catalogue) -> None:
+    assert tuple(catalogue) == RESOURCES
+    with pytest.raises(UsageError, match="cliente, contaspagar"):
+        catalogue.named("fornecedores")
+
+
+def plain_type(annotation: object) -> type:
+    """The Python type of a field, without None, annotations and literals."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        (annotation,) = [a for a in typing.get_args(annotation) if a is not type(None)]
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    if typing.get_origin(annotation) is typing.Literal:
+        annotation = type(typing.get_args(annotation)[0])
+    assert isinstance(annotation, type)
+    return annotation
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) -> None:
+    resource = catalogue[name]
+    model = record_model(resource)
+    assert model is not None
+    fields = model.model_fields
+    assert set(resource.by_name) == set(fields)
+    for column in resource.columns:
+        field = fields[column.name]
+        assert plain_type(field.annotation) is PYTHON_TYPES.get(column.kind, str), column.name
+        assert column.required == field.is_required(), column.name
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_pandera_reads_the_same_file(catalogue: Catalogue, name: str) -> None:
+    resource = catalogue[name]
+    schema = frame_schema(resource)
+    assert list(schema.columns) == list(resource.by_name)
+    for column in resource.columns:
+        declared = schema.columns[column.name]
+        assert declared.nullable is not column.required
+        assert declared.required is column.required
+        assert [check.name for check in declared.checks] == list(column.checks)
+        assert not declared.coerce
+    assert [check.name for check in schema.checks] == [c.name for c in resource.row_checks]
+    typed = {column.name: pd.Series([], dtype=column.dtype) for column in resource.columns}
+    schema.validate(pd.DataFrame(typed))
+
+
+@pytest.mark.parametrize("name", RESOURCES)
+def test_every_column_is_explained(catalogue: Catalogue, name: str) -> None:
+    resource = catalogue[name]
+    assert set(resource.natural_keys) <= set(resource.by_name)
+    for column in resource.columns:
+        assert column.title.pt
+        assert column.title.en
+        assert column.description
+        assert column.example is not None
+        if column.references:
+            assert column.references in catalogue
+
+
+def test_every_rule_has_a_function_and_a_finding() -> None:
+    builtin = {"greater_than", "greater_than_or_equal_to", "less_than", "less_than_or_equal_to"}
+    for name, rule in RULES.items():
+        assert rule.finding in CATALOGUE
+        assert name in builtin | {"in_range", "str_length", "isin"} or hasattr(checks, name)
+    for name in ROW_RULES:
+        assert hasattr(checks, name)
+
+
+def test_fingerprints_differ_and_tell_the_resource(catalogue: Catalogue) -> None:
+    prints = [resource.fingerprint for resource in catalogue.values()]
+    assert len(set(prints)) == len(prints)
+    assert all(text.startswith(f"{name}:") for name, text in zip(catalogue, prints, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong"),
+    [
+        (
+            checks.cnpj,
+            ["11222333000181", "12ABC34501DE35"],
+            ["11222333000182", "1", "12abc34501DE3"],
+        ),
+        (checks.cpf, ["52998224725"], ["52998224724", "529.982.247-25", "11111111111"]),
+        (
+            checks.email,
+            ["a@b.co", "maria.silva+x@empresa.com.br"],
+            ["a@b", "a b@c.com", "@b.com", "a@b.com,c@d.com"],
+        ),
+        (
+            checks.boleto,
+            [
+                "00193373700000001000500940144816060680935031",
+                "00190500954014481606906809350314337370000000100",
+                "836400000011331201380002812884627116080136181551",
+            ],
+            [
+                "00193373700000001000500940144816060680935032",
+                "00190500954014481606906809350314337370000000101",
+                "836400000011331201380002812884627116080136181552",
+                "٠٠١٩",
+                "",
+            ],
+        ),
+    ],
+)
+def test_formats(check: typing.Any, right: list[str], wrong: list[str]) -> None:
+    values = pd.Series([*right, *wrong, None], dtype="str")
+    expected = [True] * len(right) + [False] * len(wrong) + [True]
+    assert check(values).tolist() == expected

@@ -1,0 +1,79 @@
+"""Every message exists in both languages, with the same placeholders."""
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import xlbridge
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.i18n import Text, choose, set_language
+
+SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
+
+
+def texts(path: Path) -> Iterator[tuple[int, str, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "Text"
+        ):
+            parts = {k.arg: k.value for k in node.keywords}
+            values = [getattr(parts.get(name), "value", None) for name in ("pt", "en")]
+            if all(isinstance(value, str) for value in values):
+                yield node.lineno, str(values[0]), str(values[1])
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_both_languages_have_the_same_placeholders() -> None:
+    found = [(path.name, line, pt, en) for path in SOURCES for line, pt, en in texts(path)]
+    assert len(found) > 150
+    differing = [entry for entry in found if placeholders(entry[2]) != placeholders(entry[3])]
+    assert differing == []
+
+
+def test_no_message_is_left_in_one_language() -> None:
+    blank = [
+        (path.name, line) for path in SOURCES for line, pt, en in texts(path) if not pt or not en
+    ]
+    assert blank == []
+
+
+@pytest.mark.parametrize("code", list(CATALOGUE))
+def test_catalogue_codes_are_stable_words(code: str) -> None:
+    kind = CATALOGUE[code]
+    assert kind.code == code
+    assert code.replace("-", "").isalpha()
+    assert code.islower()
+    names = placeholders(kind.message.pt) | placeholders(kind.hint.pt)
+    finding = Finding(kind, details=dict.fromkeys(names, "x"))
+    assert str(finding.message)
+    assert str(finding.hint)
+
+
+def test_the_language_is_chosen_and_texts_nest() -> None:
+    inner = Text(pt="uma", en="one")
+    outer = Text(pt="só {n}", en="only {n}").format(n=inner)
+    set_language("pt-BR")
+    assert str(outer) == "só uma"
+    set_language("en")
+    assert str(outer) == "only one"
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"XLBRIDGE_LANG": "pt-BR", "LANG": "en_US.UTF-8"}, "pt-BR"),
+        ({"XLBRIDGE_LANG": "en", "LANG": "pt_BR.UTF-8"}, "en"),
+        ({"LANG": "pt_BR.UTF-8"}, "pt-BR"),
+        ({"LC_ALL": "de_DE", "LANG": "pt_BR"}, "en"),
+    ],
+)
+def test_the_environment_chooses(environment: dict[str, str], language: str) -> None:
+    assert choose(environment) == language

@@ -1,0 +1,48 @@
+"""The samples: the good ones pass, in the bad ones every listed cell is found and no other."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from environment import ROOT
+
+from xlbridge.findings import Severity
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import validate_workbook
+
+SAMPLES = ROOT / "samples"
+LISTED = sorted(SAMPLES.glob("*.expected.yaml"))
+BAD = {path.name.replace(".expected.yaml", ".xlsx") for path in LISTED}
+GOOD = sorted(path for path in SAMPLES.glob("*.xlsx") if path.name not in BAD)
+
+
+def test_each_resource_has_samples(catalogue: Catalogue) -> None:
+    for name in catalogue:
+        assert SAMPLES / f"{name}.xlsx" in GOOD
+        assert SAMPLES / f"{name}-com-erros.expected.yaml" in LISTED
+    assert sum("libreoffice" in path.name for path in (*GOOD, *LISTED)) >= 4
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_a_good_sample_passes(catalogue: Catalogue, path: Path) -> None:
+    judged = validate_workbook(path, catalogue)
+    assert [(f.cell, f.kind.code) for f in judged.findings] == []
+    assert judged.resource is not None
+    assert path.stem.startswith(judged.resource.name)
+    assert len(judged.rows) > 0
+
+
+@pytest.mark.parametrize("listed", LISTED, ids=lambda path: path.name.split(".")[0])
+def test_a_bad_sample_has_exactly_its_listed_findings(catalogue: Catalogue, listed: Path) -> None:
+    expected = yaml.safe_load(listed.read_text(encoding="utf-8"))
+    judged = validate_workbook(
+        listed.with_name(listed.name.replace(".expected.yaml", ".xlsx")), catalogue
+    )
+    found = {(f.cell, f.column, f.kind.code, f.kind.severity.value) for f in judged.findings}
+    wanted = {
+        (item.get("cell"), item.get("column"), item["code"], item.get("severity", Severity.ERROR))
+        for item in expected["findings"]
+    }
+    assert found - wanted == set()
+    assert wanted - found == set()
+    assert len(judged.findings) == len(expected["findings"])
