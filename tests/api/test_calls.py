@@ -265,9 +265,13 @@ def test_a_raw_answer_that_is_lost(
     assert len(server.requests) == 1
 
 
-def test_a_raw_path_cannot_change_the_host(client: Client) -> None:
+@pytest.mark.parametrize("path", ["@evil.example/v2", "v2/x", "", "/v2/x\n", "/v2/\x00"])
+def test_a_raw_path_that_cannot_be_is_refused(
+    server: ScriptedServer, client: Client, path: str
+) -> None:
     with pytest.raises(UsageError):
-        client.raw("GET", "@evil.example/v2")
+        client.raw("GET", path)
+    assert server.logins == 0
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ DOUBTFUL = {
     "204": answer(204, b""),
     "302": answer(302, b"", Location="/elsewhere"),
     "303": answer(303, b"", Location="/done"),
+    "302 to nowhere": answer(302, b"", Location="http://["),
     "304": answer(304, b""),
     "403 with HTML": answer(403, b"<html>Forbidden</html>", "text/html"),
     "400 whose envelope claims success": answer(400, {"success": True, "data": None}),

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from environment import clean_environment
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
@@ -17,7 +18,8 @@ Ask = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    with sandbox_process(tmp_path_factory.mktemp("home"), ["--seed", "demo"]) as running:
+    folder = tmp_path_factory.mktemp("demo-sandbox")
+    with sandbox_process(folder, ["--seed", "demo"], clean_environment(folder)) as running:
         yield running
 
 

@@ -11,8 +11,11 @@ from xlbridge.errors import TransportError, UsageError
 from xlbridge.export.filters import Filters, read_date
 from xlbridge.export.flatten import flatten
 from xlbridge.export.formats import format_of, opener_of
-from xlbridge.export.listings import LISTINGS, Filter, find_listing
+from xlbridge.export.listings import LISTINGS, Filter, Listing, find_listing
+from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
 
 PEDIDOS = LISTINGS["pedidos"]
@@ -70,6 +73,30 @@ def test_a_child_row_takes_the_key_that_it_lacks_from_its_order() -> None:
     index = [column.name for column in parcelas.columns].index("numeroDoPedido")
     rows = [row[index] for sheet, row in flatten(record, PEDIDOS.sheets) if sheet == parcelas]
     assert rows == [5, 6]
+
+
+class Line(WireModel):
+    texto: str | None = None
+
+
+class Document(WireModel):
+    numero: int
+    ano: int
+    linhas: list[Line]
+
+
+def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
+    operation = Operation(
+        name="documents", method="GET", path="/x", section="x", data=list[Document]
+    )
+    listing = Listing(
+        name="documentos", title=Text("", ""), operation=operation, key=("ano", "numero")
+    )
+    own, lines = listing.sheets
+    assert [column.name for column in own.columns] == ["numero", "ano"]
+    assert [column.name for column in lines.columns] == ["numero", "ano", "texto"]
+    record = {"numero": 3, "ano": 2026, "linhas": [{"texto": "a"}, {}]}
+    assert [row for sheet, row in flatten(record, [lines])] == [[3, 2026, "a"], [3, 2026, None]]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Workbooks, read back by openpyxl and calamine: every cell as it was, with its type."""
 
+import shutil
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
@@ -218,6 +219,16 @@ def test_an_export_broken_off_leaves_the_old_file(
         raise error
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"the old one"
+
+
+def test_a_folder_that_goes_away_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with (
+        pytest.raises(UsageError, match=r"estoque\.xlsx"),
+        open_xlsx(folder / "estoque.xlsx", ESTOQUE.sheets),
+    ):
+        shutil.rmtree(folder)
 
 
 def test_an_empty_listing_is_a_workbook_with_headers(tmp_path: Path) -> None:

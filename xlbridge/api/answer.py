@@ -24,6 +24,7 @@ ReadData = Callable[[Any], Any]
 """Turns an envelope's ``data`` into what the caller asked for; ``ValueError`` where it cannot."""
 
 _FIRST_WORDS = 80
+_LOOKED_AT = 10_000
 _BARE_MESSAGE = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _SENT_ELSEWHERE = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
 
@@ -194,7 +195,7 @@ def _misfit(error: ValueError) -> Text:
 
 def _first_words(reply: httpx.Response, secrets: Secrets) -> str:
     # The whole text is redacted before it is cut: half a secret is still a secret.
-    words = " ".join(_printable(secrets.hide(reply.text)).split())
+    words = " ".join(_printable(secrets.hide(reply.text)[:_LOOKED_AT]).split())
     return words if len(words) <= _FIRST_WORDS else words[:_FIRST_WORDS] + "…"
 
 

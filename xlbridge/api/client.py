@@ -161,11 +161,11 @@ class Client:
     ) -> httpx.Response:
         """Make one authenticated request, once, and return the answer whatever it is.
 
-        Raises ``UsageError`` for a path that does not begin with ``/``, ``InDoubt`` when the
-        answer to anything but a GET was lost, else ``TransportError`` or
-        ``AuthenticationFailed``.
+        Raises ``UsageError`` for a path that does not begin with ``/`` or holds control
+        characters, ``InDoubt`` when the answer to anything but a GET was lost, else
+        ``TransportError`` or ``AuthenticationFailed``.
         """
-        if not path.startswith("/"):
+        if not path.startswith("/") or not path.isprintable():
             raise UsageError(
                 Text(
                     pt="O caminho deve começar com /, por exemplo /v2/sistema/info.",
