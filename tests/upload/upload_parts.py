@@ -38,4 +38,4 @@ def write_job(desk: Desk, path: Path, mode: WantedMode, again: str | None = None
     assert sheet.ok
     assert sheet.resource is not None
     plan = choose_mode(sheet.resource, mode)
-    return write_down(desk, sheet, sheet.resource, plan, "rehearsal", again)
+    return write_down(desk, sheet, sheet.resource, plan, "rehearsal", again=again)

@@ -7,12 +7,11 @@ import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import remark, result_json
+from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
-from xlbridge.cli.upload_session import carry_out, open_desk
+from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
 from xlbridge.i18n import Text
 from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.report import invalid_json
 from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.report import report_text
@@ -92,10 +91,11 @@ def command(
                 limits=desk.settings.limits,
             )
         if not judged.ok or judged.resource is None:
-            return _refuse(judged, mode, form)
+            return refuse_sheet(judged, mode, form)
         plan = choose_mode(judged.resource, mode)
         _show_warnings(judged)
         with connect(desk.settings) as client:
+            profile = client.target.profile
             remark(
                 Text(
                     pt="{rows} linhas de {resource} para {profile} · {reason}",
@@ -103,27 +103,14 @@ def command(
                 ).format(
                     rows=len(judged.rows),
                     resource=judged.resource.name,
-                    profile=client.target.profile,
+                    profile=profile,
                     reason=plan.reason,
                 )
             )
-            job = write_down(desk, judged, judged.resource, plan, client.target.profile, again)
+            job = write_down(
+                desk, judged, judged.resource, plan, client.target.profile, again=again
+            )
             return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
-
-
-def _refuse(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
-    """Tell why the sheet is not sent; nothing has left this computer."""
-    for line in report_text([judged]):
-        remark(line)
-    remark(
-        Text(
-            pt="Nada foi enviado: corrija os erros primeiro.",
-            en="Nothing was sent: mend the errors first.",
-        )
-    )
-    if form == "json":
-        result_json(invalid_json(judged, mode))
-    return ExitCode.DATA_ERRORS
 
 
 def _show_warnings(judged: ValidatedSheet) -> None:

@@ -15,10 +15,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings, read_settings
 from xlbridge.upload.journal import Job, Journal
-from xlbridge.upload.report import job_json, job_text
+from xlbridge.upload.report import invalid_json, job_json, job_text
 from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
+from xlbridge.validation.report import report_text
+from xlbridge.validation.validate import ValidatedSheet
 
 _EXIT_CODES = {
     State.PREVIEWED: ExitCode.GOOD,
@@ -74,6 +76,21 @@ def print_job(job: Job, form: str) -> ExitCode:
         for line in job_text(job):
             result(line)
     return _EXIT_CODES.get(job.state, ExitCode.FAILED)
+
+
+def refuse_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
+    """Tell why the sheet is not sent; nothing has left this computer."""
+    for line in report_text([judged]):
+        remark(line)
+    remark(
+        Text(
+            pt="Nada foi enviado: corrija os erros primeiro.",
+            en="Nothing was sent: mend the errors first.",
+        )
+    )
+    if form == "json":
+        result_json(invalid_json(judged, mode))
+    return ExitCode.DATA_ERRORS
 
 
 def _ask(job: Job, seen: int | None) -> bool:

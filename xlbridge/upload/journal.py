@@ -125,11 +125,12 @@ class Journal:
         """Close the file."""
         self._db.close()
 
-    def create(self, new: NewJob, again: str | None = None) -> Job:
+    def create(self, new: NewJob, *, again: str | None = None, retry_of: str | None = None) -> Job:
         """Write a job down as prepared, claiming its rows.
 
         ``again`` is a person's reason to send the same rows once more: it is recorded, and the
-        earlier job's claim ends. Raises ``JournalError`` when the rows are claimed already.
+        earlier job's claim ends. ``retry_of`` names the job whose rejected rows these are. Raises
+        ``JournalError`` when the rows are claimed already.
         """
         job_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         with self._transaction():
@@ -155,6 +156,8 @@ class Journal:
                 ),
             )
             detail = {} if again is None else {"again": again, "instead_of": holder}
+            if retry_of is not None:
+                detail["retry_of"] = retry_of
             self._add(job_id, State.PREPARED, detail)
         return self.job(job_id)
 

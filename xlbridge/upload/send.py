@@ -35,12 +35,15 @@ def write_down(
     resource: Resource,
     plan: Plan,
     profile: str,
+    *,
     again: str | None = None,
+    retry_of: str | None = None,
 ) -> Job:
     """Store the payload and write the job down, before anything is sent.
 
     A job with the same rows that was written down and not sent is taken up again. Raises
     ``JournalError`` when the same rows were sent already and ``again`` gives no reason.
+    ``retry_of`` names the job whose rejected rows these are.
     """
     new = NewJob(
         profile=profile,
@@ -53,7 +56,7 @@ def write_down(
         rows=tuple(sheet.rows),
         columns=sheet.columns,
     )
-    return desk.journal.unsent(new) or desk.journal.create(new, again)
+    return desk.journal.unsent(new) or desk.journal.create(new, again=again, retry_of=retry_of)
 
 
 def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:

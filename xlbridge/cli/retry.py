@@ -1,0 +1,70 @@
+"""``xlbridge retry``: sends again what was rejected and has been mended."""
+
+from pathlib import Path
+
+import click
+
+from xlbridge.cli.connection import connect
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import remark
+from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
+from xlbridge.i18n import Text
+from xlbridge.upload.plan import Plan
+from xlbridge.upload.retry import mended_rows, require_rejected
+from xlbridge.upload.send import write_down
+from xlbridge.validation.validate import validate_workbook
+
+
+@click.command(
+    "retry",
+    help=str(
+        Text(
+            pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
+            en="Sends again only the rejected rows that have been mended.",
+        )
+    ),
+)
+@click.argument("job_id", metavar="JOB")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    help=str(
+        Text(
+            pt="A pasta corrigida; sem ela, a das linhas rejeitadas.",
+            en="The mended workbook; without it, the rejects workbook.",
+        )
+    ),
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
+)
+@click.option("--wait/--no-wait", default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(job_id: str, file: Path | None, yes: bool, wait: bool, form: str) -> ExitCode:
+    with open_desk() as desk:
+        job = desk.journal.job(job_id)
+        require_rejected(job)
+        resource = desk.catalogue.named(job.what.resource)
+        judged = validate_workbook(
+            file or Path(job.last("rejects_file")),
+            desk.catalogue,
+            resource=resource.name,
+            limits=desk.settings.limits,
+        )
+        if not judged.ok:
+            return refuse_sheet(judged, job.what.mode, form)
+        mended = mended_rows(desk, job, judged)
+        left_out = len(judged.rows) - len(mended.rows)
+        if left_out:
+            told = Text(
+                pt="{n} linhas não mudaram e ficam de fora.",
+                en="{n} rows have not changed and are left out.",
+            )
+            remark(told.format(n=left_out))
+        plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
+        with connect(desk.settings) as client:
+            profile = client.target.profile
+            again = write_down(desk, mended, resource, plan, profile, retry_of=job.id)
+            return carry_out(desk, client, again, yes=yes, wait=wait, preview=True, form=form)
