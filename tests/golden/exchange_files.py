@@ -4,10 +4,12 @@ A file is a list of cases. Each cites the spec, and has steps: a request, and th
 Values that the spec leaves to the server are written as tags that say what any such value must
 be, with an example, so that a file can judge a server and can play one as well:
 
-``!int 1``, ``!number 1.5``, ``!text abc``, ``!bool true``, ``!moment 2026-01-31T00:00:00`` any value
-of the kind; ``!stamp`` a ``YYYY-MM-DD HH:mm:ss``; ``!texts`` a list of text; ``!like {pattern, example}`` text that matches;
-a tag that ends with ``?`` allows null; ``!each X`` a list, not empty, of X; ``!holding [X]`` a list in which X is
-found. The key ``...`` lets an object have fields that the spec does not show.
+- ``!int 1``, ``!number 1.5``, ``!text abc``, ``!bool true``, ``!moment 2026-01-31T00:00:00``,
+  ``!stamp`` (``YYYY-MM-DD HH:mm:ss``), ``!texts`` (a list of them): any value of the kind;
+- a tag that ends with ``?`` allows null;
+- ``!like {pattern, example}``: text that matches;
+- ``!each X``: a list, not empty, of X; ``!holding [X]``: a list in which X is found;
+- the key ``...`` lets an object have fields that the spec does not show.
 
 ``save`` keeps values of the response, by their path, for ``${name}`` in later steps of the case.
 """

@@ -33,6 +33,7 @@ _SECONDS = click.FloatRange(min=0)
 @click.option("--scale", type=click.IntRange(min=1), default=1, metavar="N")
 @click.option("--ready-file", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--expose", metavar="ADDRESS")
+@click.option("--while-stdin-open", is_flag=True)
 @click.option("--slow-queue", type=_SECONDS, default=0.0, metavar="SECONDS")
 @click.option("--token-lifetime", type=_SECONDS, default=3600.0, metavar="SECONDS")
 def command(
@@ -42,11 +43,21 @@ def command(
     scale: int,
     ready_file: Path | None,
     expose: str | None,
+    while_stdin_open: bool,
     slow_queue: float,
     token_lifetime: float,
 ) -> None:
     behaviour = Behaviour(timedelta(seconds=token_lifetime), slow_queue)
-    plan = Plan(port, database, Seed(seed), scale, ready_file, expose, behaviour)
+    plan = Plan(
+        port=port,
+        database=database,
+        seed=Seed(seed),
+        scale=scale,
+        ready_file=ready_file,
+        expose=expose,
+        while_stdin_open=while_stdin_open,
+        behaviour=behaviour,
+    )
     serve(plan, read_settings(), partial(_announce, ready_file))
 
 

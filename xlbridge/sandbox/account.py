@@ -3,10 +3,10 @@
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from sqlalchemy import URL, insert, select, update
+from sqlalchemy import URL, Connection, insert, update
 
 from xlbridge.sandbox.private_file import write_private
 from xlbridge.sandbox.security import find_user, hash_password
@@ -15,6 +15,7 @@ from xlbridge.sandbox.tables import users
 from xlbridge.settings import Settings
 
 _DEFAULT_EMAIL = "integracao@aurora.example"
+_PASSWORD_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +29,16 @@ class Account:
 def prepare_account(storage: Storage, settings: Settings) -> Account:
     """Return the credentials that the database accepts from here on.
 
-    Those of the environment win; else those of the last run are kept; else new ones are made.
+    Those of the environment win; else those of an earlier run are kept; else new ones are made.
     """
-    stored = _stored_account(settings.home, storage.url)
-    account = Account(
-        email=(settings.email or (stored.email if stored else _DEFAULT_EMAIL)).strip().lower(),
-        password=settings.password or (stored.password if stored else secrets.token_urlsafe(12)),
-    )
-    if account != stored:
-        content = json.dumps({"email": account.email, "password": account.password})
-        write_private(_file(settings.home, storage.url), content)
-    _register(storage, account)
+    # Under the lock of a transaction, so that two that start at once agree on a new password.
+    with storage.transaction(writing=True) as connection:
+        kept = _kept_account(_file(settings.home, storage.url))
+        account = Account(
+            email=(settings.email or kept.email).strip().lower(),
+            password=settings.password or kept.password,
+        )
+        _register(connection, account)
     return account
 
 
@@ -47,23 +47,22 @@ def _file(home: Path, url: URL) -> Path:
     return home / f"sandbox-user-{hashlib.sha256(address.encode()).hexdigest()[:12]}.json"
 
 
-def _stored_account(home: Path, url: URL) -> Account | None:
+def _kept_account(path: Path) -> Account:
     try:
-        document = json.loads(_file(home, url).read_text(encoding="utf-8"))
-        return Account(document["email"], document["password"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return Account(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        account = Account(_DEFAULT_EMAIL, secrets.token_urlsafe(_PASSWORD_BYTES))
+        write_private(path, json.dumps(asdict(account)))
+        return account
 
 
-def _register(storage: Storage, account: Account) -> None:
-    with storage.transaction(writing=True) as connection:
-        if find_user(connection, account.email, account.password) is not None:
-            return
-        password = hash_password(account.password)
-        same = users.c.email == account.email
-        if connection.scalar(select(users.c.id).where(same)) is not None:
-            connection.execute(update(users).where(same).values(password=password))
-            return
+def _register(connection: Connection, account: Account) -> None:
+    if find_user(connection, account.email, account.password) is not None:
+        return
+    password = hash_password(account.password)
+    same = users.c.email == account.email
+    known = connection.execute(update(users).where(same).values(password=password))
+    if known.rowcount == 0:
         connection.execute(
             insert(users).values(
                 code="INTEGRACAO",

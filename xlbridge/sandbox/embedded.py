@@ -68,13 +68,13 @@ def sandbox_process(
     log = home / "sandbox.log"
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready_file = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "xlbridge", "sandbox", "--port", "0"]
+        command = [sys.executable, "-m", "xlbridge", "sandbox", "--while-stdin-open"]
         command += ["--ready-file", str(ready_file), *options]
         with log.open("ab") as errors:
             process = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 command,
                 env=_environment(home, environment),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 start_new_session=True,
@@ -128,6 +128,9 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    finally:
+        if process.stdin:
+            process.stdin.close()
 
 
 def _answers(running: RunningSandbox) -> bool:

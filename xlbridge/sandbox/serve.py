@@ -15,6 +15,7 @@ from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.sandbox.account import prepare_account
 from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import default_database, own_ready_file
+from xlbridge.sandbox.ending import end_with_stdin, ended_like_interrupt
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
 from xlbridge.sandbox.seed import Seed, seed
 from xlbridge.sandbox.server import Behaviour, Sandbox
@@ -31,7 +32,8 @@ class Plan:
     """What to serve, and where.
 
     ``port`` 0 is any free one. ``database`` is a path or an SQLAlchemy URL, None for the default
-    under the home folder. ``expose`` is an address beside loopback to listen on instead.
+    under the home folder. ``expose`` is an address to listen on instead of loopback.
+    ``while_stdin_open`` ends it when standard input closes.
     """
 
     port: int = 0
@@ -40,6 +42,7 @@ class Plan:
     scale: int = 1
     ready_file: Path | None = None
     expose: str | None = None
+    while_stdin_open: bool = False
     behaviour: Behaviour = field(default_factory=Behaviour)
 
 
@@ -57,6 +60,9 @@ def serve(plan: Plan, settings: Settings, announce: Callable[[RunningSandbox], N
             )
         )
     with ExitStack() as stack:
+        stack.enter_context(ended_like_interrupt())
+        if plan.while_stdin_open:
+            end_with_stdin()
         listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
         storage = Storage(database_url(plan.database or str(default_database(settings))))
         stack.callback(storage.close)

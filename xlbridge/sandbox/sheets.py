@@ -34,16 +34,14 @@ def read_workbook(
         path.write_bytes(content)
         validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
     errors = [f for f in validated.findings if f.kind.severity is Severity.ERROR]
-    lines = [Line(row, record) for row, record in _records(validated, resource)]
-    by_row = {line.row: line for line in lines}
-    layout = []
+    if validated.header_row is None:
+        return Sheet([], [_problem(finding) for finding in errors])
+    sheet = Sheet([Line(row, record) for row, record in _records(validated, resource)], [])
+    by_row = {line.row: line for line in sheet.lines}
     for finding in errors:
         line = by_row.get(finding.row) if finding.row is not None else None
-        if line is None:
-            layout.append(_problem(finding))
-        else:
-            line.problems.append(_problem(finding))
-    return Sheet(lines, layout)
+        (sheet.layout if line is None else line.problems).append(_problem(finding))
+    return sheet
 
 
 def _problem(finding: Finding) -> tuple[str, str]:

@@ -48,7 +48,9 @@ class Storage:
         self.url = url
         try:
             self._engine = _engine(url)
-            metadata.create_all(self._engine)
+            # Under the lock of a transaction, so that two that open a new database do not collide.
+            with self.transaction(writing=True) as connection:
+                metadata.create_all(connection)
         except (SQLAlchemyError, ImportError, OSError) as error:
             raise ConfigError(
                 Text(

@@ -1,0 +1,144 @@
+"""The demo's records: the same every time, and their figures add up."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Table, select
+from stdnum.br import cnpj, cpf
+
+from xlbridge.sandbox import tables
+from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.storage import Storage, database_url
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    storage = seeded(tmp_path_factory.mktemp("demo") / "demo.db")
+    with storage.transaction(writing=False) as connection:
+        yield connection
+    storage.close()
+
+
+def seeded(path: Path, kind: Seed = Seed.DEMO, scale: int = 1) -> Storage:
+    storage = Storage(database_url(str(path)))
+    with storage.transaction(writing=True) as connection:
+        assert seed(connection, kind, scale)
+    return storage
+
+
+def rows(connection: Connection, table: Table) -> Rows:
+    statement = select(table).order_by(*table.primary_key)
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def by_order(lines: Rows) -> dict[int, Rows]:
+    grouped: dict[int, Rows] = defaultdict(list)
+    for line in lines:
+        grouped[line["numeroDoPedido"]].append(line)
+    return grouped
+
+
+def test_it_has_what_the_contract_names(demo: Connection) -> None:
+    clients = rows(demo, tables.clients)
+    assert len(clients) == 1300
+    assert len(rows(demo, tables.sales_orders)) == 2000
+    assert len(rows(demo, tables.branches)) >= 3
+    assert {client["ativo"] for client in clients} == {True, False}
+    settled = {title["dataDeBaixa"] is not None for title in rows(demo, tables.receivables)}
+    assert settled == {True, False}
+    empty = {balance["quantity"] == 0 for balance in rows(demo, tables.balances)}
+    assert empty == {True, False}
+
+
+def test_it_is_the_same_every_time(demo: Connection, tmp_path: Path) -> None:
+    again = seeded(tmp_path / "again.db")
+    with again.transaction(writing=False) as connection:
+        for table in tables.metadata.sorted_tables:
+            assert rows(connection, table) == rows(demo, table), table.name
+    again.close()
+
+
+def test_documents_are_valid_and_unique(demo: Connection) -> None:
+    clients = rows(demo, tables.clients)
+    documents = [client["cnpjcpf"] for client in clients if client["cnpjcpf"]]
+    assert len(documents) == len(set(documents))
+    for client in clients:
+        judge = cnpj if client["natureza"] == "J" else cpf
+        assert client["cnpjcpf"] is None or judge.is_valid(client["cnpjcpf"])
+    assert any(not document.isdigit() for document in documents)
+
+
+def test_the_products_of_an_order_add_up(demo: Connection) -> None:
+    for item in rows(demo, tables.sales_order_items):
+        assert item["valorTotal"] == item["quantidade"] * item["valorUnitario"]
+        assert item["totalLiquido"] == (
+            item["valorTotal"] - item["valorDesconto"] + item["valorAcrescimo"] + item["valorFrete"]
+            + item["valorSeguro"] + item["valorOutros"] + item["valorIPI"] + item["valorICMSST"]
+        )  # fmt: skip
+        assert item["totalLiquido"] == item["totalLiquido"].quantize(Decimal("0.01"))
+
+
+def test_the_instalments_of_an_order_are_what_its_products_cost(demo: Connection) -> None:
+    instalments = by_order(rows(demo, tables.sales_order_installments))
+    items = by_order(rows(demo, tables.sales_order_items))
+    for order in rows(demo, tables.sales_orders):
+        number = order["numeroDoPedido"]
+        total = sum(item["totalLiquido"] for item in items[number])
+        assert sum(part["valor"] for part in instalments[number]) == total
+        assert sum(part["percentual"] for part in instalments[number]) == 100
+        assert {part["totalDoPedido"] for part in instalments[number]} == {total}
+        assert len(instalments[number]) == order["quantidadeDeParcelas"]
+
+
+def test_the_state_of_an_order_is_one_and_fits_its_dates(demo: Connection) -> None:
+    seen = set()
+    for order in rows(demo, tables.sales_orders):
+        state = (order["pendente"], order["processado"], order["cancelado"])
+        assert sum(state) == 1
+        assert (order["dataDeProcessamento"] is not None) == order["processado"]
+        assert (order["idNF"] is not None) == order["processado"]
+        assert (order["dataDeCancelamento"] is not None) == order["cancelado"]
+        dates = [order[name] for name in ("dataDaOrdem", "dataDeProcessamento")]
+        assert order["updated"] >= max(date for date in dates if date is not None)
+        seen.add(state)
+    assert len(seen) == 3
+
+
+def test_the_titles_are_those_of_the_instalments(demo: Connection) -> None:
+    titles = {
+        tuple(title[column.name] for column in tables.receivables.primary_key): title
+        for title in rows(demo, tables.receivables)
+    }
+    linked = [
+        part for part in rows(demo, tables.sales_order_installments) if part["existeLancamentoCR"]
+    ]
+    assert len(linked) == len(titles)
+    for part in linked:
+        key = (part["codigoDoExercicioCR"], part["codigoDaFilialCR"])
+        key += (part["numeroDaMovimentacaoCR"], part["sequenciaDaMovimentacaoCR"])
+        assert titles[key]["valorDoLancamento"] == part["valor"]
+
+
+def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:
+    storage = seeded(tmp_path / "scaled.db", scale=2)
+    with storage.transaction(writing=True) as connection:
+        assert not seed(connection, Seed.DEMO, 1)
+        assert len(rows(connection, tables.clients)) == 2600
+        assert len(rows(connection, tables.sales_orders)) == 4000
+    storage.close()
+
+
+def test_empty_has_the_registries_only(tmp_path: Path) -> None:
+    storage = seeded(tmp_path / "empty.db", Seed.EMPTY)
+    with storage.transaction(writing=False) as connection:
+        assert rows(connection, tables.branches)
+        assert rows(connection, tables.portfolios)
+        for table in (tables.clients, tables.sales_orders, tables.balances, tables.receivables):
+            assert rows(connection, table) == []
+    storage.close()

@@ -1,0 +1,98 @@
+"""Caps, windows and filters of the listings."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from conftest import Start, log_in
+
+CAP = 500
+
+
+def windowed(http: httpx.Client, path: str, **query: str) -> list[dict[str, Any]]:
+    answer = http.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    data: list[dict[str, Any]] = answer.json()["data"]
+    return data
+
+
+def test_clients_come_at_most_500_at_once_and_windows_reach_them_all(http: httpx.Client) -> None:
+    assert len(windowed(http, "/v2/cliente")) == CAP
+    seen: set[int] = set()
+    month = datetime(2025, 1, 1)
+    while month < datetime(2026, 11, 1):
+        following = (month + timedelta(days=32)).replace(day=1)
+        listed = windowed(
+            http,
+            "/v2/cliente",
+            dataInferior=month.strftime("%d/%m/%Y"),
+            dataSuperior=(following - timedelta(days=1)).strftime("%d/%m/%Y"),
+        )
+        codes = {client["codigoDoCliente"] for client in listed}
+        assert len(listed) < CAP
+        assert not codes & seen
+        seen |= codes
+        month = following
+    assert seen == set(range(1001, 2301))
+
+
+def test_clients_are_ordered_by_update_and_code(http: httpx.Client) -> None:
+    listed = windowed(http, "/v2/cliente")
+    order = [(client["ultimaAtualizacao"], client["codigoDoCliente"]) for client in listed]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize("path", ["/v2/cliente", "/v2/faturamento/pedido"])
+def test_both_ends_of_a_window_are_included(http: httpx.Client, path: str) -> None:
+    one = windowed(http, path)[7]
+    updated = datetime.fromisoformat(one["ultimaAtualizacao"])
+    minute, day = updated.strftime("%d/%m/%Y %H:%M"), updated.strftime("%d/%m/%Y")
+    before = (updated - timedelta(minutes=1)).strftime("%d/%m/%Y %H:%M")
+    after = (updated + timedelta(minutes=1)).strftime("%d/%m/%Y %H:%M")
+    assert one in windowed(http, path, dataInferior=minute, dataSuperior=minute)
+    assert one in windowed(http, path, dataInferior=day, dataSuperior=day)
+    assert one in windowed(http, path, DataInferior=minute)
+    assert one not in windowed(http, path, dataSuperior=before)
+    assert one not in windowed(http, path, dataInferior=after)
+    assert one not in windowed(http, path, dataInferior=day, dataSuperior=f"{day} 00:00")
+
+
+def test_orders_are_unlimited_unless_qtde_says_so(http: httpx.Client) -> None:
+    path = "/v2/faturamento/pedido"
+    orders = windowed(http, path)
+    assert len(orders) == 2000
+    assert windowed(http, path, qtde="0") == orders
+    assert windowed(http, path, qtde="3") == orders[:3]
+    order = [(one["ultimaAtualizacao"], one["numeroDoPedido"]) for one in orders]
+    assert order == sorted(order)
+
+
+def test_orders_of_a_branch(http: httpx.Client) -> None:
+    listed = windowed(http, "/v2/faturamento/pedido", codigoDaFilial="2")
+    assert {order["codigoDaFilial"] for order in listed} == {2}
+    assert 0 < len(listed) < 2000
+
+
+def test_a_consolidated_balance_is_the_sum_of_its_places(http: httpx.Client) -> None:
+    rows = [row for row in windowed(http, "/v2/estoque") if row["idProd"] == 2005]
+    total = http.get("/v2/estoque/produto/2005").json()["data"]
+    assert total["quantidadeTotal"] == sum(row["quantidadeTotal"] for row in rows)
+    assert total["valorTotal"] == pytest.approx(sum(row["valorTotal"] for row in rows))
+
+
+def test_the_balances_of_the_branches_are_all_balances(http: httpx.Client) -> None:
+    branches = [windowed(http, f"/v2/estoque/filial/{branch}") for branch in (1, 2, 3)]
+    assert [row for rows in branches for row in rows] == windowed(http, "/v2/estoque")
+
+
+def test_a_blank_filter_counts_as_none(http: httpx.Client) -> None:
+    listed = windowed(http, "/v2/faturamento/pedido", dataInferior="", qtde="1")
+    assert listed == windowed(http, "/v2/faturamento/pedido", qtde="1")
+
+
+def test_an_empty_sandbox_lists_nothing(start: Start) -> None:
+    with log_in(start("--seed", "empty")) as http:
+        for path in ("/v2/cliente", "/v2/faturamento/pedido", "/v2/estoque"):
+            assert windowed(http, path) == []
+        assert windowed(http, "/v2/estoque/filial/1") == []

@@ -1,0 +1,197 @@
+"""Requests that are refused before any rule of the business is asked."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import Start, log_in
+from workbooks import upload
+
+from xlbridge.sandbox import handlers
+from xlbridge.sandbox.call import HANDLERS, handles
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.wire.operations import CLIENT_LIST, OPERATIONS
+
+CLIENT = {"nomeComercial": "X"}
+
+
+def test_every_operation_has_exactly_one_handler() -> None:
+    assert handlers.__all__
+    assert set(HANDLERS) == set(OPERATIONS)
+    with pytest.raises(ValueError, match=CLIENT_LIST.name):
+        handles(CLIENT_LIST)(lambda call: None)
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Basic abc", "Bearer a b", "abc", "Bearer x" * 100]
+)
+def test_a_bad_authorization_header_gives_401(server: RunningSandbox, header: str) -> None:
+    refused = httpx.get(
+        f"{server.base_url}/v2/sistema/info", headers={"Authorization": header.strip() or "-"}
+    )
+    assert refused.status_code == 401
+    assert refused.headers["WWW-Authenticate"] == "Bearer"
+    assert refused.json()["success"] is False
+
+
+def test_an_expired_token_gives_401_and_a_new_one_works(start: Start) -> None:
+    server = start("--seed", "empty", "--token-lifetime", "0")
+    with log_in(server) as http:
+        assert http.get("/v2/sistema/info").status_code == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_another_host_name_is_refused(http: httpx.Client, host: str) -> None:
+    refused = http.get("/v2/sistema/info", headers={"Host": host})
+    assert refused.status_code == 400
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "[::1]:80"])
+def test_every_loopback_name_is_served(http: httpx.Client, host: str) -> None:
+    assert http.get("/v2/sistema/info", headers={"Host": host}).status_code == 200
+
+
+def test_a_body_beyond_the_limit_gives_413(http: httpx.Client) -> None:
+    body = json.dumps({"nomeComercial": "x" * 11 * 2**20}).encode()
+    refused = http.post("/v2/cliente", content=body)
+    assert refused.status_code == 413
+    assert refused.json()["success"] is False
+
+
+def test_an_upload_beyond_the_limit_gives_413(http: httpx.Client) -> None:
+    refused = http.post(
+        "/v2/importacao/cliente", files={"ArquivoExcel": ("x.xlsx", b"x" * (52 * 2**20))}
+    )
+    assert refused.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"nomeComercial": "\xff"}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": NaN}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": ' + b"9" * 5000 + b"}",
+        b'{"nomeComercial": "X", "codigoDoVendedor": 99999999999}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": 1.5}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": true}',
+        b'{"nomeComercial": 1}',
+        b'{"nomeComercial": ["X"]}',
+        b'{"nomeComercial": ""}',
+        b'{"nomeComercial": null}',
+        b'{"nomeComercial": "\\ud800"}',
+        b'{"a":' * 100_000,
+        b"[" * 100_000,
+        b"null",
+        b'"X"',
+        b"",
+    ],
+    ids=range(16),
+)
+def test_a_bad_body_gives_400(http: httpx.Client, body: bytes) -> None:
+    refused = http.post("/v2/cliente", content=body)
+    assert refused.status_code == 400, refused.text
+    assert refused.json()["errors"][0]["key"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("valorDoLancamento", "12.5"),
+        ("valorDoLancamento", 1e300),
+        ("valorDoLancamento", -1),
+        ("valorDoLancamento", 10.005),
+        ("valorDoLancamento", True),
+        ("dataDeVencimento", "31/10/2026"),
+        ("dataDeVencimento", 20261031),
+        ("dataDeVencimento", "2026-02-30"),
+        ("dataDeVencimento", "2026-09-30"),
+        ("codigoDaContaCorrente", "1"),
+        ("historico", ""),
+    ],
+)
+def test_a_bad_field_of_a_title_gives_400_under_its_name(
+    http: httpx.Client, field: str, value: object
+) -> None:
+    client = http.post("/v2/cliente", json=CLIENT).json()["data"]["codigoDoCliente"]
+    title = {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": client,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Mensalidade",
+        "dataDeEmissao": "2026-10-01",
+    }
+    assert http.post("/v2/financeiro/contasreceber", json=title).status_code == 200
+    refused = http.post("/v2/financeiro/contasreceber", json=title | {field: value})
+    assert refused.status_code == 400
+    assert [error["key"] for error in refused.json()["errors"]] == [field]
+
+
+def test_an_inactive_client_gets_no_title(http: httpx.Client) -> None:
+    listed = http.get("/v2/cliente").json()["data"]
+    inactive = next(client["codigoDoCliente"] for client in listed if not client["ativo"])
+    refused = http.post(
+        "/v2/financeiro/contasreceber",
+        json={
+            "codigoDaFilial": 1,
+            "codigoDoCliente": inactive,
+            "codigoDoItemDeLancamento": "1.01.001",
+            "codigoDoCentroDeCusto": "01.001",
+            "codigoDaContaCorrente": 1,
+            "historico": "x",
+        },
+    )
+    assert refused.status_code == 400
+    assert "inativo" in refused.json()["errors"][0]["value"]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"files": {"OutroCampo": ("x.xlsx", b"PK")}},
+        {"data": {"ArquivoExcel": "text"}},
+        {"content": b"--x\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"content": b"??", "headers": {"Content-Type": "multipart/form-data"}},
+        {"json": {"ArquivoExcel": "x"}},
+        {"files": [("ArquivoExcel", ("a.xlsx", b"PK")), ("ArquivoExcel", ("b.xlsx", b"PK"))]},
+        {"files": {"ArquivoExcel": ("x.xlsx", b"")}},
+        {"files": {"ArquivoExcel": ("x.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"0" * 600)}},
+        {"files": {"ArquivoExcel": ("x.xlsx", b"<html><table></table></html>")}},
+    ],
+    ids=["other-field", "text", "cut", "no-boundary", "json", "two", "empty", "ole", "html"],
+)
+@pytest.mark.parametrize("path", ["/v2/importacao/cliente", "/v2/importacao/cliente/fila"])
+def test_a_form_without_a_workbook_gives_400(
+    http: httpx.Client, path: str, form: dict[str, object]
+) -> None:
+    refused = http.post(path, **form)
+    assert refused.status_code == 400, refused.text
+    assert refused.json()["errors"][0]["key"] == "ArquivoExcel"
+
+
+def test_an_uploaded_name_never_becomes_a_path(http: httpx.Client, tmp_path: Path) -> None:
+    name = f"{tmp_path}/../escaped.xlsx"
+    rows = [["nomeComercial"], ["X"]]
+    log_id = http.post("/v2/importacao/cliente/fila", files=upload(rows, name)).json()["data"]
+    log = http.get(f"/v2/importacao/log-importacao/{log_id}").json()["data"]
+    assert log["nomeDoArquivo"].endswith("escaped.xlsx")
+    assert not list(tmp_path.parent.rglob("escaped.xlsx"))
+
+
+def test_neither_password_nor_token_is_stored_readable(start: Start, tmp_path: Path) -> None:
+    server = start("--seed", "empty")
+    with log_in(server) as http:
+        token = http.headers["Authorization"].removeprefix("Bearer ")
+        assert http.get("/v2/sistema/info").status_code == 200
+        with sqlite3.connect(tmp_path / "sandbox.db") as database:
+            dump = "\n".join(database.iterdump())
+        database.close()
+    log = (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+    for secret in (token, server.password):
+        assert secret not in dump
+        assert secret not in log
+    kept = [path for path in tmp_path.iterdir() if server.password in path.read_text("latin-1")]
+    assert [oct(path.stat().st_mode & 0o777) for path in kept] == ["0o600"]
