@@ -50,6 +50,7 @@ def written(path: Path, resource: Resource, *rows: dict[str, Any]) -> list[dict[
         ("contasreceber", "historico", "=1+1"),
         ("contasreceber", "historico", "@SOMA(A1)"),
         ("contasreceber", "historico", "http://exemplo.com.br/boleto"),
+        ("contasreceber", "historico", "<r><t>texto</t></r>"),
         ("contasreceber", "historico", "  ação < pão & 'água' \n “quente” "),
         ("contasreceber", "historico", "x" * 32_767),
         ("contasreceber", "valorDoLancamento", 1234.56),

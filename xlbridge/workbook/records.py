@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from xlbridge.resources.resource import Resource
 from xlbridge.workbook import style
 from xlbridge.workbook.data_sheet import cell_format
 from xlbridge.workbook.new_workbook import new_workbook
+from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.signature import REMARK_COLUMNS
 from xlbridge.workbook.template import template_workbook
 
@@ -64,7 +66,7 @@ def write_rejects(
             [
                 *_writers(book, sheet, resource.columns, frame),
                 _ColumnWriter(sheet.write_number, rows, quiet),
-                _ColumnWriter(sheet.write_string, reasons, quiet),
+                _ColumnWriter(partial(write_plain_text, sheet), reasons, quiet),
             ]
         )
 
@@ -93,7 +95,7 @@ def _writers(
 
 def _write_of_kind(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Format], int]:
     if kind.is_text:
-        return sheet.write_string
+        return partial(write_plain_text, sheet)
     return sheet.write_boolean if kind is Kind.BOOLEAN else sheet.write_number
 
 

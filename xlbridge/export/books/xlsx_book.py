@@ -27,6 +27,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.atomic import replacing
+from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, RULE, SOFT
 
 EXCEL_ROWS = 1_048_576
@@ -188,11 +189,7 @@ class _SheetWriter:
         if len(text.encode("utf-16-le")) // 2 > _LONGEST_TEXT:
             raise self._too_long(column, len(text))
         form = self._formats.lines if "\n" in text else self._formats.of_kind[Kind.TEXT]
-        if text.startswith("<r>") and text.endswith("</r>"):
-            # xlsxwriter takes such a text for markup of its own, and would copy it unescaped.
-            worksheet.write_rich_string(row, index, text[:1], form, text[1:], form)
-        else:
-            worksheet.write_string(row, index, text, form)
+        write_plain_text(worksheet, row, index, text, form)
 
     def _write_number(self, index: int, column: ExportColumn, number: Decimal) -> None:
         if not _is_exact(number):
