@@ -21,6 +21,7 @@ from xlbridge.i18n import Text
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 from xlbridge.settings import Settings
 from xlbridge.wire.operations import AUTHENTICATE
+from xlbridge.workbook.atomic import reporting_failures
 
 _NEEDED = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 _READY_SECONDS = 60.0
@@ -64,8 +65,10 @@ def sandbox_process(
     the user's own address and credentials never pass. Raises like ``embedded_sandbox``.
     """
     _require_extra()
-    home.mkdir(parents=True, exist_ok=True)
     log = home / "sandbox.log"
+    with reporting_failures(log):
+        home.mkdir(parents=True, exist_ok=True)
+        log.touch()
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready_file = Path(folder) / "ready.json"
         command = [sys.executable, "-m", "xlbridge", "sandbox", "--while-stdin-open"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from xlbridge.workbook.atomic import replacing
+from xlbridge.workbook.atomic import replacing, reporting_failures
 
 _OWNER_ONLY = 0o600
 
@@ -12,7 +12,8 @@ def write_private(path: Path, content: str) -> None:
 
     Raises ``UsageError`` when it cannot be written there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with reporting_failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.chmod(_OWNER_ONLY)
         temporary.write_text(content, encoding="utf-8")

@@ -1,0 +1,174 @@
+"""The embedded sandbox, and the command that runs one in the foreground."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import log_in
+from test_durability import wait_for
+
+from xlbridge.errors import ConfigError, TransportError, UsageError
+from xlbridge.i18n import set_language
+from xlbridge.sandbox.embedded import embedded_sandbox, own_ready_file, sandbox_process
+from xlbridge.sandbox.running import RunningSandbox, write_ready_file
+from xlbridge.settings import Settings
+
+
+def run(home: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "xlbridge", "--lang", "en", "sandbox", *options],
+        env={**os.environ, "XLBRIDGE_HOME": str(home), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
+    with embedded_sandbox(Settings(home=tmp_path)) as server:
+        with log_in(server) as http:
+            assert http.get("/v2/sistema/info").status_code == 200
+        assert server.password not in repr(server)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(server.base_url)
+
+
+def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None:
+    environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        running = wait_for(own_ready_file(Settings(home=tmp_path)))
+        with embedded_sandbox(Settings(home=tmp_path)) as server:
+            assert server == running
+        with log_in(running) as http:
+            assert http.get("/v2/sistema/info").status_code == 200
+        process.terminate()
+        assert process.wait(20) == 130
+    assert not own_ready_file(Settings(home=tmp_path)).exists()
+
+
+def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> None:
+    stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1)
+    write_ready_file(own_ready_file(Settings(home=tmp_path)), stale)
+    with embedded_sandbox(Settings(home=tmp_path)) as server:
+        assert server.base_url != stale.base_url
+
+
+def test_the_users_own_credentials_do_not_reach_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_EMAIL", "person@example.com")
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", "a password of production")
+    with sandbox_process(tmp_path, ["--seed", "empty"]) as server:
+        assert server.email != "person@example.com"
+        assert server.password != "a password of production"
+
+
+def test_one_that_does_not_come_up_is_told_with_its_log(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.db").write_text("no database")
+    set_language("en")
+    with (
+        pytest.raises(TransportError, match=r"sandbox\.log"),
+        embedded_sandbox(Settings(home=tmp_path)),
+    ):
+        pass
+    assert "not a database" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+
+
+def test_a_home_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError), embedded_sandbox(Settings(home=tmp_path / "file" / "home")):
+        pass
+
+
+def test_a_missing_extra_is_told_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name)
+    )
+    with pytest.raises(ConfigError) as told, embedded_sandbox(Settings(home=tmp_path)):
+        pass
+    assert "xlbridge[sandbox]" in str(told.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--expose", "127.0.0.1"], "XLBRIDGE_PASSWORD"),
+        (["--expose", "no such address"], "Cannot listen"),
+        (["--db", "nothing://here"], "does not open"),
+        (["--db", "://"], "not understood"),
+        (["--seed", "other"], "--seed"),
+        (["--scale", "0"], "--scale"),
+    ],
+)
+def test_wrong_usage_ends_with_a_message(tmp_path: Path, options: list[str], told: str) -> None:
+    password = "" if told == "XLBRIDGE_PASSWORD" else "secret"
+    ended = run(tmp_path, *options, XLBRIDGE_PASSWORD=password)
+    assert ended.returncode == 2
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, tmp_path: Path) -> None:
+    ended = run(tmp_path, "--port", server.base_url.rpartition(":")[2])
+    assert ended.returncode == 2
+    assert "Cannot listen" in ended.stderr
+
+
+def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path), "XLBRIDGE_LANG": "en"}
+    environment |= {"XLBRIDGE_EMAIL": "me@example.com", "XLBRIDGE_PASSWORD": "my own"}
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        running = wait_for(own_ready_file(Settings(home=tmp_path)))
+        assert running.base_url.startswith("http://127.0.0.1:")
+        assert (running.email, running.password) == ("me@example.com", "my own")
+        with log_in(running) as http:
+            assert http.get("/v2/sistema/info").json()["data"]["email"] == "me@example.com"
+        process.terminate()
+        printed, told = process.communicate(timeout=20)
+    assert printed == ""
+    for line in ("XLBRIDGE_BASE_URL=", "XLBRIDGE_EMAIL=", "XLBRIDGE_PASSWORD="):
+        assert line in told
+
+
+def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path) -> None:
+    environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty", "--ready-file"]
+    ready = [tmp_path / f"ready-{index}.json" for index in range(3)]
+    processes = [
+        subprocess.Popen([*command, str(path)], env=environment, stderr=subprocess.DEVNULL)
+        for path in ready
+    ]
+    try:
+        running = [wait_for(path) for path in ready]
+        assert len({server.password for server in running}) == 1
+        for server in running:
+            with log_in(server) as http:
+                assert http.get("/v2/sistema/info").status_code == 200
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait(20)
+
+
+def test_starting_needs_none_of_the_libraries_of_spreadsheets() -> None:
+    listed = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.serve"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in listed.splitlines()}
+    assert "starlette" in imported
+    assert not imported & {"pandas", "pandera", "numpy", "openpyxl", "httpx"}
