@@ -27,15 +27,90 @@ _SECONDS = click.FloatRange(min=0)
         )
     ),
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="P")
-@click.option("--db", "database", metavar="URL")
-@click.option("--seed", type=click.Choice([kind.value for kind in Seed]), default=Seed.DEMO.value)
-@click.option("--scale", type=click.IntRange(min=1), default=1, metavar="N")
-@click.option("--ready-file", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--expose", metavar="ADDRESS")
-@click.option("--while-stdin-open", is_flag=True)
-@click.option("--slow-queue", type=_SECONDS, default=0.0, metavar="SECONDS")
-@click.option("--token-lifetime", type=_SECONDS, default=3600.0, metavar="SECONDS")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="P",
+    help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
+)
+@click.option(
+    "--db",
+    "database",
+    metavar="URL",
+    help=str(
+        Text(
+            pt="Banco de dados: um arquivo SQLite ou uma URL do SQLAlchemy.",
+            en="Database: an SQLite file or an SQLAlchemy URL.",
+        )
+    ),
+)
+@click.option(
+    "--seed",
+    type=click.Choice([kind.value for kind in Seed]),
+    default=Seed.DEMO.value,
+    show_default=True,
+    help=str(
+        Text(
+            pt="Com que um banco novo começa: só os cadastros de apoio, ou uma pequena empresa.",
+            en="What a new database begins with: the registries only, or a small company.",
+        )
+    ),
+)
+@click.option(
+    "--scale",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help=str(Text(pt="Multiplica os registros da demo.", en="Multiplies the demo's records.")),
+)
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=str(
+        Text(
+            pt="Arquivo JSON, gravado inteiro quando o sistema atende: endereço e credenciais.",
+            en="JSON file, written whole once it answers: address and credentials.",
+        )
+    ),
+)
+@click.option(
+    "--expose",
+    metavar="ADDRESS",
+    help=str(
+        Text(
+            pt="Outro endereço em que escutar; exige XLBRIDGE_PASSWORD.",
+            en="Another address to listen on; needs XLBRIDGE_PASSWORD.",
+        )
+    ),
+)
+@click.option(
+    "--while-stdin-open",
+    is_flag=True,
+    help=str(
+        Text(pt="Termina quando a entrada padrão fecha.", en="Ends when standard input closes.")
+    ),
+)
+@click.option(
+    "--slow-queue",
+    type=_SECONDS,
+    default=0.0,
+    metavar="SECONDS",
+    help=str(
+        Text(
+            pt="Quanto cada arquivo da fila espera, já em processamento.",
+            en="How long each queued file waits, already running.",
+        )
+    ),
+)
+@click.option(
+    "--token-lifetime",
+    type=_SECONDS,
+    default=3600.0,
+    metavar="SECONDS",
+    help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
+)
 def command(
     port: int,
     database: str | None,

@@ -9,6 +9,7 @@ import secrets
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -49,7 +50,7 @@ def find_user(connection: Connection, email: str, password: str) -> int | None:
         )
     ).one_or_none()
     # An unknown user costs as much time as a wrong password, so that neither can be told.
-    matches = password_matches(password, row.password if row else _NO_ONE)
+    matches = password_matches(password, row.password if row else _hash_of_no_one())
     return row.id if row and matches else None
 
 
@@ -85,4 +86,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_NO_ONE = hash_password(secrets.token_urlsafe())
+@cache
+def _hash_of_no_one() -> str:
+    return hash_password(secrets.token_urlsafe())

@@ -1,0 +1,57 @@
+"""Several clients at once, and what a defect of the sandbox looks like from outside."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+from conftest import Start, log_in
+
+CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
+
+
+def test_of_many_that_register_one_document_one_succeeds(http: httpx.Client) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: http.post("/v2/cliente", json=CLIENT), range(24)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 23
+
+
+def test_many_titles_at_once_have_keys_of_their_own(http: httpx.Client) -> None:
+    client = http.post("/v2/cliente", json={"nomeComercial": "Muitos títulos"}).json()["data"]
+    title = {
+        "codigoDaFilial": 2,
+        "codigoDoCliente": client["codigoDoCliente"],
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Simultâneo",
+        "valorDoLancamento": 0.01,
+    }
+
+    def create(_: int) -> int:
+        answer = http.post("/v2/financeiro/contasreceber", json=title)
+        number: int = answer.json()["data"]["numeroDaTransacao"]
+        return number
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(create, range(40)))
+    assert sorted(numbers) == list(range(min(numbers), min(numbers) + 40))
+    listed = http.get(
+        "/v2/financeiro/contasreceber", params={"codigoDoCliente": client["codigoDoCliente"]}
+    ).json()["data"]
+    assert len(listed) == 40
+
+
+def test_a_defect_gives_the_error_envelope_and_keeps_its_traceback(
+    start: Start, tmp_path: Path
+) -> None:
+    with log_in(start("--seed", "empty")) as http:
+        with sqlite3.connect(tmp_path / "sandbox.db") as database:
+            database.execute("delete from companies")
+        database.close()
+        failed = http.get("/v2/sistema/info")
+        assert failed.status_code == 500
+        assert failed.json()["success"] is False
+        assert "NoResultFound" not in failed.text
+        assert http.get("/v2/cliente").status_code == 200
+    assert "NoResultFound" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
