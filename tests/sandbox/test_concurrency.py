@@ -1,5 +1,6 @@
 """Several clients at once, and what a defect of the sandbox looks like from outside."""
 
+import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,6 +41,19 @@ def test_many_titles_at_once_have_keys_of_their_own(http: httpx.Client) -> None:
         "/v2/financeiro/contasreceber", params={"codigoDoCliente": client["codigoDoCliente"]}
     ).json()["data"]
     assert len(listed) == 40
+
+
+def test_a_client_that_goes_away_in_the_middle_is_no_defect(start: Start, tmp_path: Path) -> None:
+    server = start("--seed", "empty")
+    with log_in(server) as http:
+        head = (
+            "POST /v2/cliente HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+            f"Authorization: {http.headers['Authorization']}\r\n\r\n{{"
+        )
+        with socket.create_connection(("127.0.0.1", http.base_url.port)) as connection:
+            connection.sendall(head.encode())
+        assert http.get("/v2/sistema/info").status_code == 200
+    assert "Traceback" not in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
 
 
 def test_a_defect_gives_the_error_envelope_and_keeps_its_traceback(

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from anyio import CapacityLimiter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -12,6 +13,7 @@ from xlbridge.sandbox import answers, handlers
 from xlbridge.sandbox.dispatch import Endpoint
 from xlbridge.sandbox.openapi import docs_page, openapi_document
 from xlbridge.sandbox.server import Sandbox
+from xlbridge.sandbox.storage import POOL_SIZE
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
@@ -54,8 +56,11 @@ def _operation_routes(sandbox: Sandbox) -> list[BaseRoute]:
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in OPERATIONS.values():
         by_path[operation.path][operation.method] = operation
+    # Never more threads than the pool has connections, so that none waits for one in vain.
+    threads = CapacityLimiter(POOL_SIZE)
     return [
-        Route(path, Endpoint(sandbox, by_path[path])) for path in sorted(by_path, key=_openness)
+        Route(path, Endpoint(sandbox, by_path[path], threads))
+        for path in sorted(by_path, key=_openness)
     ]
 
 

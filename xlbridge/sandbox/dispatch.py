@@ -8,7 +8,7 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -19,7 +19,6 @@ from xlbridge.sandbox.call import HANDLERS, Call, Handler, UploadedFile
 from xlbridge.sandbox.parsing import parse_body, parse_path, parse_query
 from xlbridge.sandbox.security import token_owner
 from xlbridge.sandbox.server import JSON_LIMIT, Sandbox
-from xlbridge.sandbox.storage import POOL_SIZE
 from xlbridge.wire.imports import UPLOAD_FIELD
 from xlbridge.wire.operation import Operation
 
@@ -33,11 +32,12 @@ _DEFECT = ("", "Erro interno. Tente novamente mais tarde.")
 class Endpoint:
     """The ASGI application of one path: one operation for each of its methods."""
 
-    def __init__(self, sandbox: Sandbox, operations: Mapping[str, Operation]) -> None:
+    def __init__(
+        self, sandbox: Sandbox, operations: Mapping[str, Operation], threads: CapacityLimiter
+    ) -> None:
         self._sandbox = sandbox
         self._operations = operations
-        # Never more threads than the pool has connections, so that none waits for one in vain.
-        self._threads = CapacityLimiter(POOL_SIZE)
+        self._threads = threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -57,6 +57,8 @@ class Endpoint:
         except RequestError as error:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else None
             return answers.failure(error.status, error.problems, headers)
+        except ClientDisconnect:
+            return answers.failure(400, [("body", "A requisição chegou incompleta.")])
         except Exception:
             _log.exception("%s %s failed", operation.method, operation.path)
             return answers.failure(500, [_DEFECT])

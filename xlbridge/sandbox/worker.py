@@ -1,10 +1,12 @@
 """The background worker: processes queued files, one at a time."""
 
 import logging
+from datetime import datetime
 from threading import Event, Thread
 from typing import Any
 
 from sqlalchemy import Row
+from sqlalchemy.exc import OperationalError
 
 from xlbridge.sandbox import queue
 from xlbridge.sandbox.answers import RequestError
@@ -59,6 +61,9 @@ class Worker:
             return False
         try:
             self._process(file)
+        except OperationalError:
+            # The database's own trouble passes; the file is still running, and taken up again.
+            raise
         except Exception as error:
             self._give_up(file, error)
         return True
@@ -82,5 +87,5 @@ class Worker:
         with self._sandbox.storage.transaction(writing=True) as connection:
             queue.give_up(connection, file.id, message, self._now())
 
-    def _now(self) -> Any:
+    def _now(self) -> datetime:
         return self._sandbox.clock().replace(microsecond=0)
