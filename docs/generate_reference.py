@@ -1,0 +1,307 @@
+"""Writes the reference pages from the code that they describe.
+
+Run from the project's folder::
+
+    .venv/bin/python docs/generate_reference.py [FOLDER]
+
+The pages go to ``docs/reference``, or to ``FOLDER``. A test fails when they fall behind the code.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from xlbridge.cli.main import root
+from xlbridge.export.listings import LISTINGS, Listing, Sheet
+from xlbridge.findings import CATALOGUE, FindingKind
+from xlbridge.i18n import Text, set_language
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.column import Column
+from xlbridge.resources.resource import Resource
+from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
+
+Lines = Iterator[str]
+
+_FOLDER = Path(__file__).parent / "reference"
+_COLUMNS = "100"
+_NOTICE = (
+    "<!-- Written by docs/generate_reference.py: change the code, then run `make reference`. -->"
+)
+_PLAIN_TYPES: Mapping[Any, str] = {
+    int: "int",
+    str: "string",
+    bool: "boolean",
+    Decimal: "number",
+    datetime: "datetime",
+    Any: "any",
+}
+
+
+def commands() -> Lines:
+    """Every command's own help."""
+    yield "# Commands"
+    yield "What `--help` prints, in English. Exit codes, environment and JSON documents:"
+    yield "[for integrators](../how-to/integrator.md)."
+    yield from _help()
+    for name in root.list_commands(click.Context(root)):
+        yield from ("", f"## {name}", *_help(name))
+
+
+def resources() -> Lines:
+    """Every importable resource: its columns, rules and import paths."""
+    yield "# Resources"
+    yield "What can be imported. The source of each is its file in `schemas/`."
+    for resource in load_catalogue().values():
+        yield from _resource(resource)
+
+
+def findings() -> Lines:
+    """Every finding, in both languages."""
+    yield "# Findings"
+    yield "What `validate` can find, by its stable code. Words in braces are filled in each time."
+    for kind in CATALOGUE.values():
+        yield from _finding(kind)
+
+
+def operations() -> Lines:
+    """Every operation of the interface, and the objects that go over the wire."""
+    yield "# Operations"
+    yield "What the client can call and the sandbox answers, as `xlbridge/wire/operations.py`"
+    yield "declares it. *Repeatable*: sent again with backoff when its answer is lost."
+    sections = dict.fromkeys(operation.section for operation in OPERATIONS.values())
+    for section in sections:
+        yield from ("", f"## {section}")
+        for operation in OPERATIONS.values():
+            if operation.section == section:
+                yield from _operation(operation)
+    yield from ("", "## Objects")
+    yield "Fields as the interface spells them; on reading, the other spelling of the first letter"
+    yield "is accepted and unknown fields are ignored."
+    for model in sorted(_all_models(), key=lambda model: model.__name__):
+        yield from _model(model)
+
+
+def listings() -> Lines:
+    """Every listing that can be exported."""
+    yield "# Listings"
+    yield "What `xlbridge export` can write, as `xlbridge/export/listings.py` declares it."
+    for listing in LISTINGS.values():
+        yield from _listing(listing)
+
+
+PAGES: Mapping[str, Callable[[], Lines]] = {
+    "commands.md": commands,
+    "resources.md": resources,
+    "findings.md": findings,
+    "operations.md": operations,
+    "listings.md": listings,
+}
+"""The pages, by file name."""
+
+
+def write_pages(folder: Path) -> None:
+    """Write all pages into a folder, made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, page in PAGES.items():
+        title, *rest = page()
+        text = "\n".join((title, "", _NOTICE, "", *rest)) + "\n"
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Lines:
+    yield from ("", f"| {' | '.join(header)} |", f"|{'---|' * len(header)}")
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _code(*names: str) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _both(text: Text) -> str:
+    return text.en if text.en == text.pt else f"{text.en} · {text.pt}"
+
+
+def _help(*command: str) -> Lines:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        root.main([*command, "--help"], prog_name="xlbridge", standalone_mode=False)
+    yield from ("", "```text", *printed.getvalue().rstrip().splitlines(), "```")
+
+
+def _resource(resource: Resource) -> Lines:
+    paths = resource.paths
+    yield from ("", f"## {resource.name}", "")
+    yield f"{_both(resource.title)}. {resource.description}"
+    yield ""
+    if resource.section:
+        yield f"- Section of the interface's description: {resource.section}"
+    yield f"- Direct import and preview: {_route(paths.direct, resource)}"
+    if paths.queue:
+        then = (
+            "the file waits until processar-arquivo is called for it"
+            if paths.needs_processar
+            else "the file is processed by itself"
+        )
+        yield f"- Queue: {_route(paths.queue, resource)}; {then}"
+    else:
+        yield "- Queue: none"
+    yield f"- Natural keys: {_code(*resource.natural_keys) or 'none'}"
+    yield f"- Layout {resource.layout}, fingerprint `{resource.fingerprint}`"
+    header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "O que é")
+    yield from _table(header, map(_column_cells, resource.columns))
+    if resource.row_checks:
+        yield from ("", "Across columns and rows:", "")
+    for check in resource.row_checks:
+        yield f"- {_both(ROW_RULES[check.name].statement(check.statistics))}"
+
+
+def _route(operation: Operation, resource: Resource) -> str:
+    path = operation.path.replace("{resource}", resource.name)
+    return f"`{operation.method} {path}`"
+
+
+def _column_cells(column: Column) -> tuple[str, ...]:
+    rules = [_both(RULES[name].statement(values)) for name, values in column.checks.items()]
+    if column.references:
+        rules.append(f"a {column.references} · um registro de {column.references}")
+    return (
+        _code(column.name),
+        _both(column.title),
+        column.kind,
+        "yes" if column.required else "no",
+        "; ".join(rules),
+        _example(column.example),
+        column.description,
+    )
+
+
+def _example(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return _code("TRUE" if value else "FALSE")
+    return _code(value.isoformat() if isinstance(value, date) else str(value))
+
+
+def _finding(kind: FindingKind) -> Lines:
+    yield from ("", f"## {kind.code}", "", f"*{kind.severity}*", "")
+    yield f"- en: {kind.message.en} → {kind.hint.en}"
+    yield f"- pt-BR: {kind.message.pt} → {kind.hint.pt}"
+
+
+def _operation(operation: Operation) -> Lines:
+    yield from ("", f"### {operation.name}", "")
+    yield f"`{operation.method} {operation.path}`"
+    yield ""
+    for name, kind in operation.path_parameters.items():
+        yield f"- Path: `{name}` {_PLAIN_TYPES[kind]}"
+    if operation.query:
+        yield f"- Query: {_link(operation.query)}"
+    if operation.body:
+        yield f"- Body: {_link(operation.body)}"
+    if operation.upload:
+        yield "- Body: a multipart form with one .xlsx file, in the field `ArquivoExcel`"
+    place = "in the envelope's `data`" if operation.enveloped else "without an envelope"
+    yield f"- Answer: {_type_name(operation.data)}, {place}"
+    yield f"- Token: {'needed' if operation.authenticated else 'not needed'}"
+    yield f"- Repeatable: {'yes' if operation.repeatable else 'no'}"
+
+
+def _model(model: type[BaseModel]) -> Lines:
+    yield from ("", f"### {model.__name__}")
+    rows = [
+        (_code(name), _type_name(field.annotation), _presence(field))
+        for name, field in model.model_fields.items()
+    ]
+    yield from _table(("Field", "Type", "Required"), rows)
+
+
+def _presence(field: FieldInfo) -> str:
+    if field.is_required():
+        return "yes"
+    default = field.get_default(call_default_factory=True, validated_data={})
+    return "no" if default in (None, []) else f"no; `{default}` without it"
+
+
+def _link(model: type[BaseModel]) -> str:
+    return f"[{model.__name__}](#{model.__name__.lower()})"
+
+
+def _type_name(annotation: Any) -> str:
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return " or ".join(_type_name(part) for part in parts if part is not type(None))
+    if origin is Literal:
+        return " or ".join(f"`{part}`" for part in parts)
+    if origin is list:
+        return f"list of {_type_name(parts[0])}"
+    if origin is dict:
+        return "object"
+    if hasattr(annotation, "__metadata__"):
+        return _type_name(parts[0])
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return _link(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return " or ".join(f"`{member.value}`" for member in annotation)
+    return _PLAIN_TYPES[annotation]
+
+
+def _all_models() -> set[type[BaseModel]]:
+    found: set[type[BaseModel]] = set()
+    for operation in OPERATIONS.values():
+        for annotation in (operation.query, operation.body, operation.data):
+            _collect(annotation, found)
+    return found
+
+
+def _collect(annotation: Any, found: set[type[BaseModel]]) -> None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        found.add(annotation)
+        for field in annotation.model_fields.values():
+            _collect(field.annotation, found)
+    for part in get_args(annotation):
+        _collect(part, found)
+
+
+def _listing(listing: Listing) -> Lines:
+    yield from ("", f"## {listing.name}", "", f"{_both(listing.title)}.", "")
+    yield f"- From: `{listing.operation.method} {listing.operation.path}`"
+    if listing.of_branch:
+        yield f"- With `--branch`, from: `{listing.of_branch.method} {listing.of_branch.path}`"
+    yield f"- Filters: {_code(*(f'--{name}' for name in listing.filters)) or 'none'}"
+    yield f"- Key: {_code(*listing.key)}"
+    if listing.cap:
+        yield f"- Cap: {listing.cap} records in one answer; as many are reported as a hole"
+    for sheet in listing.sheets:
+        yield from _sheet(sheet)
+
+
+def _sheet(sheet: Sheet) -> Lines:
+    columns = [f"`{column.name}` {column.kind}" for column in sheet.columns]
+    yield from ("", f"Sheet **{sheet.name}**, {len(columns)} columns: {', '.join(columns)}.")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the pages in English, at a fixed width."""
+    os.environ["COLUMNS"] = _COLUMNS
+    set_language("en")
+    write_pages(Path(arguments[0]) if arguments else _FOLDER)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

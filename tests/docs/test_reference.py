@@ -1,0 +1,45 @@
+"""The committed reference pages say what the code says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from environment import ROOT
+
+from xlbridge.cli.main import root
+from xlbridge.export.listings import LISTINGS
+from xlbridge.findings import CATALOGUE
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.wire.operations import OPERATIONS
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def pages(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+
+
+def headings(page: str) -> set[str]:
+    lines = (REFERENCE / page).read_text(encoding="utf-8").splitlines()
+    return {line.lstrip("# ") for line in lines if line.startswith("##")}
+
+
+def test_the_committed_pages_are_what_the_generator_writes(tmp_path: Path) -> None:
+    generator = ROOT / "docs" / "generate_reference.py"
+    subprocess.run([sys.executable, generator, tmp_path], cwd=ROOT, check=True)
+    assert pages(REFERENCE) == pages(tmp_path), "run `make reference` and commit docs/reference"
+
+
+def test_everything_declared_has_a_heading(catalogue: Catalogue) -> None:
+    assert headings("commands.md") >= set(root.list_commands(None))  # type: ignore[arg-type]
+    assert headings("resources.md") >= set(catalogue)
+    assert headings("findings.md") >= set(CATALOGUE)
+    assert headings("operations.md") >= set(OPERATIONS)
+    assert headings("listings.md") >= set(LISTINGS)
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in REFERENCE.iterdir()))
+def test_every_page_is_in_the_index(page: str) -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert f"(reference/{page})" in index
