@@ -53,9 +53,7 @@ def write_sheet(path: Path, rows: int, bad_share: float, seed: int = 7) -> BadSh
     """
     rng = random.Random(seed)
     bad: set[str] = set()
-    with xlsxwriter.Workbook(
-        path, {"constant_memory": True, "strings_to_numbers": False}
-    ) as book:
+    with xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_numbers": False}) as book:
         day = book.add_format({"num_format": "dd/mm/yyyy"})
         sheet = book.add_worksheet("Plan1")
         sheet.write_row(0, 0, COLUMNS)

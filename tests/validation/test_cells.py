@@ -185,3 +185,10 @@ def test_a_wrong_type_mutes_the_rules_that_read_the_cell(
     path = write_records(tmp_path / "a.xlsx", CP, [{"ValorBruto": "cem", "historico": None}])
     judged = validate_workbook(path, catalogue)
     assert [f.kind.code for f in judged.findings] == ["required-missing", "type-number"]
+
+
+def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234"}])
+    (finding,) = validate_workbook(path, catalogue).findings
+    assert "1234 ou 1,234" in finding.message.pt
+    assert "1234 or 1.234" in finding.message.en

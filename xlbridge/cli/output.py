@@ -1,6 +1,7 @@
 """Where things are printed: results on stdout, everything else on stderr."""
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -19,5 +20,6 @@ def result(text: Text | str) -> None:
 
 
 def result_json(document: Any) -> None:
-    """Print the result as one JSON document."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+    """Print the result as one JSON document, indented where a person reads it."""
+    indent = 2 if sys.stdout.isatty() else None
+    click.echo(json.dumps(document, ensure_ascii=False, indent=indent, default=str))

@@ -14,7 +14,6 @@ from xlbridge.i18n import Text
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
-from xlbridge.validation.report import report_text
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 
@@ -93,7 +92,7 @@ def command(
         if not judged.ok or judged.resource is None:
             return refuse_sheet(judged, mode, form)
         plan = choose_mode(judged.resource, mode)
-        _show_warnings(judged)
+        _mention_warnings(judged)
         with connect(desk.settings) as client:
             profile = client.target.profile
             remark(
@@ -113,7 +112,10 @@ def command(
             return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
 
 
-def _show_warnings(judged: ValidatedSheet) -> None:
+def _mention_warnings(judged: ValidatedSheet) -> None:
     if judged.warnings:
-        for line in report_text([judged]):
-            remark(line)
+        told = Text(
+            pt="{n} avisos na planilha; veja-os com: xlbridge validate {file}",
+            en="{n} warnings in the sheet; see them with: xlbridge validate {file}",
+        )
+        remark(told.format(n=judged.warnings, file=judged.file))

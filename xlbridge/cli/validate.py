@@ -13,7 +13,6 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import read_settings
-from xlbridge.validation.annotation import annotate_sheet
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.report import Judged, RefusedFile, report_json, report_text
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -125,7 +124,7 @@ def _print(judged: list[Judged], form: str, output: Path | None, limit: int | No
         if output is None:
             result_json(document)
         else:
-            _write(output, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+            _write(output, json.dumps(document, ensure_ascii=False) + "\n")
         return
     lines = report_text(judged)
     if output is None:
@@ -142,6 +141,9 @@ def _write(output: Path, content: str) -> None:
 
 
 def _annotate(judged: ValidatedSheet, target: Path) -> None:
+    # openpyxl takes its time to import, and most runs do not need it.
+    from xlbridge.validation.annotation import annotate_sheet
+
     with working(Text(pt="Marcando as células", en="Marking the cells")):
         annotate_sheet(judged, target)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

@@ -19,8 +19,8 @@ _HEADLINES = {
         en="Preview: the system read {previewed} rows; nothing was written.",
     ),
     State.DONE: Text(
-        pt="Pronto: as {accepted} linhas foram aceitas.",
-        en="Done: all {accepted} rows were accepted.",
+        pt="Pronto: {accepted} de {read} linhas aceitas.",
+        en="Done: {accepted} of {read} rows accepted.",
     ),
     State.PARTIAL: Text(
         pt="{accepted} linhas aceitas, {rejected} rejeitadas.",
@@ -118,8 +118,13 @@ def job_text(job: Job) -> Iterator[str]:
             Text(
                 pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
                 en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
-            ).format(file=Path(rejects), job=job.id)
+            ).format(file=_near(Path(rejects)), job=job.id)
         )
+
+
+def _near(path: Path) -> Path:
+    """Return a path as short as it can be typed from here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _rows_json(verdict: Verdict) -> dict[str, int]:

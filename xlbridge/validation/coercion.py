@@ -10,6 +10,7 @@ import datetime as dt
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def _numbers(
             problems.add(position, wrong)
             continue
         if meaning.ambiguous and native is None:
-            both = {"first": meaning.native, "second": meaning.foreign}
+            both = {"first": _written(meaning.native), "second": _written(meaning.foreign)}
             problems.add(position, "number-ambiguous", both)
             continue
         value = _decided(meaning.native, meaning.foreign, native, declared=reading.numbers)
@@ -122,8 +123,14 @@ def _numbers(
             continue
         numbers[position] = float(value)
         if column.kind is not Kind.INTEGER or value == value.to_integral_value():
-            problems.add(position, "number-as-text", {"read": value})
+            problems.add(position, "number-as-text", {"read": _written(value)})
     return numbers
+
+
+def _written(number: Decimal | None) -> Text:
+    """Write a number as each language does, so that a point is never mistaken."""
+    plain = f"{number:f}"
+    return Text(pt=plain.replace(".", ","), en=plain)
 
 
 def _decided(

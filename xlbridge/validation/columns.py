@@ -59,7 +59,7 @@ def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
     rows = {
         number
         for number, row in enumerate(cells.rows[header_row:], header_row + 1)
-        if any(cell != "" for cell in row)
+        if row.count("") != len(row)
     }
     rows.update(row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row)
     return sorted(rows)

@@ -130,9 +130,9 @@ def _unknown(
         Text(pt="Quis dizer {name}?", en="Did you mean {name}?").format(name=meant)
         if meant
         else Text(
-            pt="Confira o nome, ou deixe assim se é só uma anotação sua. As colunas são: {names}.",
-            en="Check the name, or leave it if it is a note of your own. The columns are: {names}.",
-        ).format(names=", ".join(resource.by_name))
+            pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
+            en="Check the name, or leave it if it is a note of your own.",
+        )
     )
     details = {"header": header, "resource": resource.name, "suggestion": suggestion}
     return _finding("column-unknown", row, header, cell, details)

@@ -10,8 +10,10 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.address import column_index
 
 _SHOWN_CELLS = 5
+_SHOWN_LETTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,11 @@ def _headline(item: ValidatedSheet) -> Text:
     )
 
 
-def _rule(finding: Finding) -> tuple[int, str, str]:
-    """Order: errors before warnings, the layout before the cells, then by column and rule."""
-    rank = 2 * (finding.kind.severity is Severity.WARNING) + (finding.value is not None)
-    return rank, finding.column or "", finding.kind.code
+def _rule(finding: Finding) -> tuple[bool, int, str, str]:
+    """Order: errors before warnings, the layout before the cells, then as the columns stand."""
+    letters = (finding.cell or "").rstrip("0123456789")
+    is_warning = finding.kind.severity is Severity.WARNING
+    return is_warning, column_index(letters), finding.column or "", finding.kind.code
 
 
 def _group_text(group: Sequence[Finding]) -> Iterator[str]:
@@ -140,5 +143,7 @@ def _group_text(group: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell_text(finding: Finding) -> str:
-    value = "" if finding.value is None else f"={finding.value!r}"
-    return f"{finding.cell}{value}"
+    if finding.value is None:
+        return str(finding.cell)
+    shown = finding.value[:_SHOWN_LETTERS] + "…" * (len(finding.value) > _SHOWN_LETTERS)
+    return f"{finding.cell}={shown!r}"

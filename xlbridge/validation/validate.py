@@ -11,6 +11,7 @@ from xlbridge.resources.resource import Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.addresses import cell_findings
 from xlbridge.validation.choice import choose
+from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import TypedRows, typed_rows
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
@@ -68,8 +69,14 @@ def validate_workbook(
     Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
     sheet or resource does not exist or the resource cannot be told.
     """
-    choice = choose(Workbook(path, limits), catalogue, resource, sheet)
-    cells, wanted = choice.cells, choice.resource
+    with without_collector():
+        choice = choose(Workbook(path, limits), catalogue, resource, sheet)
+        return _judged(path, choice.cells, choice.resource, reading)
+
+
+def _judged(
+    path: Path, cells: SheetCells, wanted: Resource | None, reading: Reading
+) -> ValidatedSheet:
     position = None if wanted is None else find_header_row(cells, wanted)
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])

@@ -1,6 +1,5 @@
 """Reading a workbook's cells, each with the type that it has in the file."""
 
-import gc
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +69,7 @@ class Workbook:
                     en="There is no sheet {sheet!r}. There are: {names}.",
                 ).format(sheet=sheet, names=", ".join(worksheets))
             )
-        with _refusing_unreadable(), _without_collector():
+        with _refusing_unreadable():
             content = self._book.get_sheet_by_name(sheet)
             start = content.start
             rows = list(content.iter_rows()) if start else []
@@ -98,15 +97,3 @@ def _refusing_unreadable() -> Iterator[None]:
                 en="Open it in Excel, save it again as .xlsx and try once more.",
             ),
         ) from error
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking millions of fresh cells again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

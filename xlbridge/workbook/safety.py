@@ -27,8 +27,10 @@ _XML_ENDINGS = (".xml", ".rels", ".vml")
 _SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 _ENCRYPTED_ENTRY = 0x1
 
-_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*?\br=[\"'](\d+)")
-_FAR_COLUMN = re.compile(rb"\br=[\"']([B-Z][A-Z]|[A-Z]{3})\d")
+# These two run over every byte: a literal beginning keeps them fast.
+_TWO_LETTERS = re.compile(rb'r="[A-Z][A-Z]')
+_LONG_ROW = re.compile(rb'r="(?:[A-Z]{1,3})?(\d{6,7})"')
+_ROW_NUMBER = re.compile(rb"[^>]*?\br=[\"'](\d+)")
 _CELL_REFERENCE = re.compile(rb"\br=[\"']([A-Z]{1,3})(\d+)[\"']")
 _ERROR_CELL = re.compile(
     rb"<(?:\w+:)?c\b([^>]*\bt=[\"']e[\"'][^>]*)>(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>([^<]*)<",
@@ -188,7 +190,8 @@ def _inflate(
             size += len(chunk)
             if size > limits.part_size:
                 raise _too_large(Text(pt="uma parte", en="a part"), limits.part_size)
-            if is_xml and any(mark in tail + chunk for mark in _DOCTYPE):
+            searched = tail + chunk if is_xml else b""
+            if any(mark in searched for mark in _DOCTYPE):
                 raise _hostile(Text(pt="definições DTD", en="DTD definitions"))
             tail = chunk[-32:]
             yield chunk
@@ -199,7 +202,7 @@ def _scan_sheet(chunks: Iterator[bytes]) -> tuple[RawSheet, int]:
     for chunk in chunks:
         size += len(chunk)
         block = rest + chunk
-        cut = max(block.rfind(b"<row"), block.rfind(b":row "), 0)
+        cut = _row_start(block)
         _scan_block(block[:cut], sheet)
         rest = block[cut:]
     _scan_block(rest, sheet)
@@ -207,10 +210,8 @@ def _scan_sheet(chunks: Iterator[bytes]) -> tuple[RawSheet, int]:
 
 
 def _scan_block(block: bytes, sheet: RawSheet) -> None:
-    rows = _ROW.findall(block)
-    if rows:
-        sheet.last_row = max(sheet.last_row, *map(int, rows))
-    if _FAR_COLUMN.search(block):
+    sheet.last_row = max(sheet.last_row, _last_row(block))
+    if b"r='" in block or _TWO_LETTERS.search(block):
         for letters, row in _CELL_REFERENCE.findall(block):
             sheet.last_column = max(sheet.last_column, column_index(letters.decode()))
             sheet.last_row = max(sheet.last_row, int(row))
@@ -222,6 +223,16 @@ def _scan_block(block: bytes, sheet: RawSheet) -> None:
         for attributes in _BARE_FORMULA.findall(block):
             if place := _place(attributes):
                 sheet.unvalued.add(place)
+
+
+def _last_row(block: bytes) -> int:
+    """Return the number of the block's last row, or a greater one that stands anywhere in it."""
+    last = _ROW_NUMBER.match(block, _row_start(block))
+    return max([0 if last is None else int(last[1]), *map(int, _LONG_ROW.findall(block))])
+
+
+def _row_start(block: bytes) -> int:
+    return max(block.rfind(b"<row"), block.rfind(b":row "), 0)
 
 
 def _place(attributes: bytes) -> CellPlace | None:

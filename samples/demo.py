@@ -1,0 +1,152 @@
+"""The whole story in one run: template, findings, mending, upload, rejection, exports.
+
+Run by ``make demo``. Everything happens on this computer, against the embedded sandbox; the
+workbooks stay in ``out/``.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+from openpyxl import load_workbook
+
+from xlbridge.sandbox.embedded import sandbox_process
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "out"
+BAD = ROOT / "samples" / "contasreceber-com-erros.xlsx"
+MENDED = OUT / "contasreceber-corrigida.xlsx"
+
+MENDING: dict[str, object] = {
+    "A4": 1,
+    "A5": 1,
+    "B6": 1012,
+    "B8": 1032,
+    "C10": "1.01.001",
+    "D11": "01.001",
+    "F12": "Juros de mora, acordo 4007",
+    "F13": "Juros de mora, acordo 4008",
+    "H14": date(2026, 9, 30),
+    "H15": date(2026, 9, 25),
+    "H16": date(2026, 9, 3),
+    "I17": date(2026, 11, 5),
+    "I18": date(2026, 12, 5),
+    "I19": date(2026, 10, 31),
+    "J20": 1234,
+    "J21": 850.4,
+    "J22": 11,
+    "J23": 50,
+    "E24": 2,
+    "K26": 1,
+    "L27": None,
+}
+"""What a person would type into the wrong cells. Client 1032 exists, and is inactive."""
+
+
+def main() -> int:
+    """Play the story and return the exit code of the demo."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir()
+    tell("The embedded sandbox starts: a small company to practise on, on this computer only.")
+    with sandbox_process(OUT / "home", ["--seed", "demo"]) as sandbox:
+        environment = os.environ | {
+            "XLBRIDGE_HOME": str(OUT / "home"),
+            "XLBRIDGE_BASE_URL": sandbox.base_url,
+            "XLBRIDGE_EMAIL": sandbox.email,
+            "XLBRIDGE_PASSWORD": sandbox.password,
+            "XLBRIDGE_PROFILE": "sandbox",
+            "PYTHONIOENCODING": "utf-8",
+        }
+        story(environment)
+    tell("Done. The workbooks of this story:")
+    for path in sorted(OUT.glob("*.*")):
+        print(f"  out/{path.name}")
+    return 0
+
+
+def story(environment: dict[str, str]) -> None:
+    tell("1. A template: a workbook that explains itself.")
+    xlbridge(environment, 0, "template", "contasreceber", "-o", "out/contasreceber.xlsx")
+
+    tell("2. A sheet as it comes from a colleague, and everything that is wrong in it.")
+    marked = "out/contasreceber-com-erros-marcada.xlsx"
+    xlbridge(environment, 1, "validate", BAD.relative_to(ROOT), "--annotate", marked)
+
+    tell("3. The same sheet with those cells mended.")
+    mend()
+    xlbridge(environment, 0, "validate", MENDED.relative_to(ROOT))
+
+    tell("4. A preview: the system reads the sheet and writes nothing.")
+    xlbridge(environment, 0, "upload", MENDED.relative_to(ROOT), "--mode", "preview")
+
+    tell("5. Through the queue and processar-arquivo. One row names a client who is inactive:")
+    tell("   only the system can know that. Its log line comes back to the analyst's own cell.")
+    xlbridge(environment, 1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+
+    xlbridge(environment, 0, "api", "GET", "/v2/importacao/log-importacao/1")
+
+    tell("6. Sending the same rows once more is refused: nothing goes in twice.")
+    xlbridge(environment, 2, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+
+    tell("7. Only the rejected row is mended and sent again.")
+    job = mend_rejected_row(environment)
+    xlbridge(environment, 0, "retry", job, "--yes")
+    xlbridge(environment, 0, "jobs")
+
+    tell("8. Listings come back as workbooks.")
+    manifest = "out/pedidos.manifest.json"
+    xlbridge(environment, 0, "export", "pedidos", "-o", "out/pedidos.xlsx", "--manifest", manifest)
+    xlbridge(environment, 0, "export", "estoque", "-o", "out/estoque.xlsx")
+
+
+def tell(text: str) -> None:
+    print(f"\n{text}" if text[0] != " " else text, flush=True)
+
+
+def xlbridge(environment: dict[str, str], expected: int, *arguments: object) -> None:
+    """Run one command as a user would, showing it and its output; stop if it ends otherwise."""
+    words = [str(argument) for argument in arguments]
+    print(f"\n$ xlbridge {' '.join(words)}", flush=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "xlbridge", *words], cwd=ROOT, env=environment, check=False
+    )
+    print(f"[exit code {done.returncode}]", flush=True)
+    if done.returncode != expected:
+        sys.exit(f"the demo expected the exit code {expected}")
+
+
+def mend() -> None:
+    book = load_workbook(BAD)
+    sheet = book["Títulos"]
+    for cell, value in MENDING.items():
+        sheet[cell] = value
+        if isinstance(value, date):
+            sheet[cell].number_format = "dd/mm/yyyy"
+    book.save(MENDED)
+
+
+def mend_rejected_row(environment: dict[str, str]) -> str:
+    """Name an active client in the rejects workbook and return the job that it came from."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "xlbridge", "jobs", "--format", "json"],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    job = next(job for job in json.loads(listed.stdout)["jobs"] if job["state"] == "partial")
+    book = load_workbook(job["rejects_file"])
+    sheet = book["contasreceber"]
+    column = [cell.value for cell in sheet[1]].index("codigoDoCliente") + 1
+    sheet.cell(2, column).value = 1001
+    book.save(job["rejects_file"])
+    return str(job["job"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
