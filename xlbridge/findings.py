@@ -200,6 +200,14 @@ _KINDS = (
         Text(pt="O ano tem só dois algarismos.", en="The year has only two digits."),
         Text(pt="Escreva o ano com quatro algarismos.", en="Write the year with four digits."),
     ),
+    _warning(
+        "date-has-time",
+        Text(
+            pt="A célula tem data e hora; só a data será enviada.",
+            en="The cell holds a date and a time; only the date will be sent.",
+        ),
+        Text(pt="Deixe só a data na célula.", en="Leave only the date in the cell."),
+    ),
     _error(
         "number-ambiguous",
         Text(

@@ -9,7 +9,7 @@ column.
 import datetime as dt
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -35,6 +35,7 @@ TypeIds = npt.NDArray[np.int64]
 
 _LARGEST_EXACT_INTEGER = 2**53
 _EXCEL_DIGITS = 10**15
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
@@ -43,7 +44,7 @@ _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
 _A_DATE = Text(pt="uma data ou hora", en="a date or time")
 
 
-def coerce(column: Column, values: list[object], reading: Reading) -> tuple[Any, CellProblems]:
+def coerce(column: Column, values: Sequence[object], reading: Reading) -> tuple[Any, CellProblems]:
     """Return the column's cells as a pandas array of its dtype, and what was wrong with them.
 
     Cells without a usable value are missing in the array. Money is rounded to the cent where the
@@ -80,7 +81,7 @@ def _texts(cells: Cells, types: TypeIds) -> tuple[npt.NDArray[np.intp], list[str
     """Return the positions and stripped contents of the text cells that are not blank."""
     positions = _of_type(types, str)
     positions = positions[cells[positions] != ""]
-    stripped = [text.strip() for text in cells[positions]]
+    stripped = list(map(str.strip, cells[positions]))
     if all(stripped):
         return positions, stripped
     filled = np.fromiter(map(bool, stripped), dtype=bool, count=len(stripped))
@@ -173,7 +174,8 @@ def _date(
 ) -> Any:
     days = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
     plain = _of_type(types, dt.date)
-    days[plain] = cells[plain].astype("datetime64[us]")
+    ordinals = np.fromiter(map(dt.date.toordinal, cells[plain]), dtype=np.int64, count=len(plain))
+    days[plain] = (ordinals - _EPOCH).astype("datetime64[D]")
     timed = _of_type(types, dt.datetime)
     if len(timed):
         moments = cells[timed].astype("datetime64[us]")

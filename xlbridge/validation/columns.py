@@ -37,6 +37,7 @@ def typed_rows(
     rows = _data_rows(cells, header.row)
     blank: Sequence[object] = [""] * len(cells.rows[0])
     data = [cells.rows[row - 1] if row <= len(cells.rows) else blank for row in rows]
+    in_columns = list(zip(*data, strict=True)) or [()] * len(blank)
     arrays, problems = {}, {}
     for column in resource.columns:
         place = header.columns.get(column.name)
@@ -44,7 +45,7 @@ def typed_rows(
             arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
-            arrays[column.name], found = coerce(column, [row[place] for row in data], reading)
+            arrays[column.name], found = coerce(column, in_columns[place], reading)
             _note_raw(cells, cells.first_column + place, rows, found)
             problems[column.name] = found
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)))
