@@ -20,14 +20,10 @@ from xlbridge.errors import (
     TransportError,
     UsageError,
 )
-from xlbridge.wire.operations import (
-    CLIENT_CREATE,
-    CLIENT_LIST,
-    SALES_ORDER_LIST,
-    STOCK_BALANCE_OF_PRODUCT,
-    STOCK_BALANCES,
-    SYSTEM_INFO,
-)
+from xlbridge.wire.operations.registry import CLIENT_CREATE, CLIENT_LIST
+from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+from xlbridge.wire.operations.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
+from xlbridge.wire.operations.utilities import SYSTEM_INFO
 from xlbridge.wire.registry import ClientInput, ClientQuery
 from xlbridge.wire.sales import SalesOrderQuery
 

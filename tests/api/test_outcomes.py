@@ -11,7 +11,7 @@ from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.api.upload import Upload
 from xlbridge.errors import Complaint
 from xlbridge.wire.imports import XLSX_TYPE, ImportQuery, ImportRecords
-from xlbridge.wire.operations import IMPORT
+from xlbridge.wire.operations.utilities import IMPORT
 
 CLIENTE = {"resource": "cliente"}
 FILE = Upload("clientes.xlsx", b"PK\x03\x04 the workbook")

@@ -21,7 +21,8 @@ from xlbridge.api.transport import call_of
 from xlbridge.api.upload import Upload
 from xlbridge.errors import XlbridgeError
 from xlbridge.wire.authentication import Credentials
-from xlbridge.wire.operations import AUTHENTICATE, IMPORT, SALES_ORDER_LIST, SYSTEM_INFO
+from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+from xlbridge.wire.operations.utilities import AUTHENTICATE, IMPORT, SYSTEM_INFO
 
 ECHO = f"you sent Bearer {TOKEN}-1 and {PASSWORD}"
 ANSWERS: list[Step] = [

@@ -12,7 +12,8 @@ from workbooks import upload
 from xlbridge.sandbox import handlers
 from xlbridge.sandbox.call import HANDLERS, handles
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.wire.operations import CLIENT_LIST, OPERATIONS
+from xlbridge.wire.operations import OPERATIONS
+from xlbridge.wire.operations.registry import CLIENT_LIST
 
 CLIENT = {"nomeComercial": "X"}
 

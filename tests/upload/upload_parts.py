@@ -12,7 +12,7 @@ from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, write_down
 from xlbridge.validation.validate import validate_workbook
-from xlbridge.wire.operations import CLIENT_LIST
+from xlbridge.wire.operations.registry import CLIENT_LIST
 from xlbridge.wire.registry import ClientQuery
 
 MakeClients = Callable[..., Path]

@@ -4,7 +4,8 @@ Example::
 
     from xlbridge.api.client import Client
     from xlbridge.api.target import Target
-    from xlbridge.wire.operations import SALES_ORDER_LIST, SYSTEM_INFO
+    from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+from xlbridge.wire.operations.utilities import SYSTEM_INFO
     from xlbridge.wire.sales import SalesOrderQuery
 
     target = Target("production", "https://erp.example.com", "user@example.com", password)

@@ -18,7 +18,7 @@ from xlbridge.api.outcome import Executed
 from xlbridge.errors import ApiError, AuthenticationFailed, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
-from xlbridge.wire.operations import SYSTEM_INFO
+from xlbridge.wire.operations.utilities import SYSTEM_INFO
 
 _SKEW_SECONDS = 300.0
 _SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")

@@ -16,7 +16,7 @@ from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication, Credentials
-from xlbridge.wire.operations import AUTHENTICATE
+from xlbridge.wire.operations.utilities import AUTHENTICATE
 
 
 class Session:

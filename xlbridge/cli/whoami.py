@@ -6,7 +6,7 @@ from xlbridge.cli.connection import connect
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
 from xlbridge.settings import read_settings
-from xlbridge.wire.operations import SYSTEM_INFO
+from xlbridge.wire.operations.utilities import SYSTEM_INFO
 
 
 @click.command(

@@ -12,14 +12,10 @@ from xlbridge.export.columns import ExportColumn, children_of, columns_of
 from xlbridge.i18n import Text
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import (
-    CLIENT_LIST,
-    RECEIVABLE_LIST_OPEN,
-    RECEIVABLE_LIST_SETTLED,
-    SALES_ORDER_LIST,
-    STOCK_BALANCES,
-    STOCK_BALANCES_OF_BRANCH,
-)
+from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN, RECEIVABLE_LIST_SETTLED
+from xlbridge.wire.operations.registry import CLIENT_LIST
+from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+from xlbridge.wire.operations.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
 from xlbridge.wire.registry import CLIENT_CAP
 
 

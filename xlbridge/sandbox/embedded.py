@@ -20,7 +20,7 @@ from xlbridge.errors import ConfigError, TransportError
 from xlbridge.i18n import Text
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 from xlbridge.settings import Settings
-from xlbridge.wire.operations import AUTHENTICATE
+from xlbridge.wire.operations.utilities import AUTHENTICATE
 from xlbridge.workbook.atomic import reporting_failures
 
 _NEEDED = ("multipart", "sqlalchemy", "starlette", "uvicorn")

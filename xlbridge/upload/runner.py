@@ -28,7 +28,7 @@ from xlbridge.upload.verdict import (
 )
 from xlbridge.wire.imports import ImportLog, ImportQuery, ImportState
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import IMPORT_LOG, IMPORT_PROCESS
+from xlbridge.wire.operations.utilities import IMPORT_LOG, IMPORT_PROCESS
 
 _TRIES = 3
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0

@@ -6,7 +6,7 @@ from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.security import find_user, mint_token
 from xlbridge.wire.authentication import TIMESTAMP_FORMAT, Authentication, Credentials
-from xlbridge.wire.operations import AUTHENTICATE
+from xlbridge.wire.operations.utilities import AUTHENTICATE
 
 
 def _incomplete(_problems: Sequence[Problem]) -> Authentication:

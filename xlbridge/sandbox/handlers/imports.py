@@ -15,7 +15,7 @@ from xlbridge.wire.imports import (
     ImportRecords,
 )
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import (
+from xlbridge.wire.operations.utilities import (
     IMPORT,
     IMPORT_ADDRESSING,
     IMPORT_LOG,

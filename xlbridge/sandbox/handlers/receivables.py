@@ -8,7 +8,7 @@ from xlbridge.sandbox.business.receivables import ReceivableIntake
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables import clients, receivables
 from xlbridge.wire.financial import Receivable, ReceivableInput, ReceivableQuery
-from xlbridge.wire.operations import (
+from xlbridge.wire.operations.financial import (
     RECEIVABLE_CREATE,
     RECEIVABLE_LIST_OPEN,
     RECEIVABLE_LIST_SETTLED,

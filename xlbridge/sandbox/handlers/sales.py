@@ -13,7 +13,7 @@ from xlbridge.sandbox.tables import (
     sales_orders,
 )
 from xlbridge.sandbox.windows import window
-from xlbridge.wire.operations import SALES_ORDER_LIST
+from xlbridge.wire.operations.sales import SALES_ORDER_LIST
 from xlbridge.wire.sales import (
     SalesOrder,
     SalesOrderInstallment,

@@ -4,7 +4,7 @@ from sqlalchemy import select
 
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables import companies, users
-from xlbridge.wire.operations import SYSTEM_INFO
+from xlbridge.wire.operations.utilities import SYSTEM_INFO
 from xlbridge.wire.system import SystemInfo
 
 
