@@ -80,7 +80,7 @@ def findings() -> Lines:
 def operations() -> Lines:
     """Every operation of the interface, and the objects that go over the wire."""
     yield "# Operations"
-    yield "What the client can call and the sandbox answers, as `xlbridge/wire/operations.py`"
+    yield "What the client can call and the sandbox answers, as `xlbridge/wire/operations`"
     yield "declares it. *Repeatable*: sent again with backoff when its answer is lost."
     sections = dict.fromkeys(operation.section for operation in OPERATIONS.values())
     for section in sections:
