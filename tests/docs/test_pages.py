@@ -1,7 +1,8 @@
-"""The pages written by hand: their links lead somewhere, their commands and imports exist."""
+"""The pages written by hand: their links lead somewhere, what they show exists and is read."""
 
 import ast
 import importlib
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import pytest
 from environment import ROOT
 
 from xlbridge.cli.main import root
+from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.resources.schema_file import read_schema_file
 
 HAND_WRITTEN = ("README.md", "README.pt-BR.md", "CONTRIBUTING.md")
 PAGES = sorted(
@@ -21,6 +24,8 @@ PAGES = sorted(
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN_COMMAND = re.compile(r"\$ (?:\w+=\S* )*xlbridge (.*)")
+SHOWN_TARGET = re.compile(r"^\$ make (\S+)", re.MULTILINE)
 PROSE_COMMAND = re.compile(r"`(xlbridge [^`\n]+)`")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -35,9 +40,8 @@ def commands(page: Path) -> Iterator[list[str]]:
     """Yield the words of every ``xlbridge`` command that a page shows."""
     for content in snippets(page, "console"):
         for line in content.replace("\\\n", " ").splitlines():
-            before, shown, words = line.partition("xlbridge ")
-            if shown and before.endswith("$ "):
-                yield shlex.split(words, comments=True)
+            if match := SHOWN_COMMAND.fullmatch(line):
+                yield shlex.split(match[1], comments=True)
     for command in PROSE_COMMAND.findall(page.read_text(encoding="utf-8")):
         yield command.split()[1:]
 
@@ -84,6 +88,33 @@ def test_the_python_snippets_import_what_exists(page: Path) -> None:
             if isinstance(node, ast.ImportFrom) and node.module:
                 module = importlib.import_module(node.module)
                 assert all(hasattr(module, alias.name) for alias in node.names), content
+
+
+@each_page
+def test_the_make_targets_shown_exist(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for content in snippets(page, "console"):
+        for target in SHOWN_TARGET.findall(content):
+            assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
+
+
+@each_page
+def test_the_json_shown_is_json(page: Path) -> None:
+    for content in snippets(page, "json"):
+        assert json.loads(content)
+
+
+def test_the_schema_file_shown_is_a_resource(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "how-to" / "own-resource.md"
+    (shown,) = snippets(page, "yaml")
+    path = tmp_path / "centro-de-custo.yaml"
+    path.write_text(shown, encoding="utf-8")
+    assert read_schema_file(path).required == ("codigo", "descricao")
+
+
+def test_every_rule_is_named_for_own_resources() -> None:
+    page = (ROOT / "docs" / "how-to" / "own-resource.md").read_text(encoding="utf-8")
+    assert [name for name in (*RULES, *ROW_RULES) if f"`{name}`" not in page] == []
 
 
 def test_the_analyst_guide_is_kept_in_step() -> None:
