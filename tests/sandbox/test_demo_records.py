@@ -10,9 +10,14 @@ import pytest
 from sqlalchemy import Connection, Table, select
 from stdnum.br import cnpj, cpf
 
-from xlbridge.sandbox import tables
 from xlbridge.sandbox.seed import Seed, seed
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.sandbox.tables.registries import branches, portfolios
+from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_items, sales_orders
+from xlbridge.sandbox.tables.stock import balances
 
 Rows = list[dict[str, Any]]
 
@@ -45,37 +50,37 @@ def by_order(lines: Rows) -> dict[int, Rows]:
 
 
 def test_it_has_what_the_contract_names(demo: Connection) -> None:
-    clients = rows(demo, tables.clients)
-    assert len(clients) == 1300
-    assert len(rows(demo, tables.sales_orders)) == 2000
-    assert len(rows(demo, tables.branches)) >= 3
-    assert {client["ativo"] for client in clients} == {True, False}
-    settled = {title["dataDeBaixa"] is not None for title in rows(demo, tables.receivables)}
+    registered = rows(demo, clients)
+    assert len(registered) == 1300
+    assert len(rows(demo, sales_orders)) == 2000
+    assert len(rows(demo, branches)) >= 3
+    assert {client["ativo"] for client in registered} == {True, False}
+    settled = {title["dataDeBaixa"] is not None for title in rows(demo, receivables)}
     assert settled == {True, False}
-    empty = {balance["quantity"] == 0 for balance in rows(demo, tables.balances)}
+    empty = {balance["quantity"] == 0 for balance in rows(demo, balances)}
     assert empty == {True, False}
 
 
 def test_it_is_the_same_every_time(demo: Connection, tmp_path: Path) -> None:
     again = seeded(tmp_path / "again.db")
     with again.transaction(writing=False) as connection:
-        for table in tables.metadata.sorted_tables:
+        for table in metadata.sorted_tables:
             assert rows(connection, table) == rows(demo, table), table.name
     again.close()
 
 
 def test_documents_are_valid_and_unique(demo: Connection) -> None:
-    clients = rows(demo, tables.clients)
-    documents = [client["cnpjcpf"] for client in clients if client["cnpjcpf"]]
+    registered = rows(demo, clients)
+    documents = [client["cnpjcpf"] for client in registered if client["cnpjcpf"]]
     assert len(documents) == len(set(documents))
-    for client in clients:
+    for client in registered:
         judge = cnpj if client["natureza"] == "J" else cpf
         assert client["cnpjcpf"] is None or judge.is_valid(client["cnpjcpf"])
     assert any(not document.isdigit() for document in documents)
 
 
 def test_the_products_of_an_order_add_up(demo: Connection) -> None:
-    for item in rows(demo, tables.sales_order_items):
+    for item in rows(demo, sales_order_items):
         assert item["valorTotal"] == item["quantidade"] * item["valorUnitario"]
         assert item["totalLiquido"] == (
             item["valorTotal"] - item["valorDesconto"] + item["valorAcrescimo"] + item["valorFrete"]
@@ -85,9 +90,9 @@ def test_the_products_of_an_order_add_up(demo: Connection) -> None:
 
 
 def test_the_instalments_of_an_order_are_what_its_products_cost(demo: Connection) -> None:
-    instalments = by_order(rows(demo, tables.sales_order_installments))
-    items = by_order(rows(demo, tables.sales_order_items))
-    for order in rows(demo, tables.sales_orders):
+    instalments = by_order(rows(demo, sales_order_installments))
+    items = by_order(rows(demo, sales_order_items))
+    for order in rows(demo, sales_orders):
         number = order["numeroDoPedido"]
         total = sum(item["totalLiquido"] for item in items[number])
         assert sum(part["valor"] for part in instalments[number]) == total
@@ -98,7 +103,7 @@ def test_the_instalments_of_an_order_are_what_its_products_cost(demo: Connection
 
 def test_the_state_of_an_order_is_one_and_fits_its_dates(demo: Connection) -> None:
     seen = set()
-    for order in rows(demo, tables.sales_orders):
+    for order in rows(demo, sales_orders):
         state = (order["pendente"], order["processado"], order["cancelado"])
         assert sum(state) == 1
         assert (order["dataDeProcessamento"] is not None) == order["processado"]
@@ -112,12 +117,10 @@ def test_the_state_of_an_order_is_one_and_fits_its_dates(demo: Connection) -> No
 
 def test_the_titles_are_those_of_the_instalments(demo: Connection) -> None:
     titles = {
-        tuple(title[column.name] for column in tables.receivables.primary_key): title
-        for title in rows(demo, tables.receivables)
+        tuple(title[column.name] for column in receivables.primary_key): title
+        for title in rows(demo, receivables)
     }
-    linked = [
-        part for part in rows(demo, tables.sales_order_installments) if part["existeLancamentoCR"]
-    ]
+    linked = [part for part in rows(demo, sales_order_installments) if part["existeLancamentoCR"]]
     assert len(linked) == len(titles)
     for part in linked:
         key = (part["codigoDoExercicioCR"], part["codigoDaFilialCR"])
@@ -129,16 +132,16 @@ def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) ->
     storage = seeded(tmp_path / "scaled.db", scale=2)
     with storage.transaction(writing=True) as connection:
         assert not seed(connection, Seed.DEMO, 1)
-        assert len(rows(connection, tables.clients)) == 2600
-        assert len(rows(connection, tables.sales_orders)) == 4000
+        assert len(rows(connection, clients)) == 2600
+        assert len(rows(connection, sales_orders)) == 4000
     storage.close()
 
 
 def test_empty_has_the_registries_only(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "empty.db", Seed.EMPTY)
     with storage.transaction(writing=False) as connection:
-        assert rows(connection, tables.branches)
-        assert rows(connection, tables.portfolios)
-        for table in (tables.clients, tables.sales_orders, tables.balances, tables.receivables):
+        assert rows(connection, branches)
+        assert rows(connection, portfolios)
+        for table in (clients, sales_orders, balances, receivables):
             assert rows(connection, table) == []
     storage.close()

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, insert, update
 from xlbridge.sandbox.private_file import write_private
 from xlbridge.sandbox.security import find_user, hash_password
 from xlbridge.sandbox.storage import Storage
-from xlbridge.sandbox.tables import users
+from xlbridge.sandbox.tables.access import users
 from xlbridge.settings import Settings
 
 _DEFAULT_EMAIL = "integracao@aurora.example"

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, or_, select, update
 
 from xlbridge.sandbox.records import Line, Sheet
-from xlbridge.sandbox.tables import import_logs, outbox, rejected_lines, users
+from xlbridge.sandbox.tables.access import users
+from xlbridge.sandbox.tables.imports import import_logs, outbox, rejected_lines
 from xlbridge.wire.imports import ImportLog, ImportState, RejectedLine
 
 _REPORT = [column for column in import_logs.c if column.name != "content"]

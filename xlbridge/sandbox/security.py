@@ -13,7 +13,7 @@ from functools import cache
 
 from sqlalchemy import Connection, delete, insert, select
 
-from xlbridge.sandbox.tables import tokens, users
+from xlbridge.sandbox.tables.access import tokens, users
 
 _SCRYPT = {"n": 2**14, "r": 8, "p": 1}
 _SALT_BYTES = 16

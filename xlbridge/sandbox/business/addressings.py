@@ -7,7 +7,8 @@ from sqlalchemy import Connection, and_, delete, exists, insert, select
 
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.known import Known
-from xlbridge.sandbox.tables import addressings, branches, products, warehouses
+from xlbridge.sandbox.tables.registries import branches, products, warehouses
+from xlbridge.sandbox.tables.stock import addressings
 from xlbridge.wire.stock import AddressingInput
 
 

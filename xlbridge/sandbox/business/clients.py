@@ -10,7 +10,8 @@ from stdnum.br import cnpj, cpf
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.numbers import Numbers
-from xlbridge.sandbox.tables import client_types, clients, sellers
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.registries import client_types, sellers
 from xlbridge.wire.registry import Client, ClientInput
 
 _MASK = re.compile(r"[\s./-]")

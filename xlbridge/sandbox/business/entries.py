@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.known import Known
-from xlbridge.sandbox.tables import (
+from xlbridge.sandbox.tables.registries import (
     accounts,
     branches,
     categories,

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, select
 
 from xlbridge.sandbox.answers import Problem
-from xlbridge.sandbox.tables import clients
+from xlbridge.sandbox.tables.clients import clients
 
 
 class Known:

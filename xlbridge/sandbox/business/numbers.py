@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, insert, select, update
 
-from xlbridge.sandbox.tables import counters
+from xlbridge.sandbox.tables.access import counters
 
 
 class Numbers:

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from xlbridge.sandbox.answers import Problem
-from xlbridge.sandbox.tables import own_records
+from xlbridge.sandbox.tables.imports import own_records
 
 
 class OwnRecordIntake:

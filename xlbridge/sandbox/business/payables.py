@@ -10,7 +10,8 @@ from xlbridge.sandbox.business.entries import amount_problems, entry_problems
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.business.receivables import FIRST_OF_TRANSACTION
-from xlbridge.sandbox.tables import abc_costs, payables, suppliers
+from xlbridge.sandbox.tables.financial import payables
+from xlbridge.sandbox.tables.registries import abc_costs, suppliers
 from xlbridge.wire.financial import PayableInput
 
 _AMOUNTS = tuple(name for name in PayableInput.model_fields if name.startswith("Valor"))

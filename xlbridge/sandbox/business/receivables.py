@@ -9,7 +9,8 @@ from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.entries import entry_problems
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.numbers import Numbers
-from xlbridge.sandbox.tables import portfolios, receivables
+from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.sandbox.tables.registries import portfolios
 from xlbridge.wire.financial import Receivable, ReceivableInput
 
 FIRST_OF_TRANSACTION = 1

@@ -8,7 +8,8 @@ from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.numbers import Numbers
-from xlbridge.sandbox.tables import branches, service_invoices, services
+from xlbridge.sandbox.tables.registries import branches, services
+from xlbridge.sandbox.tables.sales import service_invoices
 from xlbridge.wire.services import ServiceInvoiceInput
 
 _AMOUNTS = tuple(

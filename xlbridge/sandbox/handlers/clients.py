@@ -6,7 +6,7 @@ from xlbridge.sandbox.answers import not_found
 from xlbridge.sandbox.business.clients import ClientIntake, bare_document
 from xlbridge.sandbox.business.intake import admit
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.tables import clients
+from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.windows import window
 from xlbridge.wire.operations.registry import CLIENT_CREATE, CLIENT_LIST, CLIENT_SET_IDWS
 from xlbridge.wire.registry import CLIENT_CAP, Client, ClientIdws, ClientInput, ClientQuery

@@ -6,7 +6,8 @@ from xlbridge.sandbox.answers import not_found
 from xlbridge.sandbox.business.intake import admit
 from xlbridge.sandbox.business.receivables import ReceivableIntake
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.tables import clients, receivables
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.wire.financial import Receivable, ReceivableInput, ReceivableQuery
 from xlbridge.wire.operations.financial import (
     RECEIVABLE_CREATE,

@@ -7,11 +7,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Row, Select, Table, select
 
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.tables import (
-    sales_order_installments,
-    sales_order_items,
-    sales_orders,
-)
+from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_items, sales_orders
 from xlbridge.sandbox.windows import window
 from xlbridge.wire.operations.sales import SALES_ORDER_LIST
 from xlbridge.wire.sales import (

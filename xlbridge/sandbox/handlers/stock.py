@@ -7,7 +7,8 @@ from sqlalchemy import Select, exists, func, select
 
 from xlbridge.sandbox.answers import not_found
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.tables import balances, branches, products, projects, warehouses
+from xlbridge.sandbox.tables.registries import branches, products, projects, warehouses
+from xlbridge.sandbox.tables.stock import balances
 from xlbridge.wire.operations.stock import (
     STOCK_BALANCE_OF_PRODUCT,
     STOCK_BALANCES,

@@ -3,7 +3,8 @@
 from sqlalchemy import select
 
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.tables import companies, users
+from xlbridge.sandbox.tables.access import users
+from xlbridge.sandbox.tables.registries import companies
 from xlbridge.wire.operations.utilities import SYSTEM_INFO
 from xlbridge.wire.system import SystemInfo
 

@@ -10,7 +10,7 @@ from xlbridge.sandbox.seed.calendar import at_work, some_day
 from xlbridge.sandbox.seed.people import cnpj_number, cpf_number, email_of, firm, person
 from xlbridge.sandbox.seed.places import PLACES, STREETS, Place
 from xlbridge.sandbox.seed.registries import FIRST_CLIENT, codes
-from xlbridge.sandbox.tables import client_types, sellers
+from xlbridge.sandbox.tables.registries import client_types, sellers
 
 _FIRMS, _LETTERS, _INACTIVE, _UNDOCUMENTED, _KNOWN_OUTSIDE = 0.7, 0.08, 0.05, 0.02, 0.25
 

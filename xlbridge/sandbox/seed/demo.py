@@ -8,16 +8,12 @@ from sqlalchemy import Connection, Table, insert, update
 from xlbridge.sandbox.seed.clients import client_rows, make_customers
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
-from xlbridge.sandbox.tables import (
-    balances,
-    clients,
-    counters,
-    products,
-    receivables,
-    sales_order_installments,
-    sales_order_items,
-    sales_orders,
-)
+from xlbridge.sandbox.tables.access import counters
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.sandbox.tables.registries import products
+from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_items, sales_orders
+from xlbridge.sandbox.tables.stock import balances
 
 CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
 

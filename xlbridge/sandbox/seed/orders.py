@@ -12,7 +12,7 @@ from xlbridge.sandbox.seed.order_items import Status, make_items
 from xlbridge.sandbox.seed.order_parties import carrier, client, delivery
 from xlbridge.sandbox.seed.products import Product
 from xlbridge.sandbox.seed.registries import codes
-from xlbridge.sandbox.tables import branches, cost_centres, payment_methods, projects
+from xlbridge.sandbox.tables.registries import branches, cost_centres, payment_methods, projects
 
 _CENTS = Decimal("0.01")
 _MONTH = timedelta(days=30)

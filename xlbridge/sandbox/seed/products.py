@@ -9,7 +9,7 @@ from typing import Any
 from stdnum.ean import calc_check_digit
 
 from xlbridge.sandbox.seed.registries import WAREHOUSES, codes
-from xlbridge.sandbox.tables import branches, projects
+from xlbridge.sandbox.tables.registries import branches, projects
 
 FIRST_PRODUCT = 2001
 

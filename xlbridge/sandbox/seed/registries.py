@@ -4,7 +4,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, exists, insert, select
 
-from xlbridge.sandbox.tables import (
+from xlbridge.sandbox.tables.access import counters
+from xlbridge.sandbox.tables.registries import (
     abc_costs,
     accounts,
     branches,
@@ -12,7 +13,6 @@ from xlbridge.sandbox.tables import (
     client_types,
     companies,
     cost_centres,
-    counters,
     payment_methods,
     portfolios,
     projects,

@@ -1,0 +1,38 @@
+"""The supporting registries."""
+
+from sqlalchemy import Boolean, Column, ForeignKey, Integer, Table, Text
+
+from xlbridge.sandbox.columns import Amount
+from xlbridge.sandbox.tables.schema import metadata, registry
+
+companies = registry("companies", Integer)
+branches = registry("branches", Integer)
+client_types = registry("client_types", Integer)
+sellers = registry("sellers", Integer)
+categories = registry("categories", Text, Column("revenue", Boolean, nullable=False))
+cost_centres = registry("cost_centres", Text)
+abc_costs = registry("abc_costs", Text)
+accounts = registry("accounts", Integer)
+portfolios = registry(
+    "portfolios", Integer, Column("account", ForeignKey("accounts.code"), nullable=False)
+)
+payment_methods = registry("payment_methods", Integer)
+suppliers = registry("suppliers", Integer, Column("active", Boolean, nullable=False))
+services = registry("services", Text)
+projects = registry("projects", Integer)
+products = registry(
+    "products",
+    Integer,
+    Column("internal_code", Text, nullable=False),
+    Column("barcode", Text),
+    Column("ncm", Text),
+    Column("price", Amount, nullable=False),
+    Column("weight", Amount, nullable=False),
+)
+warehouses = Table(
+    "warehouses",
+    metadata,
+    Column("branch", ForeignKey("branches.code"), primary_key=True),
+    Column("code", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+)
