@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow lint format bench templates samples clean
+.PHONY: demo test test-slow lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -31,6 +31,9 @@ bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates
+
+reference: $(VENV)/.runtime ## writes docs/reference/ anew from the code
+	$(BIN)/python docs/generate_reference.py
 
 clean:
 	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache

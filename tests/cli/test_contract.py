@@ -217,3 +217,19 @@ def test_a_server_that_answers_html(
     with html_server() as address:
         done = xlbridge(*command, **credentials(empty_sandbox, XLBRIDGE_BASE_URL=address))
     said(done, 4, "text/html")
+
+
+def test_a_missing_file_among_others_keeps_their_report(xlbridge: Xlbridge) -> None:
+    done = xlbridge("validate", SAMPLES / "cliente.xlsx", "none.xlsx", "--format", "json")
+    said(done, 2, "none.xlsx")
+    assert len(json.loads(done.stdout)["files"]) == 1
+
+
+def test_a_home_that_is_no_folder(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    done = xlbridge("jobs", XLBRIDGE_HOME=str(tmp_path / "file"))
+    said(done, 2, "XLBRIDGE_HOME")
+
+
+def test_all_templates_and_one_template_do_not_mix(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    said(xlbridge("template", "--all", tmp_path / "t", "cliente"), 2, "--all")

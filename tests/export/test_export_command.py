@@ -23,7 +23,7 @@ def test_an_export_reports_and_writes_its_manifest(
     }  # fmt: skip
     assert told["sheets"]["pedidos"] == told["records"] > 0
     (window,) = told["windows"]
-    assert (window["from"], window["to"]) == ("2026-03-01T00:00:00", "2026-03-31T00:00:00")
+    assert (window["from"], window["to"]) == ("2026-03-01T00:00:00", "2026-03-31T23:59:00")
     captured = capsys.readouterr()
     assert f"{told['records']} records" in captured.out
     assert configured.password not in captured.out + captured.err

@@ -52,6 +52,10 @@ def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
         ("resource: vendedor", "resource: ''", "metadata.resource", ""),
         ("import: {direct: imports.direct}", "import: yes", "metadata.import", ""),
         ("title: Vendedores", "title: [", "", ""),
+        ("resource: vendedor", "resource: vendedor\n  layout: um", "metadata.layout", ""),
+        ("resource: vendedor", "resource: vendedor\n  model: registry.Seller", "model", "Seller"),
+        ("    column: codigo\n", "", "checks.no_repeated_rows", "column"),
+        ("digits: {width: 4}", "in_range: {min_value: 1}", "columns.codigo.in_range", "max_value"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, allowed: str) -> None:

@@ -1,5 +1,7 @@
 """The three ways of sending, against the real sandbox over a real socket."""
 
+from pathlib import Path
+
 import pytest
 from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
@@ -8,11 +10,11 @@ from xlbridge.api.client import Client
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.journal import Job
+from xlbridge.upload.journal import Job, Journal
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.report import job_json
 from xlbridge.upload.runner import RunOptions
-from xlbridge.upload.send import Desk, run_job, write_down
+from xlbridge.upload.send import Desk, run_job, with_evidence, write_down
 from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 
@@ -145,3 +147,39 @@ def test_a_job_of_another_environment_is_refused(
     job = write_down(desk, sheet, sheet.resource, plan, "elsewhere")
     with pytest.raises(UsageError, match="elsewhere"):
         run_job(desk, client, job, YES)
+
+
+def test_a_job_that_sent_nothing_gives_way_to_another_mode(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj())
+    first = write_job(desk, path, "direct")
+    second = write_job(desk, path, "queue")
+    assert desk.journal.job(first.id).state is State.ABANDONED
+    with pytest.raises(JournalError, match=first.id):
+        desk.journal.record(first, State.SENDING)
+    assert run_job(desk, client, second, YES).state is State.DONE
+
+
+def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(JournalError, match="journal"):
+        Journal(tmp_path / "file" / "journal.db")
+
+
+def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken = new_cnpj()
+    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    path = make_clients(taken, new_cnpj(), name="mais.xlsx")
+    moved = path.parent / "gone" / path.name
+    moved.parent.mkdir()
+    path.rename(moved)
+    job = write_job(desk, moved, "direct")
+    moved.unlink()
+    moved.parent.rmdir()
+    rejects = Path(run_job(desk, client, job, YES).last("rejects_file"))
+    assert rejects.is_relative_to(desk.settings.home)
+    rejects.unlink()
+    assert Path(with_evidence(desk, desk.journal.job(job.id)).last("rejects_file")).exists()

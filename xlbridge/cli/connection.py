@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.cli.output import remark
+from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
-
-EMBEDDED_PROFILE = "sandbox"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import click
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result
-from xlbridge.cli.progress import Tell, working
+from xlbridge.cli.progress import Activity, working
 from xlbridge.export.books.csv_book import CSV_DIALECTS
 from xlbridge.export.export import Progress, export_listing, require_writable
 from xlbridge.export.filters import Filters, read_date
@@ -99,20 +99,20 @@ def command(
     open_book = opener_of(format_of(output, form), csv_dialect)
     for path in filter(None, (output, manifest)):
         require_writable(path)
-    with connect(read_settings()) as client, working(wanted.title) as tell:
+    with connect(read_settings()) as client, working(wanted.title) as activity:
         exported = export_listing(
-            client, wanted, filters, output, open_book, _counting(wanted.title, tell)
+            client, wanted, filters, output, open_book, _counting(wanted.title, activity)
         )
     if manifest:
         write_manifest(manifest, exported)
     return _tell(exported, output)
 
 
-def _counting(title: Text, tell: Tell) -> Progress:
+def _counting(title: Text, activity: Activity) -> Progress:
     def count(records: int) -> None:
         if records % _TELL_EVERY == 0:
             told = Text(pt="{title}: {n} registros", en="{title}: {n} records")
-            tell(told.format(title=title, n=records))
+            activity.tell(told.format(title=title, n=records))
 
     return count
 

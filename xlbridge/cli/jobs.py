@@ -23,7 +23,8 @@ def command(job_id: str | None, form: str) -> ExitCode:
             job = desk.journal.job(job_id)
             if form == "text":
                 for event in job.events:
-                    result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state}")
+                    note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+                    result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
             print_job(job, form)
             return ExitCode.GOOD
         jobs = desk.journal.jobs()

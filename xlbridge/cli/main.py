@@ -5,7 +5,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -80,7 +79,7 @@ def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language 
     callback=_speak,
     is_eager=True,
     expose_value=False,
-    help="pt-BR | en",
+    help="Language of the messages / idioma das mensagens.",
 )
 def root() -> None:
     """The root of all commands."""
@@ -119,19 +118,20 @@ def _report(error: XlbridgeError) -> int:
 
 def _report_crash(error: Exception) -> int:
     """Keep the traceback in a file and tell the user where: none is ever printed."""
-    from xlbridge.cli.exit_codes import ExitCode
-    from xlbridge.settings import read_settings
+    import tempfile
 
-    folder: Path = read_settings().home
-    folder.mkdir(parents=True, exist_ok=True)
-    report = folder / "crash.txt"
-    report.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    from xlbridge.cli.exit_codes import ExitCode
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="xlbridge-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as report:
+        report.write("".join(traceback.format_exception(error)))
     told = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    click.echo(str(told.format(kind=type(error).__name__, f=report)), err=True)
+    click.echo(str(told.format(kind=type(error).__name__, f=report.name)), err=True)
     return ExitCode.CRASHED
 
 

@@ -3,8 +3,8 @@
 import click
 
 from xlbridge.api.transport import checked_address
-from xlbridge.cli.connection import EMBEDDED_PROFILE
 from xlbridge.cli.output import result, result_json
+from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings, read_settings
 

@@ -8,6 +8,7 @@ from xlbridge.cli.upload_session import carry_out, open_desk, print_job
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.journal import Job, Journal
+from xlbridge.upload.send import with_evidence
 
 
 @click.command(
@@ -25,7 +26,7 @@ def command(job_id: str | None, yes: bool, wait: bool, form: str) -> ExitCode:
     with open_desk() as desk:
         job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
         if job.state.is_final:
-            return print_job(job, form)
+            return print_job(with_evidence(desk, job), form)
         with connect(desk.settings) as client:
             return carry_out(desk, client, job, yes=yes, wait=wait, preview=True, form=form)
 

@@ -11,7 +11,7 @@ from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
 from xlbridge.i18n import Text
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import write_down
+from xlbridge.upload.send import with_evidence, write_down
 from xlbridge.validation.validate import validate_workbook
 
 
@@ -46,6 +46,7 @@ def command(job_id: str, file: Path | None, yes: bool, wait: bool, form: str) ->
     with open_desk() as desk:
         job = desk.journal.job(job_id)
         require_rejected(job)
+        job = with_evidence(desk, job)
         resource = desk.catalogue.named(job.what.resource)
         judged = validate_workbook(
             file or Path(job.last("rejects_file")),

@@ -47,6 +47,13 @@ from xlbridge.workbook.template import write_template, write_templates
 )
 def command(resource: str | None, output: Path | None, folder: Path | None, force: bool) -> None:
     if folder is not None:
+        if resource is not None or output is not None:
+            raise UsageError(
+                Text(
+                    pt="--all grava todos os modelos; não leva recurso nem -o.",
+                    en="--all writes every template; it takes neither a resource nor -o.",
+                )
+            )
         for path in write_templates(folder, load_catalogue().values()):
             remark(_WRITTEN.format(path=path))
         return

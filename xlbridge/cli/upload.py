@@ -97,8 +97,8 @@ def command(
             profile = client.target.profile
             remark(
                 Text(
-                    pt="{rows} linhas de {resource} para {profile} · {reason}",
-                    en="{rows} rows of {resource} to {profile} · {reason}",
+                    pt="{resource} para {profile} · linhas: {rows} · {reason}",
+                    en="{resource} to {profile} · rows: {rows} · {reason}",
                 ).format(
                     rows=len(judged.rows),
                     resource=judged.resource.name,
@@ -115,7 +115,7 @@ def command(
 def _mention_warnings(judged: ValidatedSheet) -> None:
     if judged.warnings:
         told = Text(
-            pt="{n} avisos na planilha; veja-os com: xlbridge validate {file}",
-            en="{n} warnings in the sheet; see them with: xlbridge validate {file}",
+            pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
+            en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
         )
         remark(told.format(n=judged.warnings, file=judged.file))

@@ -22,6 +22,8 @@ from xlbridge.upload.states import State
 from xlbridge.validation.report import report_text
 from xlbridge.validation.validate import ValidatedSheet
 
+_YES = frozenset({"s", "sim", "y", "yes"})
+
 _EXIT_CODES = {
     State.PREVIEWED: ExitCode.GOOD,
     State.DONE: ExitCode.GOOD,
@@ -50,10 +52,15 @@ def carry_out(
 ) -> ExitCode:
     """Run a job, showing progress on stderr, and print its report."""
     try:
-        with working(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as tell:
+        with working(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as activity:
+
+            def consent(job: Job, seen: int | None) -> bool:
+                with activity.paused():
+                    return yes or _ask(job, seen)
+
             options = RunOptions(
-                consent=lambda job, seen: yes or _ask(job, seen),
-                tell=tell,
+                consent=consent,
+                tell=activity.tell,
                 preview=preview,
                 wait=wait,
                 settle_seconds=desk.settings.settle_seconds,
@@ -107,8 +114,8 @@ def _ask(job: Job, seen: int | None) -> bool:
         )
     read = Text(pt=" (a prévia leu {n})", en=" (the preview read {n})").format(n=seen)
     question = Text(
-        pt="Enviar {rows} linhas de {resource} para {profile}{read}, modo {mode}?",
-        en="Send {rows} rows of {resource} to {profile}{read}, mode {mode}?",
+        pt="Enviar a {profile}? {resource}, linhas: {rows}{read}, modo {mode} [s/N]",
+        en="Send to {profile}? {resource}, rows: {rows}{read}, mode {mode} [y/N]",
     ).format(
         rows=len(job.what.rows),
         resource=job.what.resource,
@@ -116,4 +123,5 @@ def _ask(job: Job, seen: int | None) -> bool:
         read="" if seen is None else read,
         mode=job.what.mode,
     )
-    return click.confirm(str(question), err=True)
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    return answer.strip().casefold() in _YES

@@ -94,6 +94,7 @@ def command(
     catalogue = load_catalogue(settings.schemas)
     reading = Reading(dates=dates, numbers=numbers)
     judged: list[Judged] = []
+    unusable: list[UsageError] = []
     for file in files:
         with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             try:
@@ -109,7 +110,12 @@ def command(
                 )
             except WorkbookRefused as refusal:
                 judged.append(RefusedFile(file, refusal))
-    _print(judged, form, output, limit)
+            except UsageError as error:
+                unusable.append(error)
+    if judged:
+        _print(judged, form, output, limit)
+    if unusable:
+        raise unusable[0]
     if annotated and isinstance(judged[0], ValidatedSheet):
         _annotate(judged[0], annotated)
     if any(isinstance(item, RefusedFile) for item in judged):

@@ -14,8 +14,7 @@ from xlbridge.wire.model import parse_moment
 class Filters:
     """The filters of one export; what is None does not narrow.
 
-    ``start`` and ``end`` bound the last update, both included: an end without a time takes in
-    its whole day.
+    ``start`` and ``end`` bound the last update, to the minute, both included.
     """
 
     start: datetime | None = None
@@ -53,7 +52,8 @@ class Filters:
 def read_date(option: Filter, text: str | None) -> datetime | None:
     """Read a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
 
-    Raises ``UsageError`` for anything else, two-digit years included.
+    A day alone as the end means all of that day. Raises ``UsageError`` for anything else,
+    two-digit years included.
     """
     if text is None:
         return None
@@ -70,6 +70,8 @@ def read_date(option: Filter, text: str | None) -> datetime | None:
                 "time where needed: “31/01/2026 18:30”.",
             ).format(option=option, text=text)
         )
+    if option is Filter.TO and ":" not in text:
+        return moment.replace(hour=23, minute=59)
     return moment
 
 

@@ -1,6 +1,5 @@
 """The catalogue of importable resources."""
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ import xlbridge
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
-from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.resources.schema_file import read_schema_file, wire_model
 from xlbridge.wire.model import WireModel
 
 _PACKAGE = Path(xlbridge.__file__).parent
@@ -74,8 +73,4 @@ def _shipped_resources() -> tuple[Resource, ...]:
 
 def record_model(resource: Resource) -> type[WireModel] | None:
     """Return the wire model that a row of the resource becomes, None where it has none."""
-    if resource.model is None:
-        return None
-    module, _, name = resource.model.partition(".")
-    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), name)
-    return model
+    return None if resource.model is None else wire_model(resource.model)

@@ -18,13 +18,15 @@ class Rule:
 
     ``finding`` is the code in the catalogue of findings; ``details`` makes a finding's
     placeholders from the check's statistics; ``statement`` says the rule in words, for templates
-    and docs. ``statistics`` are the names that a schema file may give.
+    and docs. ``statistics`` are the names that a schema file gives, ``optional`` those that it
+    may leave out.
     """
 
     finding: str
     statistics: tuple[str, ...]
     statement: Callable[[Statistics], Text]
     details: Callable[[Statistics], dict[str, object]] = lambda _: {}
+    optional: tuple[str, ...] = ()
 
 
 def _number(value: object) -> str:
@@ -108,7 +110,13 @@ RULES: Mapping[str, Rule] = {
         ).format(places=s["places"]),
         lambda s: {"places": s["places"]},
     ),
-    "digits": Rule("format", ("width", "separators"), _digits, lambda s: {"form": _digits(s)}),
+    "digits": Rule(
+        "format",
+        ("width", "separators"),
+        _digits,
+        lambda s: {"form": _digits(s)},
+        optional=("separators",),
+    ),
     "email": Rule("email-invalid", (), _fixed("e-mail válido", "a valid e-mail address")),
     "cnpj": Rule("cnpj-invalid", (), lambda _: _CNPJ),
     "cpf": Rule("cpf-invalid", (), lambda _: _CPF),

@@ -1,5 +1,6 @@
 """Reading one schema file into a resource; every mistake in it is named with its place."""
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
@@ -29,6 +31,13 @@ def read_schema_file(path: Path) -> Resource:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _wrong(path, "", Text(pt=str(error), en=str(error))) from error
     return _Reader(path).resource(document)
+
+
+def wire_model(name: str) -> type[WireModel]:
+    """Return the model of the interface that ``module.Class`` names."""
+    module, _, attribute = name.partition(".")
+    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
+    return model
 
 
 def _wrong(path: Path, place: str, what: Text) -> SchemaFileError:
@@ -58,9 +67,9 @@ class _Reader:
             name=self.text(metadata, "resource", "metadata."),
             title=Text(pt=title, en=str(metadata.get("title_en", title))),
             description=str(root.get("description", "")),
-            layout=int(metadata.get("layout", 1)),
+            layout=self.whole_number(metadata, "layout", 1),
             section=str(metadata.get("section", "")),
-            model=metadata.get("model"),
+            model=self.model(metadata.get("model")),
             paths=self.paths(self.mapping(metadata.get("import"), "metadata.import")),
             natural_keys=tuple(metadata.get("natural_keys", ())),
             columns=tuple(
@@ -108,7 +117,8 @@ class _Reader:
             if name not in RULES:
                 raise self.unknown(f"{place}.{name}", name, tuple(RULES))
             statistics = dict(value) if isinstance(value, Mapping) else {"value": value}
-            self.known(f"{place}.{name}", statistics, RULES[name].statistics)
+            rule = RULES[name]
+            self.complete(f"{place}.{name}", statistics, rule.statistics, rule.optional)
             checks[name] = statistics
         return checks
 
@@ -118,7 +128,7 @@ class _Reader:
         if name not in ROW_RULES:
             raise self.unknown("checks.options.check_name", name, tuple(ROW_RULES))
         rule = ROW_RULES[name]
-        self.known(f"checks.{name}", body, rule.statistics)
+        self.complete(f"checks.{name}", body, rule.statistics)
         for column in (body["column"], *rule.columns(body)):
             if column not in columns:
                 raise self.unknown(f"checks.{name}", column, tuple(columns))
@@ -153,10 +163,40 @@ class _Reader:
             raise _wrong(self.path, place + key, Text(pt="falta o texto.", en="text is missing."))
         return value
 
-    def known(self, place: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    def complete(
+        self,
+        place: str,
+        given: Mapping[str, Any],
+        wanted: tuple[str, ...],
+        optional: tuple[str, ...] = (),
+    ) -> None:
         for name in given:
-            if name not in allowed:
-                raise self.unknown(f"{place}.{name}", name, allowed)
+            if name not in wanted:
+                raise self.unknown(f"{place}.{name}", name, wanted)
+        for name in wanted:
+            if name not in given and name not in optional:
+                missing = Text(pt="falta {name}.", en="{name} is missing.").format(name=name)
+                raise _wrong(self.path, place, missing)
+
+    def whole_number(self, mapping: Mapping[str, Any], key: str, default: int) -> int:
+        value = mapping.get(key, default)
+        if not isinstance(value, int):
+            expected = Text(pt="aqui se espera um inteiro.", en="a whole number is expected here.")
+            raise _wrong(self.path, f"metadata.{key}", expected)
+        return value
+
+    def model(self, name: object) -> str | None:
+        if name is None:
+            return None
+        try:
+            wire_model(str(name))
+        except (ImportError, AttributeError, ValueError) as error:
+            unknown = Text(
+                pt="{name!r} não é um modelo da interface.",
+                en="{name!r} is no model of the interface.",
+            )
+            raise _wrong(self.path, "metadata.model", unknown.format(name=name)) from error
+        return str(name)
 
     def unknown(self, place: str, found: object, allowed: tuple[str, ...]) -> SchemaFileError:
         return _wrong(

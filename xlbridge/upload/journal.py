@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS events (
 );
 """
 _BUSY_SECONDS = 30.0
+_UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Job:
         return self.events[-1].state
 
     @property
+    def reason(self) -> Text:
+        """Why the job is where it is; empty where nothing was noted."""
+        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
+
+    @property
     def attempts(self) -> int:
         """How many requests were announced so far."""
         return sum("attempt" in event.detail for event in self.events)
@@ -106,19 +112,23 @@ class Journal:
     """The journal's file; safe to use from several processes at once."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
+        except (OSError, sqlite3.Error) as error:
             raise JournalError(
                 Text(
                     pt="O diário de envios {path} não pôde ser aberto: {error}",
                     en="The upload journal {path} cannot be opened: {error}",
-                ).format(path=path, error=error)
+                ).format(path=path, error=error),
+                Text(
+                    pt="Confira a pasta, ou escolha outra com XLBRIDGE_HOME.",
+                    en="Check the folder, or choose another with XLBRIDGE_HOME.",
+                ),
             ) from error
 
     def close(self) -> None:
@@ -129,15 +139,19 @@ class Journal:
         """Write a job down as prepared, claiming its rows.
 
         ``again`` is a person's reason to send the same rows once more: it is recorded, and the
-        earlier job's claim ends. ``retry_of`` names the job whose rejected rows these are. Raises
-        ``JournalError`` when the rows are claimed already.
+        earlier job's claim ends. ``retry_of`` names the job whose rejected rows these are. A job
+        that holds the rows and has sent nothing is abandoned in favour of the new one. Raises
+        ``JournalError`` when the rows were sent already.
         """
         job_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         with self._transaction():
             holder = self._claim_holder(new)
-            if holder is not None and again is None:
-                raise _claimed(self.job(holder))
             if holder is not None:
+                held = self.job(holder)
+                if held.state in _UNSENT:
+                    self._add(holder, State.ABANDONED, {"replaced_by": job_id})
+                elif again is None:
+                    raise _claimed(held)
                 self._db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (holder,))
             self._db.execute(
                 "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
@@ -165,12 +179,17 @@ class Journal:
         """Return the job that holds the same rows in the same mode and has sent nothing yet."""
         holder = self._claim_holder(new)
         job = None if holder is None else self.job(holder)
-        waiting = job is not None and job.state in {State.PREPARED, State.PREVIEWING}
+        waiting = job is not None and job.state in _UNSENT
         return job if waiting and job is not None and job.what.mode == new.mode else None
 
     def record(self, job: Job, state: State, **detail: Any) -> Job:
-        """Add an event and return the job as it is then. The event is on the disk afterwards."""
+        """Add an event and return the job as it is then. The event is on the disk afterwards.
+
+        Raises ``JournalError`` when the job has moved on since ``job`` was read.
+        """
         with self._transaction():
+            if self.job(job.id).events != job.events:
+                raise _overtaken(job)
             self._add(job.id, state, detail)
             if state.frees_rows:
                 self._db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (job.id,))
@@ -259,4 +278,14 @@ def _claimed(job: Job) -> JournalError:
             en="See it with xlbridge jobs {job}; continue it with xlbridge resume {job}; or send "
             'again on purpose with --again "reason".',
         ).format(job=job.id),
+    )
+
+
+def _overtaken(job: Job) -> JournalError:
+    return JournalError(
+        Text(
+            pt="O envio {job} mudou enquanto era tratado; nada mais foi feito.",
+            en="The upload {job} changed while it was worked on; nothing more was done.",
+        ).format(job=job.id),
+        Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}").format(job=job.id),
     )

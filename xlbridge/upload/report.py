@@ -15,16 +15,16 @@ _SHOWN_ROWS = 10
 
 _HEADLINES = {
     State.PREVIEWED: Text(
-        pt="Prévia: o sistema leu {previewed} linhas; nada foi gravado.",
-        en="Preview: the system read {previewed} rows; nothing was written.",
+        pt="Prévia. Linhas lidas pelo sistema: {previewed}. Nada foi gravado.",
+        en="Preview. Rows read by the system: {previewed}. Nothing was written.",
     ),
     State.DONE: Text(
-        pt="Pronto: {accepted} de {read} linhas aceitas.",
-        en="Done: {accepted} of {read} rows accepted.",
+        pt="Pronto. Linhas aceitas: {accepted} de {read}.",
+        en="Done. Rows accepted: {accepted} of {read}.",
     ),
     State.PARTIAL: Text(
-        pt="{accepted} linhas aceitas, {rejected} rejeitadas.",
-        en="{accepted} rows accepted, {rejected} rejected.",
+        pt="Linhas aceitas: {accepted}; rejeitadas: {rejected}.",
+        en="Rows accepted: {accepted}; rejected: {rejected}.",
     ),
     State.REJECTED: Text(
         pt="Rejeitado: nenhuma das {read} linhas foi gravada.",
@@ -101,7 +101,7 @@ def job_text(job: Job) -> Iterator[str]:
             accepted=verdict.accepted,
             rejected=verdict.rejected,
             previewed=job.last("previewed"),
-            reason=job.last("reason"),
+            reason=job.reason,
             log_id=job.last("log_id"),
             job=job.id,
         )

@@ -34,6 +34,20 @@ _TRIES = 3
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
 _FIRST_POLL, _LONGEST_POLL = 0.1, 5.0
 
+_NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
+_COUNT = Text(
+    pt="o sistema leu {n} linhas, e a planilha tem {rows}",
+    en="the system read {n} rows, and the sheet has {rows}",
+)
+_UNPROVEN = Text(
+    pt="as contagens do log não dão conta de todas as linhas",
+    en="the log's counts do not account for every row",
+)
+_INTERRUPTED = Text(
+    pt="o envio foi interrompido antes da resposta",
+    en="the upload was interrupted before the answer",
+)
+
 Step = tuple[Job, bool]
 """A job after a step, and whether there is a next one to take."""
 
@@ -99,7 +113,7 @@ class Runner:
         if self._wants_preview(job):
             return self._preview(job)
         if not self._options.consent(job, job.last("previewed")):
-            return self._end(job, State.ABANDONED, reason="consent refused"), False
+            return self._end(job, State.ABANDONED, reason=asdict(_NO_CONSENT)), False
         if job.what.mode is Mode.QUEUE:
             return self._stage(job)
         return self._send(job)
@@ -117,8 +131,9 @@ class Runner:
             case Rejected(_, complaints):
                 return self._reject(job, refused_whole(job.what, complaints))
             case Executed(data) if data.totalDeRegistros != len(job.what.rows):
+                reason = asdict(_COUNT.format(n=data.totalDeRegistros, rows=len(job.what.rows)))
                 return self._end(
-                    job, State.ABANDONED, reason="preview count", previewed=data.totalDeRegistros
+                    job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
                 ), False
             case Executed(data) if job.what.mode is Mode.PREVIEW:
                 verdict = all_unknown(job.what)
@@ -144,13 +159,15 @@ class Runner:
                 done = self._end(job, State.DONE, all_accepted(job.what))
                 return done, False
             case Executed(data):
-                return self._doubt(job, f"count {data.totalDeRegistros} in the answer")
+                return self._doubt(
+                    job, _COUNT.format(n=data.totalDeRegistros, rows=len(job.what.rows))
+                )
             case Rejected(_, complaints):
                 return self._reject(job, refused_whole(job.what, complaints))
             case NotExecuted(reason):
                 raise self._not_sent(job, reason)
             case Doubtful(reason):
-                return self._doubt(job, reason.en)
+                return self._doubt(job, reason)
 
     def _stage(self, job: Job) -> Step:
         self._options.tell(Text(pt="Enviando para a fila", en="Sending to the queue"))
@@ -172,7 +189,7 @@ class Runner:
             case Doubtful(reason) if paths.needs_processar:
                 raise self._not_sent(job, reason)
             case Doubtful(reason):
-                return self._doubt(job, reason.en)
+                return self._doubt(job, reason)
 
     def _stage_again(self, job: Job) -> Step:
         if not self._resource(job).paths.needs_processar:
@@ -193,12 +210,13 @@ class Runner:
             case Executed(_):
                 return self._journal.record(job, State.POLLING), True
             case NotExecuted(reason):
-                self._journal.record(job, State.STAGED, reason=reason.en)
+                self._journal.record(job, State.STAGED, reason=asdict(reason))
                 raise TransportError(reason, self._resume_hint(job))
             case Rejected(_, complaints):
-                return self._doubt(job, "; ".join(item.value for item in complaints))
+                told = "; ".join(item.value for item in complaints)
+                return self._doubt(job, Text(pt=told, en=told))
             case Doubtful(reason):
-                return self._doubt(job, reason.en)
+                return self._doubt(job, reason)
 
     def _poll(self, job: Job) -> Step:
         if not self._options.wait:
@@ -215,7 +233,7 @@ class Runner:
     def _finish(self, job: Job, log: ImportLog) -> Step:
         verdict = of_log(job.what, log)
         if verdict is None:
-            return self._doubt(job, "the log's counts do not account for every row")
+            return self._doubt(job, _UNPROVEN)
         if verdict.rejected == 0:
             return self._end(job, State.DONE, verdict), False
         state = State.PARTIAL if verdict.accepted else State.REJECTED
@@ -238,11 +256,11 @@ class Runner:
         return self._start(job)
 
     def _doubt_interrupted(self, job: Job) -> Step:
-        return self._doubt(job, f"interrupted while {job.state}")
+        return self._doubt(job, _INTERRUPTED)
 
-    def _doubt(self, job: Job, reason: str) -> Step:
+    def _doubt(self, job: Job, reason: Text) -> Step:
         evidence = _evidence(all_unknown(job.what))
-        doubted = self._journal.record(job, State.IN_DOUBT, reason=reason, **evidence)
+        doubted = self._journal.record(job, State.IN_DOUBT, reason=asdict(reason), **evidence)
         return doubted, doubted.last("log_id") is not None and job.state is not State.POLLING
 
     def _reject(self, job: Job, verdict: Verdict) -> Step:
@@ -256,7 +274,7 @@ class Runner:
         return self._journal.record(job, state, attempt=job.attempts + 1)
 
     def _not_sent(self, job: Job, reason: Text) -> TransportError:
-        self._journal.record(job, State.PREPARED, reason=reason.en)
+        self._journal.record(job, State.PREPARED, reason=asdict(reason))
         return TransportError(reason, self._resume_hint(job))
 
     def _resume_hint(self, job: Job) -> Text:

@@ -74,13 +74,28 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
         )
     with job_lock(desk.settings.home, job.id):
         runner = Runner(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
-        job = runner.run(desk.journal.job(job.id))
-        if job.state in {State.PARTIAL, State.REJECTED} and job.last("rejects_file") is None:
-            return _with_rejects(desk, job, rejects_path(job))
-    return job
+        return with_evidence(desk, runner.run(desk.journal.job(job.id)))
 
 
-def _with_rejects(desk: Desk, job: Job, target: Path) -> Job:
-    verdict = verdict_of(job)
-    write_rejects_workbook(job, verdict, desk.catalogue, desk.settings.payloads, target)
+def with_evidence(desk: Desk, job: Job) -> Job:
+    """Write the rejects workbook of a job whose rows were refused, unless it is there already.
+
+    It goes beside the analyst's file, or into the home folder where that is not possible.
+    """
+    if job.state not in {State.PARTIAL, State.REJECTED}:
+        return job
+    written = job.last("rejects_file")
+    if written is not None and Path(written).exists():
+        return job
+    target = rejects_path(job)
+    try:
+        _write_rejects(desk, job, target)
+    except UsageError:
+        target = desk.settings.home / "rejects" / target.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write_rejects(desk, job, target)
     return desk.journal.record(job, job.state, rejects_file=str(target))
+
+
+def _write_rejects(desk: Desk, job: Job, target: Path) -> None:
+    write_rejects_workbook(job, verdict_of(job), desk.catalogue, desk.settings.payloads, target)

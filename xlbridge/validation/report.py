@@ -102,10 +102,10 @@ def _file_text(item: Judged) -> Iterator[str]:
 
 def _headline(item: ValidatedSheet) -> Text:
     return Text(
-        pt="{file} · {resource} · planilha {sheet} · {rows} linhas · {errors} erros, "
-        "{warnings} avisos",
-        en="{file} · {resource} · sheet {sheet} · {rows} rows · {errors} errors, "
-        "{warnings} warnings",
+        pt="{file} · {resource} · planilha {sheet} · linhas: {rows} · erros: {errors} · "
+        "avisos: {warnings}",
+        en="{file} · {resource} · sheet {sheet} · rows: {rows} · errors: {errors} · "
+        "warnings: {warnings}",
     ).format(
         file=item.file,
         resource=item.resource.name if item.resource else "?",

@@ -40,9 +40,8 @@ def parse_moment(value: object) -> object:
 
 
 def format_moment(value: datetime) -> str:
-    """Write a datetime as ``dd/MM/yyyy``, with `` HH:mm`` where it is not midnight."""
-    at_midnight = (value.hour, value.minute) == (0, 0)
-    return value.strftime(DAY_FORMAT if at_midnight else MINUTE_FORMAT)
+    """Write a datetime as ``dd/MM/yyyy HH:mm``: a day alone may mean all of it, or its midnight."""
+    return value.strftime(MINUTE_FORMAT)
 
 
 def _without_zone(value: datetime) -> datetime:

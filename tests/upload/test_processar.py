@@ -1,0 +1,145 @@
+"""Queued files that wait for processar-arquivo: staged, started, polled, and lost on the way."""
+
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from lossy_proxy import Fate, LossyProxy
+from upload_parts import YES, new_cnpj, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.errors import TransportError
+from xlbridge.upload.journal import Job
+from xlbridge.upload.report import job_json, job_text
+from xlbridge.upload.runner import RunOptions
+from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.states import State
+from xlbridge.wire.financial import ReceivableQuery
+from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
+from xlbridge.wire.operations.registry import CLIENT_CREATE
+from xlbridge.wire.registry import ClientInput
+
+QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
+PATIENT = RunOptions(
+    consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=3600
+)
+
+
+@pytest.fixture
+def customer(client: Client) -> int:
+    created = client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Ana", cnpj=new_cnpj()))
+    return int(created.codigoDoCliente)
+
+
+def titles(client: Client, customer: int) -> int:
+    query = ReceivableQuery(codigoDoCliente=customer)
+    return len(client.call(RECEIVABLE_LIST_OPEN, query=query))
+
+
+def receivables_job(desk: Desk, folder: Path, *customers: int) -> Job:
+    """A queue job of one receivable for each customer."""
+    path = folder / "contasreceber.xlsx"
+    row = {
+        "codigoDaFilial": 1,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Mensalidade",
+    }
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("contasreceber")
+        sheet.write_row(0, 0, [*row, "codigoDoCliente"])
+        for number, customer in enumerate(customers, 1):
+            sheet.write_row(number, 0, [*row.values(), customer])
+    return write_job(desk, path, "queue")
+
+
+def test_staged_started_and_done(desk: Desk, client: Client, customer: int, tmp_path: Path) -> None:
+    job = run_job(desk, client, receivables_job(desk, tmp_path, customer, customer), YES)
+    states = [event.state for event in job.events]
+    assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
+    assert titles(client, customer) == 2
+    assert "2" in " ".join(job_text(job))
+
+
+def test_every_row_refused_is_rejected(desk: Desk, client: Client, tmp_path: Path) -> None:
+    job = run_job(desk, client, receivables_job(desk, tmp_path, 999_999), YES)
+    report = job_json(job)
+    assert report["state"] == "rejected"
+    assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 1, "unknown": 0}
+    assert report["rejected"][0]["cell"] == "F2"
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
+def test_a_lost_staging_is_staged_again_and_applied_once(
+    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path, fate: Fate
+) -> None:
+    proxy.lose_once(fate, "/fila")
+    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), QUICK)
+    assert job.state is State.DONE
+    assert titles(client, customer) == 1
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
+def test_a_lost_start_is_settled_by_the_log(
+    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path, fate: Fate
+) -> None:
+    proxy.lose_once(fate, "processar-arquivo")
+    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
+    assert job.state is State.DONE
+    assert titles(client, customer) == 1
+    assert sum("processar-arquivo" in path for _, path in proxy.seen) == 1
+
+
+def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
+    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
+) -> None:
+    proxy.lose_once("lose request", "processar-arquivo")
+    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
+    assert job.state is State.IN_DOUBT
+    assert titles(client, customer) == 0
+    assert run_job(desk, client, job, PATIENT).state is State.IN_DOUBT
+    settled = RunOptions(
+        consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=0
+    )
+    assert run_job(desk, client, job, settled).state is State.DONE
+    assert titles(client, customer) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "fate"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
+)
+def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
+    desk: Desk,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    tmp_path: Path,
+    path: str,
+    fate: Fate,
+) -> None:
+    proxy.decide = lambda _method, asked: fate if path in asked else "pass"
+    job = receivables_job(desk, tmp_path, customer)
+    with pytest.raises(TransportError):
+        run_job(desk, client, job, QUICK)
+    proxy.decide = lambda _method, _path: "pass"
+    assert run_job(desk, client, job, QUICK).state is State.DONE
+    assert titles(client, customer) == 1
+
+
+@pytest.mark.parametrize("died", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])
+def test_a_job_that_died_anywhere_is_applied_once(
+    desk: Desk, client: Client, customer: int, tmp_path: Path, died: State
+) -> None:
+    """The process died right after writing down a state; what it announced may have happened."""
+    full = run_job(desk, client, receivables_job(desk, tmp_path, customer), YES)
+    log_id = full.last("log_id")
+    job = desk.journal.create(full.what, again="the same rows, for this test")
+    for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
+        job = desk.journal.record(job, state, attempt=1, log_id=log_id)
+        if state is died:
+            break
+    resumed = run_job(desk, client, job, QUICK)
+    assert resumed.state is State.DONE
+    staged_anew = died is State.STAGING
+    assert titles(client, customer) == (2 if staged_anew else 1)
