@@ -16,17 +16,31 @@ FIRST_PRODUCT = 2001
 _CENTS = Decimal("0.01")
 _COST = Decimal("0.6")
 _EMPTY, _BATCHED, _FOR_PROJECT = 0.3, 0.1, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What products of one kind have in common; ``unit``, ``group`` … are registries' codes."""
+
+    ncm: str
+    brand: str
+    unit: int
+    group: str
+    category: int = 1
+    product_type: int = 1
+
+
 _KINDS = {
-    "Parafuso sextavado": "73181500",
-    "Cabo de aço": "73121090",
-    "Furadeira de impacto": "84672100",
-    "Lâmpada LED": "85395200",
-    "Tinta acrílica": "32091010",
-    "Torneira de metal": "84818019",
-    "Fechadura de embutir": "83014000",
-    "Mangueira de PVC": "39173290",
-    "Luva de segurança": "40151900",
-    "Papel sulfite A4": "48025610",
+    "Parafuso sextavado": Kind("73181500", "Fixar", unit=2, group="01"),
+    "Cabo de aço": Kind("73121090", "Fixar", unit=3, group="01"),
+    "Furadeira de impacto": Kind("84672100", "Voltar", unit=1, group="02"),
+    "Lâmpada LED": Kind("85395200", "Voltar", unit=1, group="02"),
+    "Tinta acrílica": Kind("32091010", "Boa Cor", unit=4, group="03"),
+    "Torneira de metal": Kind("84818019", "Fixar", unit=1, group="03"),
+    "Fechadura de embutir": Kind("83014000", "Fixar", unit=1, group="01"),
+    "Mangueira de PVC": Kind("39173290", "Fixar", unit=3, group="03"),
+    "Luva de segurança": Kind("40151900", "Zelo", unit=1, group="04", category=2),
+    "Papel sulfite A4": Kind("48025610", "Folha", unit=2, group="04", product_type=2),
 }
 _VARIANTS = ("P", "M", "G", "Linha Ouro", "Linha Prata", "Reforçado", "Econômico", "Profissional")
 
@@ -37,10 +51,16 @@ class Product:
 
     code: int
     name: str
-    ncm: str
+    model: str
+    kind: Kind
     barcode: str
     price: Decimal
     weight: Decimal
+
+    @property
+    def ncm(self) -> str:
+        """The Mercosur code of its kind."""
+        return self.kind.ncm
 
     @property
     def internal_code(self) -> str:
@@ -64,6 +84,12 @@ def product_rows(products: list[Product]) -> Iterator[dict[str, Any]]:
             "ncm": product.ncm,
             "price": product.price,
             "weight": product.weight,
+            "brand": product.kind.brand,
+            "model": product.model,
+            "unit": product.kind.unit,
+            "product_type": product.kind.product_type,
+            "product_group": product.kind.group,
+            "product_category": product.kind.category,
         }
 
 
@@ -92,12 +118,14 @@ def _balance(random: Random, branch: int, warehouse: int, product: Product) -> d
 
 
 def _product(random: Random, code: int) -> Product:
-    kind, ncm = random.choice(list(_KINDS.items()))
+    name, kind = random.choice(list(_KINDS.items()))
     stem = f"789{code:09}"
+    model = f"{random.choice(_VARIANTS)} {random.randrange(10, 100)}"
     return Product(
         code=code,
-        name=f"{kind} {random.choice(_VARIANTS)} {random.randrange(10, 100)}",
-        ncm=ncm,
+        name=f"{name} {model}",
+        model=model,
+        kind=kind,
         barcode=stem + calc_check_digit(stem),
         price=Decimal(random.randrange(190, 90000)).scaleb(-2),
         weight=Decimal(random.randrange(50, 20000)).scaleb(-3),

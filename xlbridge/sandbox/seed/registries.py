@@ -1,5 +1,6 @@
 """The supporting registries: what other records refer to."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Table, exists, insert, select
@@ -11,14 +12,20 @@ from xlbridge.sandbox.tables.registries import (
     branches,
     categories,
     client_types,
+    collaborators,
     companies,
     cost_centres,
     payment_methods,
     portfolios,
+    product_categories,
+    product_groups,
+    product_types,
     projects,
+    sections,
     sellers,
     services,
     suppliers,
+    units,
     warehouses,
 )
 
@@ -61,6 +68,15 @@ _NAMES: dict[Table, dict[Any, str]] = {
         "17.01": "Assessoria e consultoria",
     },
     projects: {1: "Expansão Nordeste", 2: "Nova loja virtual"},
+    collaborators: {
+        1: "Rita de Cássia Nunes",
+        2: "Paulo Sérgio Alves",
+        3: "Luciana Prado",
+        4: "Antônio Marques",
+    },
+    product_types: {1: "Mercadoria para revenda", 2: "Material de consumo"},
+    product_groups: {"01": "Ferragens", "02": "Elétrica", "03": "Acabamento", "04": "Escritório"},
+    product_categories: {1: "Linha geral", 2: "Segurança do trabalho"},
 }
 _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
     categories: (
@@ -74,6 +90,10 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             "2.02.001": ("Compra de mercadorias", False),
             "2.03.001": ("Salários e encargos", False),
         },
+    ),
+    units: (
+        "symbol",
+        {1: ("Unidade", "UN"), 2: ("Caixa", "CX"), 3: ("Metro", "M"), 4: ("Litro", "L")},
     ),
     portfolios: (
         "account",
@@ -96,6 +116,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
     ),
 }
 WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
+_AISLES, _POSITIONS = "ABCD", range(1, 21)
 
 
 def is_seeded(connection: Connection) -> bool:
@@ -109,7 +130,7 @@ def codes(registry: Table) -> list[Any]:
 
 
 def seed_registries(connection: Connection) -> None:
-    """Write the supporting registries, and where the clients' codes begin."""
+    """Write the supporting registries, and where codes that are given out begin."""
     for table, names in _NAMES.items():
         _write(connection, table, [{"code": code, "name": name} for code, name in names.items()])
     for table, (attribute, entries) in _ATTRIBUTES.items():
@@ -124,7 +145,25 @@ def seed_registries(connection: Connection) -> None:
         for code, name in WAREHOUSES.items()
     ]
     _write(connection, warehouses, places)
-    _write(connection, counters, [{"scope": "client", "last": FIRST_CLIENT - 1}])
+    _write(connection, sections, list(_section_rows(places)))
+    _write(connection, counters, list(_counter_rows()))
+
+
+def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for place in places:
+        for aisle in _AISLES:
+            for position in _POSITIONS:
+                yield {
+                    "branch": place["branch"],
+                    "warehouse": place["code"],
+                    "code": f"{aisle}-{position:02}",
+                    "name": f"Corredor {aisle}, posição {position}",
+                }
+
+
+def _counter_rows() -> Iterator[dict[str, Any]]:
+    yield {"scope": "client", "last": FIRST_CLIENT - 1}
+    yield {"scope": "product_type", "last": max(codes(product_types))}
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

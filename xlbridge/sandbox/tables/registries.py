@@ -1,6 +1,6 @@
 """The supporting registries."""
 
-from sqlalchemy import Boolean, Column, ForeignKey, Integer, Table, Text
+from sqlalchemy import Boolean, Column, ForeignKey, ForeignKeyConstraint, Integer, Table, Text
 
 from xlbridge.sandbox.columns import Amount
 from xlbridge.sandbox.tables.schema import metadata, registry
@@ -20,6 +20,11 @@ payment_methods = registry("payment_methods", Integer)
 suppliers = registry("suppliers", Integer, Column("active", Boolean, nullable=False))
 services = registry("services", Text)
 projects = registry("projects", Integer)
+collaborators = registry("collaborators", Integer)
+units = registry("units", Integer, Column("symbol", Text, nullable=False))
+product_types = registry("product_types", Integer)
+product_groups = registry("product_groups", Text)
+product_categories = registry("product_categories", Integer)
 products = registry(
     "products",
     Integer,
@@ -28,6 +33,12 @@ products = registry(
     Column("ncm", Text),
     Column("price", Amount, nullable=False),
     Column("weight", Amount, nullable=False),
+    Column("brand", Text),
+    Column("model", Text),
+    Column("unit", ForeignKey("units.code")),
+    Column("product_type", ForeignKey("product_types.code")),
+    Column("product_group", ForeignKey("product_groups.code")),
+    Column("product_category", ForeignKey("product_categories.code")),
 )
 warehouses = Table(
     "warehouses",
@@ -35,4 +46,13 @@ warehouses = Table(
     Column("branch", ForeignKey("branches.code"), primary_key=True),
     Column("code", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
+)
+sections = Table(
+    "sections",
+    metadata,
+    Column("branch", Integer, primary_key=True, autoincrement=False),
+    Column("warehouse", Integer, primary_key=True, autoincrement=False),
+    Column("code", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    ForeignKeyConstraint(["branch", "warehouse"], ["warehouses.branch", "warehouses.code"]),
 )
