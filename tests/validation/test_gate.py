@@ -134,3 +134,23 @@ def test_no_such_file_and_a_folder_are_wrong_usage(
 ) -> None:
     with pytest.raises(UsageError):
         validate_workbook(make(tmp_path), catalogue)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "<worksheet xmlns='{ns}'><sheetData><row r='1'><c r='A1' t='inlineStr'><is>"
+        "<t>nomeComercial</t></is></c></row><row r='2'><c r='A2' t='e'><v>#N/A</v></c></row>"
+        "</sheetData></worksheet>",
+        '<x:worksheet xmlns:x="{ns}"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is>'
+        '<x:t>nomeComercial</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2" t="e">'
+        "<x:v>#N/A</x:v></x:c></x:row></x:sheetData></x:worksheet>",
+    ],
+)
+def test_uncommon_ways_of_writing_xml_hide_no_error(
+    good: Path, catalogue: Catalogue, sheet: str
+) -> None:
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    path = repacked(good, sheet1=sheet.format(ns=space).encode())
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.cell, f.kind.code) for f in judged.findings] == [("A2", "cell-error")]

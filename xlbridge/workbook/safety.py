@@ -210,16 +210,18 @@ def _scan_sheet(chunks: Iterator[bytes]) -> tuple[RawSheet, int]:
 
 
 def _scan_block(block: bytes, sheet: RawSheet) -> None:
+    # Nobody who writes large sheets prefixes or single-quotes; only then are those forms sought.
+    unusual = b"='" in block or b":row" in block
     sheet.last_row = max(sheet.last_row, _last_row(block))
-    if b"r='" in block or _TWO_LETTERS.search(block):
+    if unusual or _TWO_LETTERS.search(block):
         for letters, row in _CELL_REFERENCE.findall(block):
             sheet.last_column = max(sheet.last_column, column_index(letters.decode()))
             sheet.last_row = max(sheet.last_row, int(row))
-    if b't="e"' in block or b"t='e'" in block:
+    if unusual or b't="e"' in block:
         for attributes, error in _ERROR_CELL.findall(block):
             if place := _place(attributes):
                 sheet.errors[place] = error.decode("utf-8", "replace")
-    if b"<f" in block or b":f" in block:
+    if unusual or b"<f>" in block or b"<f " in block or b"<f/" in block:
         for attributes in _BARE_FORMULA.findall(block):
             if place := _place(attributes):
                 sheet.unvalued.add(place)
