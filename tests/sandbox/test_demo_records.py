@@ -16,7 +16,14 @@ from xlbridge.sandbox.tables import metadata
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.sandbox.tables.registries import branches, portfolios
-from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_items, sales_orders
+from xlbridge.sandbox.tables.sales import (
+    product_invoice_items,
+    product_invoices,
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+    service_invoices,
+)
 from xlbridge.sandbox.tables.stock import balances
 
 Rows = list[dict[str, Any]]
@@ -126,6 +133,34 @@ def test_the_titles_are_those_of_the_instalments(demo: Connection) -> None:
         key = (part["codigoDoExercicioCR"], part["codigoDaFilialCR"])
         key += (part["numeroDaMovimentacaoCR"], part["sequenciaDaMovimentacaoCR"])
         assert titles[key]["valorDoLancamento"] == part["valor"]
+
+
+def test_the_invoices_of_processed_orders_are_there(demo: Connection) -> None:
+    orders = {order["idNF"]: order for order in rows(demo, sales_orders) if order["processado"]}
+    sold = by_order(rows(demo, sales_order_items))
+    billed: dict[int, Rows] = defaultdict(list)
+    for item in rows(demo, product_invoice_items):
+        billed[item["idNF"]].append(item)
+    invoices = rows(demo, product_invoices)
+    assert [invoice["idNF"] for invoice in invoices] == sorted(orders)
+    for invoice in invoices:
+        order = orders[invoice["idNF"]]
+        assert invoice["numeroDoPedido"] == order["numeroDoPedido"]
+        assert invoice["dataDeEmissao"] == order["dataDeProcessamento"]
+        same = ("idProduto", "quantidade", "valorUnitario", "valorTotal")
+        assert [[item[name] for name in same] for item in billed[invoice["idNF"]]] == [
+            [item[name] for name in same] for item in sold[order["numeroDoPedido"]]
+        ]
+
+
+def test_no_key_of_an_invoice_is_there_twice(demo: Connection) -> None:
+    keys = [row["chaveDaNotaFiscalEletronica"] for row in rows(demo, product_invoices)]
+    services = [row["chaveDaNotaFiscalEletronica"] for row in rows(demo, service_invoices)]
+    emitted = [key for key in services if key is not None]
+    assert 0 < len(emitted) < len(services)
+    assert {len(key) for key in keys} == {44}
+    assert {len(key) for key in emitted} == {50}
+    assert len({*keys, *emitted}) == len(keys) + len(emitted)
 
 
 def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ _INTAKES: dict[type[WireModel], Callable[[Connection, datetime], Intake[Any, Any
     ClientInput: ClientIntake,
     ReceivableInput: ReceivableIntake,
     PayableInput: PayableIntake,
-    ServiceInvoiceInput: lambda connection, _: ServiceInvoiceIntake(connection),
+    ServiceInvoiceInput: ServiceInvoiceIntake,
     AddressingInput: lambda connection, _: AddressingIntake(connection),
 }
 

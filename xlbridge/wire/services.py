@@ -1,10 +1,12 @@
-"""Service invoices, as created. Source: the spec, Service invoice (NFS-e).
+"""Service invoices. Source: the spec, Service invoice (NFS-e), States.
 
-The required fields are not shown there; those here are this project's choice
-(``docs/assumptions.md``).
+The required fields are not shown there, nor what an invoice is read with beyond those that it is
+created with; those here are this project's choice (``docs/assumptions.md``).
 """
 
-from xlbridge.wire.model import Number, WireModel
+from pydantic import Field
+
+from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
 
 
 class ServiceInvoiceInput(WireModel):
@@ -30,3 +32,29 @@ class ServiceInvoiceInput(WireModel):
     CodigoDaSituacaoTributariaPIS: str | None = None
     CodigoDaSituacaoTributariaCOFINS: str | None = None
     CodigoDaRetencaoPisCofinsCsll: str | None = None
+
+
+class ServiceInvoiceChange(ServiceInvoiceInput):
+    """A pending service invoice's new content, named by its id in the body."""
+
+    idNF: int
+
+
+class ServiceInvoice(ServiceInvoiceInput):
+    """A service invoice. Number, key of 50 digits and issue date are null until it is emitted."""
+
+    idNF: int
+    dataDeEmissao: Moment | None = None
+    numeroDaNotaFiscalEletronica: int | None = None
+    chaveDaNotaFiscalEletronica: str | None = None
+    ultimaAtualizacao: Moment | None = None
+
+
+class ServiceInvoiceQuery(WireModel):
+    """Filters of the service-invoice listing, by last update; ``qtde`` 0 means unlimited."""
+
+    dataInferior: QueryMoment | None = None
+    dataSuperior: QueryMoment | None = None
+    qtde: int = Field(default=0, ge=0)
+    codigoDaFilial: int | None = None
+    codigoDoCliente: int | None = None

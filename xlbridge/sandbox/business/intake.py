@@ -1,5 +1,6 @@
 """How new records are taken in: judged one by one, then written together."""
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from xlbridge.sandbox.answers import Problem, RequestError
@@ -22,14 +23,18 @@ class Intake(Protocol[Input, Record]):
         """Write all accepted records."""
 
 
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise ``RequestError`` (400) where there are problems."""
+    if problems:
+        raise RequestError(400, problems)
+
+
 def admit(intake: Intake[Input, Record], data: Input) -> Record:
     """Take in a single record.
 
     Raises ``RequestError`` (400) with every rule that it breaks.
     """
-    problems = intake.problems(data)
-    if problems:
-        raise RequestError(400, problems)
+    refuse(intake.problems(data))
     record = intake.accept(data)
     intake.write()
     return record

@@ -22,6 +22,10 @@ class Known:
         """Return a registry's entry, None where the code does not exist."""
         return self._entries(registry).get(code)
 
+    def required(self, registry: Table, code: object) -> Row[Any]:
+        """Return the entry of a code that was checked before."""
+        return self._entries(registry)[code]
+
     def complaint(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
         """Return the problem of a code that is given and not in its registry, if there is one."""
         if code is None or self.entry(registry, code) is not None:

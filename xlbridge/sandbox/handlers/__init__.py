@@ -4,10 +4,22 @@ from xlbridge.sandbox.handlers import (
     authentication,
     clients,
     imports,
+    product_invoices,
     receivables,
     sales,
+    service_invoices,
     stock,
     system,
 )
 
-__all__ = ["authentication", "clients", "imports", "receivables", "sales", "stock", "system"]
+__all__ = [
+    "authentication",
+    "clients",
+    "imports",
+    "product_invoices",
+    "receivables",
+    "sales",
+    "service_invoices",
+    "stock",
+    "system",
+]

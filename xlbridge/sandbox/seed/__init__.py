@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from sqlalchemy import Connection
 
+from xlbridge.sandbox.seed.billing import seed_billing_registries
 from xlbridge.sandbox.seed.demo import seed_demo
 from xlbridge.sandbox.seed.registries import is_seeded, seed_registries
 
@@ -23,6 +24,7 @@ def seed(connection: Connection, kind: Seed, scale: int) -> bool:
     if is_seeded(connection):
         return False
     seed_registries(connection)
+    seed_billing_registries(connection)
     if kind is Seed.DEMO:
         seed_demo(connection, scale)
     return True

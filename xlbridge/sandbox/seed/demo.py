@@ -6,16 +6,24 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, update
 
 from xlbridge.sandbox.seed.clients import client_rows, make_customers
+from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.sandbox.tables.registries import products
-from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_items, sales_orders
+from xlbridge.sandbox.tables.sales import (
+    product_invoice_items,
+    product_invoices,
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+    service_invoices,
+)
 from xlbridge.sandbox.tables.stock import balances
 
-CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
+CLIENTS, ORDERS, PRODUCTS, SERVICE_INVOICES = 1_300, 2_000, 120, 60
 
 _SEED = 20261031
 _ORDERS_AT_ONCE = 1_000
@@ -29,7 +37,8 @@ def seed_demo(connection: Connection, scale: int) -> None:
     _write(connection, clients, list(client_rows(random, customers)))
     _write(connection, products, list(product_rows(articles)))
     _write(connection, balances, list(balance_rows(random, articles)))
-    maker = OrderMaker(random, customers, articles)
+    invoices = InvoiceMaker()
+    maker = OrderMaker(random, customers, articles, invoices)
     for first in range(1, ORDERS * scale + 1, _ORDERS_AT_ONCE):
         batch = Batch()
         for number in range(first, min(first + _ORDERS_AT_ONCE, ORDERS * scale + 1)):
@@ -38,16 +47,22 @@ def seed_demo(connection: Connection, scale: int) -> None:
         _write(connection, sales_order_items, batch.items)
         _write(connection, sales_order_installments, batch.instalments)
         _write(connection, receivables, batch.titles)
+        _write(connection, product_invoices, batch.invoices)
+        _write(connection, product_invoice_items, batch.invoice_items)
+    services = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
+    _write(connection, service_invoices, services)
     last_client = update(counters).where(counters.c.scope == "client")
     connection.execute(last_client.values(last=customers[-1].code))
-    _write(
-        connection,
-        counters,
-        [
-            {"scope": f"receivable:{year}:{branch}", "last": last}
-            for (year, branch), last in maker.transactions.items()
-        ],
-    )
+    last_numbers = invoices.numbers | {
+        f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
+    }
+    last_numbers |= {
+        "sales_order": ORDERS * scale,
+        "product_invoice": ORDERS * scale,
+        "service_invoice": SERVICE_INVOICES * scale,
+    }
+    rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
+    _write(connection, counters, rows)
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

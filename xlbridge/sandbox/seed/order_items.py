@@ -5,9 +5,9 @@ from enum import Enum, auto
 from random import Random
 from typing import Any
 
+from xlbridge.sandbox.business.money import percent_of
 from xlbridge.sandbox.seed.products import Product
 
-_CENTS = Decimal("0.01")
 _GRAMS = Decimal("0.001")
 _GROSS = Decimal("1.1")
 _ZERO = Decimal("0.00")
@@ -73,10 +73,11 @@ def _values(
     random: Random, product: Product, quantity: Decimal, freight: Decimal
 ) -> dict[str, Any]:
     total = quantity * product.price
-    discount_rate, ipi_rate, icms_rate = map(random.choice, (_DISCOUNTS, _IPI, _ICMS))
-    discount = _share(total, discount_rate)
+    rates = (_DISCOUNTS, _IPI, _ICMS)
+    discount_rate, ipi_rate, icms_rate = (Decimal(random.choice(values)) for values in rates)
+    discount = percent_of(total, discount_rate)
     base = total - discount
-    ipi = _share(base, ipi_rate)
+    ipi = percent_of(base, ipi_rate)
     return {
         "valorUnitario": product.price,
         "valorTotal": total,
@@ -86,15 +87,15 @@ def _values(
         "valorAcrescimo": _ZERO,
         "valorDesconto": discount,
         "valorAcrescimoPercentual": _ZERO,
-        "valorDescontoPercentual": Decimal(discount_rate),
+        "valorDescontoPercentual": discount_rate,
         "baseIPI": base,
-        "aliquotaIPI": Decimal(ipi_rate),
+        "aliquotaIPI": ipi_rate,
         "valorIPI": ipi,
         "aliquotaICMSST": _ZERO,
         "valorICMSST": _ZERO,
         "baseICMS": base,
-        "aliquotaICMS": Decimal(icms_rate),
-        "valorICMS": _share(base, icms_rate),
+        "aliquotaICMS": icms_rate,
+        "valorICMS": percent_of(base, icms_rate),
         "totalLiquido": base + ipi + freight,
     }
 
@@ -107,7 +108,3 @@ def _progress(quantity: Decimal, net: Decimal, status: Status) -> dict[str, Any]
         "valorDisponivelParaProcessamento": net if pending else _ZERO,
         "disponivelParaProcessamentoParcial": pending,
     }
-
-
-def _share(amount: Decimal, percent: int) -> Decimal:
-    return (amount * percent / 100).quantize(_CENTS)

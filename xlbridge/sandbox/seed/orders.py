@@ -6,15 +6,16 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from xlbridge.sandbox.business.money import equal_parts
 from xlbridge.sandbox.seed.calendar import TODAY, at_work, some_day
 from xlbridge.sandbox.seed.clients import Customer
+from xlbridge.sandbox.seed.invoices import InvoiceMaker, invoice_items
 from xlbridge.sandbox.seed.order_items import Status, make_items
 from xlbridge.sandbox.seed.order_parties import carrier, client, delivery
 from xlbridge.sandbox.seed.products import Product
 from xlbridge.sandbox.seed.registries import codes
 from xlbridge.sandbox.tables.registries import branches, cost_centres, payment_methods, projects
 
-_CENTS = Decimal("0.01")
 _MONTH = timedelta(days=30)
 _MOST_INSTALMENTS = 4
 _CANCELLED, _CARRIED, _PROJECTED, _PAID = 0.08, 0.4, 0.1, 0.85
@@ -32,15 +33,24 @@ class Batch:
     items: list[dict[str, Any]] = field(default_factory=list)
     instalments: list[dict[str, Any]] = field(default_factory=list)
     titles: list[dict[str, Any]] = field(default_factory=list)
+    invoices: list[dict[str, Any]] = field(default_factory=list)
+    invoice_items: list[dict[str, Any]] = field(default_factory=list)
 
 
 class OrderMaker:
     """Makes orders one after the other; counts the transactions of each branch and exercise."""
 
-    def __init__(self, random: Random, customers: list[Customer], products: list[Product]) -> None:
+    def __init__(
+        self,
+        random: Random,
+        customers: list[Customer],
+        products: list[Product],
+        invoices: InvoiceMaker,
+    ) -> None:
         self._random = random
         self._customers = customers
         self._products = products
+        self._invoices = invoices
         self.transactions: dict[tuple[int, int], int] = {}
 
     def make(self, number: int, batch: Batch) -> None:
@@ -54,9 +64,13 @@ class OrderMaker:
         items = make_items(random, number, self._products, freight, status)
         header = self._header(number, customer, ordered, status)
         header |= client(customer) | delivery(customer) | carrier(random, items, carried=is_carried)
-        instalments = _instalments(header, sum(item["totalLiquido"] for item in items))
+        instalments = _instalments(
+            header, sum((item["totalLiquido"] for item in items), Decimal(0))
+        )
         if status is Status.PROCESSED:
             batch.titles.extend(self._titles(header, instalments))
+            batch.invoices.append(self._invoices.of_order(header, items))
+            batch.invoice_items.extend(invoice_items(header["idNF"], items))
         batch.orders.append(header)
         batch.items.extend(items)
         batch.instalments.extend(instalments)
@@ -156,20 +170,17 @@ def _now_and_then(random: Random, share: float, values: list[Any]) -> Any:
     return random.choice(values) if random.random() < share else None
 
 
-def _instalments(header: dict[str, Any], total: Decimal | int) -> list[dict[str, Any]]:
-    """Equal parts; the last one takes what division leaves over."""
+def _instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, Any]]:
     count = header["quantidadeDeParcelas"]
-    total = Decimal(total)
-    value, percent = (total / count).quantize(_CENTS), (Decimal(100) / count).quantize(_CENTS)
-    last_value, last_percent = total - value * (count - 1), 100 - percent * (count - 1)
+    values, percents = equal_parts(total, count), equal_parts(Decimal(100), count)
     first_due = header["dataDaOrdem"].replace(hour=0, minute=0, second=0)
     return [
         {
             "numeroDoPedido": header["numeroDoPedido"],
             "numeroDaParcela": place,
             "dataDeVencimento": first_due + place * _MONTH,
-            "percentual": last_percent if place == count else percent,
-            "valor": last_value if place == count else value,
+            "percentual": percent,
+            "valor": value,
             "totalDoPedido": total,
             "existeLancamentoCR": False,
             "codigoDoExercicioCR": None,
@@ -177,5 +188,5 @@ def _instalments(header: dict[str, Any], total: Decimal | int) -> list[dict[str,
             "numeroDaMovimentacaoCR": None,
             "sequenciaDaMovimentacaoCR": None,
         }
-        for place in range(1, count + 1)
+        for place, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
     ]

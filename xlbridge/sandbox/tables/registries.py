@@ -25,6 +25,26 @@ units = registry("units", Integer, Column("symbol", Text, nullable=False))
 product_types = registry("product_types", Integer)
 product_groups = registry("product_groups", Text)
 product_categories = registry("product_categories", Integer)
+invoice_models = registry("invoice_models", Integer, Column("series", Integer, nullable=False))
+payment_conditions = registry(
+    "payment_conditions",
+    Integer,
+    Column("instalments", Integer, nullable=False),
+    Column("days_between", Integer, nullable=False),
+)
+issuers = registry(
+    "issuers",
+    Integer,
+    Column("cnpj", Text, nullable=False),
+    Column("municipality", Text, nullable=False),
+    Column("postcode", Text, nullable=False),
+    Column("invoice_model", ForeignKey("invoice_models.code"), nullable=False),
+    Column("payment_method", ForeignKey("payment_methods.code"), nullable=False),
+    Column("category", ForeignKey("categories.code"), nullable=False),
+    Column("cost_centre", ForeignKey("cost_centres.code"), nullable=False),
+    Column("account", ForeignKey("accounts.code"), nullable=False),
+)
+"""Each branch as the issuer of invoices, and what it bills with unless told otherwise."""
 products = registry(
     "products",
     Integer,

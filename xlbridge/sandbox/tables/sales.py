@@ -1,18 +1,28 @@
-"""Sales orders and service invoices."""
+"""Sales orders, product invoices and service invoices."""
 
-from sqlalchemy import Boolean, Column, DateTime, Index, Integer, Table
+from sqlalchemy import Column, DateTime, Index, Table
 
 from xlbridge.sandbox.columns import derived_columns
 from xlbridge.sandbox.tables.schema import metadata
+from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItem
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
-from xlbridge.wire.services import ServiceInvoiceInput
+from xlbridge.wire.services import ServiceInvoice
 
 service_invoices = Table(
     "service_invoices",
     metadata,
-    Column("idNF", Integer, primary_key=True, autoincrement=False),
-    *derived_columns(ServiceInvoiceInput),
-    Column("emitted", Boolean, nullable=False, default=False),
+    *derived_columns(ServiceInvoice, keys=("idNF",)),
+    Index("service_invoices_by_update", "ultimaAtualizacao", "idNF"),
+)
+product_invoices = Table(
+    "product_invoices",
+    metadata,
+    *derived_columns(ProductInvoice, keys=("idNF",), leave_out=("produtos",)),
+)
+product_invoice_items = Table(
+    "product_invoice_items",
+    metadata,
+    *derived_columns(ProductInvoiceItem, keys=("idNF", "seq")),
 )
 sales_orders = Table(
     "sales_orders",
