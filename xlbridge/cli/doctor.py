@@ -5,6 +5,7 @@ import click
 from xlbridge.api.diagnosis import Check, diagnose_here, diagnose_remote, problem
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
@@ -20,7 +21,7 @@ from xlbridge.settings import Settings, read_settings
         )
     ),
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> ExitCode:
     checks = _checks(read_settings())
     if form == "json":

@@ -60,7 +60,12 @@ _TELL_EVERY = 100
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    help=str(Text(pt="O formato; em geral, a extensão.", en="The format; the extension's else.")),
+    help=str(
+        Text(
+            pt="O formato; sem ele, vale a extensão.",
+            en="The format; without it, the extension's.",
+        )
+    ),
 )
 @click.option(
     "--csv-dialect",

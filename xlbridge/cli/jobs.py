@@ -3,6 +3,7 @@
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.upload_session import open_desk, print_job
 from xlbridge.i18n import Text
@@ -16,7 +17,7 @@ from xlbridge.upload.report import job_json
     ),
 )
 @click.argument("job_id", metavar="[JOB]", required=False)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(job_id: str | None, form: str) -> ExitCode:
     with open_desk() as desk:
         if job_id is not None:

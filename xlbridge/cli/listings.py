@@ -2,6 +2,7 @@
 
 import click
 
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.export.listings import LISTINGS, Listing
 from xlbridge.i18n import Text
@@ -13,7 +14,7 @@ from xlbridge.i18n import Text
         Text(pt="O que se pode exportar, com os filtros.", en="What can be exported, and filters.")
     ),
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> None:
     if form == "json":
         result_json({"version": 1, "listings": [_as_json(one) for one in LISTINGS.values()]})

@@ -3,13 +3,14 @@
 import click
 
 from xlbridge.cli.connection import connect
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
 from xlbridge.settings import read_settings
 
 
 @click.command("login", help=str(Text(pt="Confere as credenciais.", en="Checks the credentials.")))
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> None:
     with connect(read_settings()) as client:
         expiration = client.login().expiration

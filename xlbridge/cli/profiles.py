@@ -3,6 +3,7 @@
 import click
 
 from xlbridge.api.transport import checked_address
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.i18n import Text
@@ -12,7 +13,7 @@ from xlbridge.settings import Settings, read_settings
 @click.command(
     "profiles", help=str(Text(pt="Os ambientes configurados.", en="The configured environments."))
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> None:
     settings = read_settings()
     profile = _embedded(settings) if settings.base_url is None else _configured(settings)

@@ -2,6 +2,7 @@
 
 import click
 
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
@@ -12,7 +13,7 @@ from xlbridge.settings import read_settings
 @click.command(
     "resources", help=str(Text(pt="O que se pode importar.", en="What can be imported."))
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> None:
     catalogue = load_catalogue(read_settings().schemas)
     if form == "json":

@@ -4,6 +4,7 @@ import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import how_to_send, report_format
 from xlbridge.cli.upload_session import carry_out, open_desk, print_job
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -15,20 +16,15 @@ from xlbridge.upload.send import with_evidence
     "resume", help=str(Text(pt="Continua um envio interrompido.", en="Continues an upload."))
 )
 @click.argument("job_id", metavar="[JOB]", required=False)
-@click.option(
-    "--yes",
-    is_flag=True,
-    help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
-)
-@click.option("--wait/--no-wait", default=True)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def command(job_id: str | None, yes: bool, wait: bool, form: str) -> ExitCode:
+@how_to_send
+@report_format
+def command(job_id: str | None, yes: bool, wait: bool, preview: bool, form: str) -> ExitCode:
     with open_desk() as desk:
         job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
         if job.state.is_final:
             return print_job(with_evidence(desk, job), form)
         with connect(desk.settings) as client:
-            return carry_out(desk, client, job, yes=yes, wait=wait, preview=True, form=form)
+            return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
 
 
 def _only_open(journal: Journal) -> Job:

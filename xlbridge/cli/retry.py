@@ -6,12 +6,14 @@ import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import how_to_read, how_to_send, report_format
 from xlbridge.cli.output import remark
 from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
 from xlbridge.i18n import Text
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.retry import mended_rows, require_rejected
 from xlbridge.upload.send import with_evidence, write_down
+from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.validate import validate_workbook
 
 
@@ -35,14 +37,19 @@ from xlbridge.validation.validate import validate_workbook
         )
     ),
 )
-@click.option(
-    "--yes",
-    is_flag=True,
-    help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
-)
-@click.option("--wait/--no-wait", default=True)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def command(job_id: str, file: Path | None, yes: bool, wait: bool, form: str) -> ExitCode:
+@how_to_read
+@how_to_send
+@report_format
+def command(
+    job_id: str,
+    file: Path | None,
+    dates: DateOrder | None,
+    numbers: NumberStyle | None,
+    yes: bool,
+    wait: bool,
+    preview: bool,
+    form: str,
+) -> ExitCode:
     with open_desk() as desk:
         job = desk.journal.job(job_id)
         require_rejected(job)
@@ -52,6 +59,7 @@ def command(job_id: str, file: Path | None, yes: bool, wait: bool, form: str) ->
             file or Path(job.last("rejects_file")),
             desk.catalogue,
             resource=resource.name,
+            reading=Reading(dates=dates, numbers=numbers),
             limits=desk.settings.limits,
         )
         if not judged.ok:
@@ -68,4 +76,4 @@ def command(job_id: str, file: Path | None, yes: bool, wait: bool, form: str) ->
         with connect(desk.settings) as client:
             profile = client.target.profile
             again = write_down(desk, mended, resource, plan, profile, retry_of=job.id)
-            return carry_out(desk, client, again, yes=yes, wait=wait, preview=True, form=form)
+            return carry_out(desk, client, again, yes=yes, wait=wait, preview=preview, form=form)

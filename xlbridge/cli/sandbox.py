@@ -32,6 +32,7 @@ _SECONDS = click.FloatRange(min=0)
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
+    show_default=True,
     metavar="P",
     help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
 )
@@ -62,6 +63,7 @@ _SECONDS = click.FloatRange(min=0)
     "--scale",
     type=click.IntRange(min=1),
     default=1,
+    show_default=True,
     metavar="N",
     help=str(Text(pt="Multiplica os registros da demo.", en="Multiplies the demo's records.")),
 )
@@ -97,6 +99,7 @@ _SECONDS = click.FloatRange(min=0)
     "--slow-queue",
     type=_SECONDS,
     default=0.0,
+    show_default=True,
     metavar="SECONDS",
     help=str(
         Text(
@@ -109,6 +112,7 @@ _SECONDS = click.FloatRange(min=0)
     "--token-lifetime",
     type=_SECONDS,
     default=3600.0,
+    show_default=True,
     metavar="SECONDS",
     help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
 )

@@ -7,6 +7,7 @@ import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import how_to_read, how_to_send, report_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
 from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
@@ -23,11 +24,6 @@ from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--resource",
-    help=str(Text(pt="O recurso; sem ele, é deduzido.", en="The resource; guessed without it.")),
-)
-@click.option("--sheet", help=str(Text(pt="A planilha da pasta.", en="The sheet to read.")))
-@click.option(
     "--mode",
     type=click.Choice(get_args(WantedMode)),
     default="auto",
@@ -39,21 +35,6 @@ from xlbridge.validation.validate import ValidatedSheet, validate_workbook
     ),
 )
 @click.option(
-    "--yes",
-    is_flag=True,
-    help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
-)
-@click.option(
-    "--wait/--no-wait",
-    default=True,
-    help=str(Text(pt="Espera o resultado da fila.", en="Waits for the queue's outcome.")),
-)
-@click.option(
-    "--preview/--no-preview",
-    default=True,
-    help=str(Text(pt="Faz a prévia antes de enviar.", en="Previews before sending.")),
-)
-@click.option(
     "--again",
     metavar="REASON",
     help=str(
@@ -63,9 +44,10 @@ from xlbridge.validation.validate import ValidatedSheet, validate_workbook
         )
     ),
 )
-@click.option("--dates", type=click.Choice(get_args(DateOrder)))
-@click.option("--numbers", type=click.Choice(get_args(NumberStyle)))
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@which_sheet
+@how_to_read
+@how_to_send
+@report_format
 def command(
     file: Path,
     resource: str | None,

@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import how_to_read, report_format, which_sheet
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -29,12 +29,6 @@ from xlbridge.workbook.atomic import replacing
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--resource",
-    help=str(Text(pt="O recurso; sem ele, é deduzido.", en="The resource; guessed without it.")),
-)
-@click.option("--sheet", help=str(Text(pt="A planilha da pasta.", en="The sheet to read.")))
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "-o",
     "--output",
@@ -62,16 +56,9 @@ from xlbridge.workbook.atomic import replacing
         )
     ),
 )
-@click.option(
-    "--dates",
-    type=click.Choice(get_args(DateOrder)),
-    help=str(Text(pt="A ordem nas datas em texto.", en="The order in text dates.")),
-)
-@click.option(
-    "--numbers",
-    type=click.Choice(get_args(NumberStyle)),
-    help=str(Text(pt="A escrita dos números em texto.", en="The style of text numbers.")),
-)
+@which_sheet
+@how_to_read
+@report_format
 def command(
     files: tuple[Path, ...],
     resource: str | None,

@@ -3,6 +3,7 @@
 import click
 
 from xlbridge.cli.connection import connect
+from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
 from xlbridge.settings import read_settings
@@ -13,7 +14,7 @@ from xlbridge.wire.operations.utilities import SYSTEM_INFO
     "whoami",
     help=str(Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system.")),
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@report_format
 def command(form: str) -> None:
     with connect(read_settings()) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")

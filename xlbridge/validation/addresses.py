@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_problems import CellProblem
-from xlbridge.validation.coercion import display
 from xlbridge.validation.columns import TypedRows
+from xlbridge.validation.display import display
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reader import SheetCells
 

@@ -9,8 +9,7 @@ column.
 import datetime as dt
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,10 @@ import pandas as pd
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_types import Cells, TypeIds, as_cells, of_type, others, texts_of
+from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.text_values import (
-    SHORT_YEAR,
-    date_meanings,
-    dates_decided,
-    number_meanings,
-    numbers_decided,
-    read_all,
-)
-
-Cells = npt.NDArray[np.object_]
-TypeIds = npt.NDArray[np.int64]
+from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
 
 _LARGEST_EXACT_INTEGER = 2**53
 _EXCEL_DIGITS = 10**15
@@ -50,51 +41,9 @@ def coerce(column: Column, values: Sequence[object], reading: Reading) -> tuple[
     Cells without a usable value are missing in the array. Money is rounded to the cent where the
     file holds the noise of binary arithmetic.
     """
-    cells: Cells = np.empty(len(values), dtype=object)
-    cells[:] = values
-    types: TypeIds = np.fromiter(map(id, map(type, values)), dtype=np.int64, count=len(values))
+    cells, types = as_cells(values)
     problems = CellProblems.none(len(values))
     return _COERCERS[column.kind](column, cells, types, reading, problems), problems
-
-
-def display(value: object) -> str:
-    """Return a cell's value as text, as the analyst knows it."""
-    if isinstance(value, bool):
-        return "VERDADEIRO" if value else "FALSO"
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    if isinstance(value, dt.datetime):
-        return value.strftime("%d/%m/%Y %H:%M:%S")
-    if isinstance(value, dt.date):
-        return value.strftime("%d/%m/%Y")
-    return str(value)
-
-
-def _of_type(types: TypeIds, *wanted: type) -> npt.NDArray[np.intp]:
-    mask = types == id(wanted[0])
-    for other in wanted[1:]:
-        mask = mask | (types == id(other))
-    return np.flatnonzero(mask)
-
-
-def _texts(cells: Cells, types: TypeIds) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return the positions and stripped contents of the text cells that are not blank."""
-    positions = _of_type(types, str)
-    positions = positions[cells[positions] != ""]
-    stripped = list(map(str.strip, cells[positions]))
-    if all(stripped):
-        return positions, stripped
-    filled = np.fromiter(map(bool, stripped), dtype=bool, count=len(stripped))
-    return positions[filled], [text for text in stripped if text]
-
-
-def _others(cells: Cells, types: TypeIds, *expected: type) -> Iterator[tuple[int, object]]:
-    """Yield the cells that are neither text nor of an expected type."""
-    mask = types != id(str)
-    for kind in expected:
-        mask &= types != id(kind)
-    for position in np.flatnonzero(mask):
-        yield int(position), cells[position]
 
 
 def _numbers(
@@ -102,46 +51,15 @@ def _numbers(
 ) -> npt.NDArray[np.float64]:
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
-    plain = _of_type(types, float, int)
+    plain = of_type(types, float, int)
     numbers[plain] = cells[plain].astype(float)
-    for position, _ in _others(cells, types, float, int):
+    for position, _ in others(cells, types, float, int):
         problems.add(position, wrong)
-    positions, texts = _texts(cells, types)
-    meanings = read_all(texts, number_meanings)
-    native = numbers_decided(meanings.values(), reading)
-    for position, text in zip(positions.tolist(), texts, strict=True):
-        meaning = meanings.get(text)
-        if meaning is None:
-            problems.add(position, wrong)
-            continue
-        if meaning.ambiguous and native is None:
-            both = {"first": _written(meaning.native), "second": _written(meaning.foreign)}
-            problems.add(position, "number-ambiguous", both)
-            continue
-        value = _decided(meaning.native, meaning.foreign, native, declared=reading.numbers)
-        if value is None:
-            problems.add(position, wrong)
-            continue
+    for position, value in read_texts(NUMBER_FORMS[column.kind], cells, types, reading, problems):
         numbers[position] = float(value)
         if column.kind is not Kind.INTEGER or value == value.to_integral_value():
-            problems.add(position, "number-as-text", {"read": _written(value)})
+            problems.add(position, "number-as-text", {"read": written(value)})
     return numbers
-
-
-def _written(number: Decimal | None) -> Text:
-    """Write a number as each language does, so that a point is never mistaken."""
-    plain = f"{number:f}"
-    return Text(pt=plain.replace(".", ","), en=plain)
-
-
-def _decided(
-    native: Any | None, foreign: Any | None, is_native: bool | None, *, declared: str | None
-) -> Any | None:
-    """Choose between two meanings; what was declared also rules out the other convention."""
-    if is_native is None:
-        return foreign if native is None else native
-    chosen, other = (native, foreign) if is_native else (foreign, native)
-    return chosen if declared or chosen is not None else other
 
 
 def _integer(
@@ -173,47 +91,21 @@ def _date(
     column: Column, cells: Cells, types: TypeIds, reading: Reading, problems: CellProblems
 ) -> Any:
     days = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
-    plain = _of_type(types, dt.date)
+    plain = of_type(types, dt.date)
     ordinals = np.fromiter(map(dt.date.toordinal, cells[plain]), dtype=np.int64, count=len(plain))
     days[plain] = (ordinals - _EPOCH).astype("datetime64[D]")
-    timed = _of_type(types, dt.datetime)
+    timed = of_type(types, dt.datetime)
     if len(timed):
         moments = cells[timed].astype("datetime64[us]")
         days[timed] = moments.astype("datetime64[D]").astype("datetime64[us]")
         for position in timed[moments != days[timed]]:
             problems.add(int(position), "date-has-time")
-    for position, _ in _others(cells, types, dt.date, dt.datetime):
+    for position, _ in others(cells, types, dt.date, dt.datetime):
         problems.add(position, "type-date")
-    _text_dates(days, cells, types, reading, problems)
-    return pd.Series(days).array
-
-
-def _text_dates(
-    days: npt.NDArray[np.datetime64],
-    cells: Cells,
-    types: TypeIds,
-    reading: Reading,
-    problems: CellProblems,
-) -> None:
-    positions, texts = _texts(cells, types)
-    meanings = read_all(texts, date_meanings)
-    native = dates_decided(meanings.values(), reading)
-    for position, text in zip(positions.tolist(), texts, strict=True):
-        meaning = meanings.get(text)
-        if meaning is None:
-            short = SHORT_YEAR.fullmatch(text)
-            problems.add(position, "date-short-year" if short else "type-date")
-            continue
-        if meaning.ambiguous and native is None:
-            both = {"first": display(meaning.native), "second": display(meaning.foreign)}
-            problems.add(position, "date-ambiguous", both)
-            continue
-        value = _decided(meaning.native, meaning.foreign, native, declared=reading.dates)
-        if value is None:
-            problems.add(position, "type-date")
-            continue
+    for position, value in read_texts(DATE_FORM, cells, types, reading, problems):
         days[position] = np.datetime64(value, "us")
         problems.add(position, "date-as-text", {"read": display(value)})
+    return pd.Series(days).array
 
 
 def _boolean(
@@ -221,12 +113,12 @@ def _boolean(
 ) -> Any:
     values = np.zeros(len(cells), dtype=bool)
     missing = np.ones(len(cells), dtype=bool)
-    plain = _of_type(types, bool)
+    plain = of_type(types, bool)
     values[plain] = cells[plain].astype(bool)
     missing[plain] = False
-    for position, _ in _others(cells, types, bool):
+    for position, _ in others(cells, types, bool):
         problems.add(position, "type-boolean")
-    for position, text in zip(*_texts(cells, types), strict=True):
+    for position, text in zip(*texts_of(cells, types), strict=True):
         word = text.casefold()
         if word in _YES or word in _NO:
             values[position], missing[position] = word in _YES, False
@@ -239,13 +131,13 @@ def _text(
     column: Column, cells: Cells, types: TypeIds, _reading: Reading, problems: CellProblems
 ) -> Any:
     read: Cells = np.full(len(cells), None, dtype=object)
-    positions, texts = _texts(cells, types)
+    positions, texts = texts_of(cells, types)
     if column.kind is not Kind.TEXT:
         texts = _codes(column, positions, texts, problems)
     read[positions] = texts
-    for position in _of_type(types, float, int):
+    for position in of_type(types, float, int):
         read[position] = _text_of_number(column, int(position), cells[position], problems)
-    for position, value in _others(cells, types, float, int):
+    for position, value in others(cells, types, float, int):
         problems.add(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )

@@ -11,9 +11,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Generic, TypeVar
 
-from xlbridge.validation.reading import Reading
-
-_T = TypeVar("_T", date, Decimal)
+Value = TypeVar("Value", date, Decimal)
+"""What a text may stand for."""
 
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00)?)?", re.ASCII)
 _SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
@@ -29,15 +28,15 @@ _GROUP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Meanings(Generic[_T]):
+class Meanings(Generic[Value]):
     """What one text may mean in either convention; ``native`` is the Brazilian one.
 
     Where only one convention makes sense of the text, the other is None; where both agree, both
     hold the same value.
     """
 
-    native: _T | None
-    foreign: _T | None
+    native: Value | None
+    foreign: Value | None
 
     @property
     def ambiguous(self) -> bool:
@@ -98,21 +97,9 @@ def _date(year: str, month: str, day: str) -> date | None:
         return None
 
 
-def dates_decided(meanings: Iterable[Meanings[date]], reading: Reading) -> bool | None:
-    """Tell whether undecided text dates are day-month (True), month-day (False), or neither."""
-    if reading.dates:
-        return reading.dates == "dmy"
-    return _evidence(meanings)
-
-
-def numbers_decided(meanings: Iterable[Meanings[Decimal]], reading: Reading) -> bool | None:
-    """Tell whether undecided text numbers are Brazilian (True), English (False), or neither."""
-    if reading.numbers:
-        return reading.numbers == "pt"
-    return _evidence(meanings)
-
-
-def _evidence(meanings: Iterable[Meanings[_T]]) -> bool | None:
+def evidence(meanings: Iterable[Meanings[Value]]) -> bool | None:
+    """Tell what the unambiguous texts of a column follow: the Brazilian convention (True), the
+    other one (False), or neither alone (None)."""
     native = foreign = False
     for meaning in meanings:
         native = native or meaning.foreign is None
@@ -121,8 +108,8 @@ def _evidence(meanings: Iterable[Meanings[_T]]) -> bool | None:
 
 
 def read_all(
-    texts: Iterable[str], understand: Callable[[str], Meanings[_T] | None]
-) -> Mapping[str, Meanings[_T]]:
+    texts: Iterable[str], understand: Callable[[str], Meanings[Value] | None]
+) -> Mapping[str, Meanings[Value]]:
     """Return the meanings of those distinct ``texts`` that have any."""
     found = ((text, understand(text)) for text in set(texts))
     return {text: meaning for text, meaning in found if meaning is not None}

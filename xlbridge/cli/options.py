@@ -1,0 +1,86 @@
+"""Options that several commands have in common, each declared once."""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, get_args
+
+import click
+
+from xlbridge.i18n import Text
+from xlbridge.validation.reading import DateOrder, NumberStyle
+
+Decorated = Callable[..., Any]
+Decorator = Callable[[Decorated], Decorated]
+
+
+def _option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
+    return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
+
+
+def _all_of(options: Sequence[Decorator]) -> Decorator:
+    """Apply several options as if each had been written, in this order, above the command."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
+
+
+report_format = _option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    pt="Texto para pessoas, ou JSON para programas.",
+    en="Text for people, or JSON for programs.",
+)
+
+which_sheet = _all_of(
+    [
+        _option(
+            "--resource",
+            pt="O recurso; sem ele, é deduzido da pasta.",
+            en="The resource; without it, it is told from the workbook.",
+        ),
+        _option("--sheet", pt="A planilha da pasta.", en="The sheet of the workbook."),
+    ]
+)
+
+how_to_read = _all_of(
+    [
+        _option(
+            "--dates",
+            type=click.Choice(get_args(DateOrder)),
+            pt="A ordem de dia e mês nas datas em texto.",
+            en="The order of day and month in text dates.",
+        ),
+        _option(
+            "--numbers",
+            type=click.Choice(get_args(NumberStyle)),
+            pt="A escrita dos números em texto: pt é 1.234,56; en é 1,234.56.",
+            en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
+        ),
+    ]
+)
+
+how_to_send = _all_of(
+    [
+        _option(
+            "--yes",
+            is_flag=True,
+            pt="Não pergunta antes de enviar.",
+            en="Does not ask before sending.",
+        ),
+        _option(
+            "--wait/--no-wait",
+            default=True,
+            show_default=True,
+            pt="Espera o resultado da fila.",
+            en="Waits for the queue's outcome.",
+        ),
+        _option(
+            "--preview/--no-preview",
+            default=True,
+            show_default=True,
+            pt="Faz a prévia antes de enviar.",
+            en="Previews before sending.",
+        ),
+    ]
+)

@@ -1,0 +1,25 @@
+"""Values as people write them."""
+
+import datetime as dt
+from decimal import Decimal
+
+from xlbridge.i18n import Text
+
+
+def display(value: object) -> str:
+    """Return a cell's value as text, as the analyst knows it."""
+    if isinstance(value, bool):
+        return "VERDADEIRO" if value else "FALSO"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, dt.datetime):
+        return value.strftime("%d/%m/%Y %H:%M:%S")
+    if isinstance(value, dt.date):
+        return value.strftime("%d/%m/%Y")
+    return str(value)
+
+
+def written(number: Decimal | None) -> Text:
+    """Write a number as each language does, so that a point is never mistaken."""
+    plain = f"{number:f}"
+    return Text(pt=plain.replace(".", ","), en=plain)

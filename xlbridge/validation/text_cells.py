@@ -1,0 +1,91 @@
+"""Dates and numbers in text cells, read where they have one meaning."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Generic
+
+from xlbridge.resources.column import Kind
+from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_types import Cells, TypeIds, texts_of
+from xlbridge.validation.display import display, written
+from xlbridge.validation.reading import Reading
+from xlbridge.validation.text_values import (
+    SHORT_YEAR,
+    Meanings,
+    Value,
+    date_meanings,
+    evidence,
+    number_meanings,
+    read_all,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm(Generic[Value]):
+    """How values of a kind are understood from text, and what is said where they are not."""
+
+    understand: Callable[[str], Meanings[Value] | None]
+    declared: Callable[[Reading], bool | None]
+    written: Callable[[Value | None], object]
+    ambiguous: str
+    wrong: Callable[[str], str]
+
+
+def read_texts(
+    form: TextForm[Value],
+    cells: Cells,
+    types: TypeIds,
+    reading: Reading,
+    problems: CellProblems,
+) -> Iterator[tuple[int, Value]]:
+    """Yield the text cells that have one meaning; the others become problems."""
+    positions, texts = texts_of(cells, types)
+    meanings = read_all(texts, form.understand)
+    declared = form.declared(reading)
+    native = evidence(meanings.values()) if declared is None else declared
+    for position, text in zip(positions.tolist(), texts, strict=True):
+        meaning = meanings.get(text)
+        if meaning is not None and meaning.ambiguous and native is None:
+            first, second = form.written(meaning.native), form.written(meaning.foreign)
+            problems.add(position, form.ambiguous, {"first": first, "second": second})
+            continue
+        value = None if meaning is None else _decided(meaning, native, declared is not None)
+        if value is None:
+            problems.add(position, form.wrong(text))
+        else:
+            yield position, value
+
+
+def _decided(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
+    """Choose between two meanings; what was declared also rules out the other convention."""
+    if native is None:
+        return meaning.foreign if meaning.native is None else meaning.native
+    chosen, other = meaning.native, meaning.foreign
+    if not native:
+        chosen, other = other, chosen
+    return chosen if declared or chosen is not None else other
+
+
+def _number_form(wrong: str) -> TextForm[Decimal]:
+    return TextForm(
+        understand=number_meanings,
+        declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
+        written=written,
+        ambiguous="number-ambiguous",
+        wrong=lambda _text: wrong,
+    )
+
+
+NUMBER_FORMS = {
+    Kind.INTEGER: _number_form("type-integer"),
+    Kind.NUMBER: _number_form("type-number"),
+    Kind.MONEY: _number_form("type-number"),
+}
+DATE_FORM = TextForm(
+    understand=date_meanings,
+    declared=lambda reading: None if reading.dates is None else reading.dates == "dmy",
+    written=lambda day: display(day),
+    ambiguous="date-ambiguous",
+    wrong=lambda text: "date-short-year" if SHORT_YEAR.fullmatch(text) else "type-date",
+)
