@@ -128,10 +128,11 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    properties = operation.query.model_json_schema(mode="serialization")["properties"]
+    query = operation.query.model_json_schema(mode="serialization")
+    required = query.get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in properties.items()
+        {"name": name, "in": "query", "required": name in required, "schema": schema}
+        for name, schema in query["properties"].items()
     ]
 
 

@@ -1,44 +1,39 @@
-"""Receivable and payable entries, as created. Source: the spec, Receivable entry, Payable entry."""
+"""Receivable and payable titles. Source: the spec, Receivable entry, Payable entry, Financial.
+
+The fields of the split (``rateio``) are not shown there; those here are this project's choice
+(``docs/assumptions.md``).
+"""
 
 from pydantic import Field
 
+from xlbridge.wire.attachments import Attachment
 from xlbridge.wire.model import Moment, Number, WireModel
+
+
+class TitleKey(WireModel):
+    """What identifies a title; all but the branch is generated."""
+
+    codigoDoExercicio: int
+    codigoDaFilial: int
+    numeroDaTransacao: int
+    sequenciaDaTransacao: int
+
+
+class Allocation(WireModel):
+    """One part of a split title. A code that is left out is the title's own."""
+
+    codigoDaFilial: int | None = None
+    codigoDoItemDeLancamento: str | None = None
+    codigoDoCentroDeCusto: str | None = None
+    codigoDoProjeto: int | None = None
+    CodigoDoCustoABC: str | None = None
+    valor: Number
 
 
 class EntryInput(WireModel):
     """What a receivable and a payable entry have in common when they are created."""
 
     codigoDaFilial: int
-    codigoDoItemDeLancamento: str = Field(min_length=1)
-    codigoDoCentroDeCusto: str = Field(min_length=1)
-    codigoDaContaCorrente: int
-    historico: str = Field(min_length=1)
-    numeroDoDocumento: str | None = None
-    dataDeEmissao: Moment | None = None
-    dataDeVencimento: Moment | None = None
-    valorDoLancamento: Number | None = None
-    codigoDaFormaDePagamento: int | None = None
-
-
-class ReceivableInput(EntryInput):
-    """A receivable entry to create; its title key is generated."""
-
-    codigoDoCliente: int
-    codigoDaCarteira: int | None = None
-
-
-class Receivable(WireModel):
-    """A receivable title as it is read.
-
-    ``dataDeBaixa`` and ``valorBaixado``, filled on settled titles, are this project's choice
-    (``docs/assumptions.md``).
-    """
-
-    codigoDoExercicio: int
-    codigoDaFilial: int
-    numeroDaTransacao: int
-    sequenciaDaTransacao: int
-    codigoDoCliente: int
     codigoDoItemDeLancamento: str
     codigoDoCentroDeCusto: str
     codigoDaContaCorrente: int
@@ -48,16 +43,46 @@ class Receivable(WireModel):
     dataDeVencimento: Moment | None = None
     valorDoLancamento: Number | None = None
     codigoDaFormaDePagamento: int | None = None
+    rateio: list[Allocation] = Field(default_factory=list)
+
+
+class ReceivableInput(EntryInput):
+    """A receivable entry to create; its title key is generated.
+
+    ``idws`` is the caller's own identifier, by which the title is found again.
+    """
+
+    codigoDoCliente: int
     codigoDaCarteira: int | None = None
-    PeriodoDeCompetencia: Moment | None = None
+    idws: str | None = None
+
+
+class Settlement(WireModel):
+    """When and with how much a title was settled; nothing while it is open.
+
+    Both fields are this project's choice (``docs/assumptions.md``).
+    """
+
     dataDeBaixa: Moment | None = None
     valorBaixado: Number | None = None
+
+
+class Receivable(Settlement, ReceivableInput, TitleKey):
+    """A receivable title as it is read."""
+
+    PeriodoDeCompetencia: Moment | None = None
 
 
 class ReceivableQuery(WireModel):
     """Filter of the receivable listings (release 6.0.288)."""
 
     codigoDoCliente: int | None = None
+
+
+class ReceivableLookup(WireModel):
+    """The caller's own identifier of one receivable title."""
+
+    idws: str = Field(min_length=1)
 
 
 class PayableInput(EntryInput):
@@ -74,3 +99,14 @@ class PayableInput(EntryInput):
     ValorIRRetido: Number | None = None
     ValorISSRetido: Number | None = None
     ValorINSSRetido: Number | None = None
+
+
+class PayableChange(PayableInput, TitleKey):
+    """A payable title as it is to be from now on; what is left out is emptied."""
+
+
+class Payable(Settlement, PayableInput, TitleKey):
+    """A payable title as it is read. ``Arquivos`` stays empty in listings."""
+
+    DescricaoDoCustoABC: str | None = None
+    Arquivos: list[Attachment] = Field(default_factory=list)

@@ -1,9 +1,11 @@
 """The rules that receivable and payable entries share. Source: the spec, Receivable entry."""
 
+from datetime import datetime
 from decimal import Decimal
 
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.known import Known
+from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.tables.registries import (
     accounts,
     branches,
@@ -11,16 +13,19 @@ from xlbridge.sandbox.tables.registries import (
     cost_centres,
     payment_methods,
 )
-from xlbridge.wire.financial import EntryInput
+from xlbridge.wire.financial import EntryInput, TitleKey
 
 _CENTS = Decimal("0.01")
 _TOO_MUCH = Decimal(10) ** 12
+_FIRST_OF_TRANSACTION = 1
 
 
 def entry_problems(known: Known, data: EntryInput, *, revenue: bool) -> list[Problem]:
     """Return the rules that an entry breaks; ``revenue`` says which categories suit it."""
     problems = [
-        *_category_problems(known, data.codigoDoItemDeLancamento, revenue=revenue),
+        *category_problems(
+            known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=revenue
+        ),
         *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
         *known.complaint(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
@@ -36,6 +41,8 @@ def entry_problems(known: Known, data: EntryInput, *, revenue: bool) -> list[Pro
         ),
         *amount_problems("valorDoLancamento", data.valorDoLancamento),
     ]
+    if not data.historico.strip():
+        problems.append(("historico", "Campo obrigatório não informado."))
     if data.dataDeEmissao and data.dataDeVencimento and data.dataDeVencimento < data.dataDeEmissao:
         problems.append(("dataDeVencimento", "O vencimento é anterior à emissão."))
     return problems
@@ -52,10 +59,22 @@ def amount_problems(key: str, amount: Decimal | None) -> list[Problem]:
     return []
 
 
-def _category_problems(known: Known, code: str, *, revenue: bool) -> list[Problem]:
+def category_problems(known: Known, key: str, code: str, *, revenue: bool) -> list[Problem]:
+    """Return the problem of a category that does not exist or is of the other kind."""
     category = known.entry(categories, code)
     if category is not None and category.revenue == revenue:
         return []
     name = "receita" if revenue else "despesa"
-    message = f"{code} não é uma categoria de {name} cadastrada."
-    return [("codigoDoItemDeLancamento", message)]
+    return [(key, f"{code} não é uma categoria de {name} cadastrada.")]
+
+
+def next_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
+    """Return the key of a new title: the next of its exercise and branch."""
+    exercise = (data.dataDeEmissao or now).year
+    key = TitleKey(
+        codigoDoExercicio=exercise,
+        codigoDaFilial=data.codigoDaFilial,
+        numeroDaTransacao=numbers.next(f"{kind}:{exercise}:{data.codigoDaFilial}"),
+        sequenciaDaTransacao=_FIRST_OF_TRANSACTION,
+    )
+    return key.model_dump()

@@ -2,8 +2,10 @@
 
 from xlbridge.sandbox.handlers import (
     authentication,
+    cash,
     clients,
     imports,
+    payables,
     product_invoices,
     receivables,
     sales,
@@ -14,8 +16,10 @@ from xlbridge.sandbox.handlers import (
 
 __all__ = [
     "authentication",
+    "cash",
     "clients",
     "imports",
+    "payables",
     "product_invoices",
     "receivables",
     "sales",

@@ -5,12 +5,14 @@ from sqlalchemy import ColumnElement, exists, select
 from xlbridge.sandbox.answers import not_found
 from xlbridge.sandbox.business.intake import admit
 from xlbridge.sandbox.business.receivables import ReceivableIntake
+from xlbridge.sandbox.business.titles import read_receivables
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import receivables
-from xlbridge.wire.financial import Receivable, ReceivableInput, ReceivableQuery
+from xlbridge.wire.financial import Receivable, ReceivableInput, ReceivableLookup, ReceivableQuery
 from xlbridge.wire.operations.financial import (
     RECEIVABLE_CREATE,
+    RECEIVABLE_FIND,
     RECEIVABLE_LIST_OPEN,
     RECEIVABLE_LIST_SETTLED,
 )
@@ -31,13 +33,19 @@ def list_settled(call: Call) -> list[Receivable]:
     return _titles(call, receivables.c.dataDeBaixa.is_not(None))
 
 
-def _titles(call: Call, condition: ColumnElement[bool]) -> list[Receivable]:
+@handles(RECEIVABLE_FIND)
+def find(call: Call) -> Receivable | None:
+    wanted = receivables.c.idws == call.queried(ReceivableLookup).idws
+    return next(iter(read_receivables(call.connection, wanted)), None)
+
+
+def _titles(call: Call, *conditions: ColumnElement[bool]) -> list[Receivable]:
     client = call.queried(ReceivableQuery).codigoDoCliente
-    found = select(receivables).where(condition).order_by(*receivables.primary_key)
-    if client is not None:
-        _must_exist(call, client)
-        found = found.where(receivables.c.codigoDoCliente == client)
-    return call.read(Receivable, found)
+    if client is None:
+        return read_receivables(call.connection, *conditions)
+    _must_exist(call, client)
+    of_client = receivables.c.codigoDoCliente == client
+    return read_receivables(call.connection, *conditions, of_client)
 
 
 def _must_exist(call: Call, client: int) -> None:

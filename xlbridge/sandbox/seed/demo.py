@@ -8,10 +8,17 @@ from sqlalchemy import Connection, Table, insert, update
 from xlbridge.sandbox.seed.clients import client_rows, make_customers
 from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
+from xlbridge.sandbox.seed.payables import make_payables, split_rows
 from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.sandbox.tables.financial import (
+    payable_allocations,
+    payable_files,
+    payables,
+    receivable_allocations,
+    receivables,
+)
 from xlbridge.sandbox.tables.registries import products
 from xlbridge.sandbox.tables.sales import (
     product_invoice_items,
@@ -23,10 +30,11 @@ from xlbridge.sandbox.tables.sales import (
 )
 from xlbridge.sandbox.tables.stock import balances
 
-CLIENTS, ORDERS, PRODUCTS, SERVICE_INVOICES = 1_300, 2_000, 120, 60
+CLIENTS, ORDERS, PRODUCTS, SERVICE_INVOICES, PAYABLES = 1_300, 2_000, 120, 60, 60
 
 _SEED = 20261031
 _ORDERS_AT_ONCE = 1_000
+_SPLIT_EACH = 20
 
 
 def seed_demo(connection: Connection, scale: int) -> None:
@@ -47,6 +55,8 @@ def seed_demo(connection: Connection, scale: int) -> None:
         _write(connection, sales_order_items, batch.items)
         _write(connection, sales_order_installments, batch.instalments)
         _write(connection, receivables, batch.titles)
+        split = [row for title in batch.titles[::_SPLIT_EACH] for row in split_rows(title)]
+        _write(connection, receivable_allocations, split)
         _write(connection, product_invoices, batch.invoices)
         _write(connection, product_invoice_items, batch.invoice_items)
     services = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
@@ -61,8 +71,18 @@ def seed_demo(connection: Connection, scale: int) -> None:
         "product_invoice": ORDERS * scale,
         "service_invoice": SERVICE_INVOICES * scale,
     }
+    last_numbers |= _seed_payables(connection, PAYABLES * scale)
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     _write(connection, counters, rows)
+
+
+def _seed_payables(connection: Connection, count: int) -> dict[str, int]:
+    """Write the payable titles; return the last number of each scope."""
+    made = make_payables(Random(_SEED), count)  # noqa: S311 - as above
+    _write(connection, payables, made.titles)
+    _write(connection, payable_allocations, made.allocations)
+    _write(connection, payable_files, made.files)
+    return made.numbers
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

@@ -151,6 +151,7 @@ class OrderMaker:
             "sequenciaDaTransacao": sequence,
             "historico": header["historicoCR"],
             "numeroDoDocumento": f"PV-{header['numeroDoPedido']:06}/{sequence}",
+            "idws": f"WS-{header['numeroDoPedido']}-{sequence}",
             "dataDeEmissao": issued,
             "dataDeVencimento": due,
             "valorDoLancamento": value,

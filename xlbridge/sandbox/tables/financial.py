@@ -1,24 +1,50 @@
-"""Receivable and payable titles."""
+"""Receivable and payable titles, the parts they are split into, and their attached files."""
 
-from sqlalchemy import Column, Index, Integer, Table
+from sqlalchemy import Column, ForeignKeyConstraint, Index, Integer, Table
 
 from xlbridge.sandbox.columns import derived_columns
 from xlbridge.sandbox.tables.schema import metadata
-from xlbridge.wire.financial import PayableInput, Receivable
+from xlbridge.wire.attachments import Attachment
+from xlbridge.wire.financial import Allocation, Payable, Receivable, TitleKey
 
-_TITLE_KEY = ("codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao")
+TITLE_KEY = tuple(TitleKey.model_fields)
+OWNER_KEY = ("exercise", "branch", "number", "sequence")
+"""The title that a part or a file belongs to: the columns of ``TITLE_KEY``, in its order."""
+
+
+def _owner(titles: Table) -> tuple[Column[int] | ForeignKeyConstraint, ...]:
+    return (
+        *(Column(name, Integer, primary_key=True, autoincrement=False) for name in OWNER_KEY),
+        ForeignKeyConstraint(OWNER_KEY, [titles.c[name] for name in TITLE_KEY], ondelete="CASCADE"),
+    )
+
+
+def _allocations(name: str, titles: Table) -> Table:
+    place = Column("place", Integer, primary_key=True, autoincrement=False)
+    return Table(name, metadata, *_owner(titles), place, *derived_columns(Allocation))
+
 
 receivables = Table(
     "receivables",
     metadata,
-    *derived_columns(Receivable, keys=_TITLE_KEY),
+    *derived_columns(Receivable, keys=TITLE_KEY, leave_out=("rateio",)),
     Index("receivables_by_client", "codigoDoCliente"),
+    Index("receivables_by_idws", "idws", unique=True),
+    Index("receivables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
 )
+receivable_allocations = _allocations("receivable_allocations", receivables)
 payables = Table(
     "payables",
     metadata,
-    Column("codigoDoExercicio", Integer, primary_key=True, autoincrement=False),
-    Column("numeroDaTransacao", Integer, primary_key=True, autoincrement=False),
-    Column("sequenciaDaTransacao", Integer, primary_key=True, autoincrement=False),
-    *derived_columns(PayableInput, keys=("codigoDaFilial",)),
+    *derived_columns(
+        Payable, keys=TITLE_KEY, leave_out=("rateio", "Arquivos", "DescricaoDoCustoABC")
+    ),
+    Index("payables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
+)
+payable_allocations = _allocations("payable_allocations", payables)
+payable_files = Table(
+    "payable_files",
+    metadata,
+    *_owner(payables),
+    *derived_columns(Attachment, keys=("Id",)),
 )
