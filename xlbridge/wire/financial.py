@@ -20,9 +20,12 @@ class TitleKey(WireModel):
 
 
 class Allocation(WireModel):
-    """One part of a split title. A code that is left out is the title's own."""
+    """One part of a split title. A code that is left out is the title's own.
 
-    codigoDaFilial: int | None = None
+    The branch has a name of its own here: ``codigoDaFilial`` is part of the title's key.
+    """
+
+    codigoDaFilialDoRateio: int | None = None
     codigoDoItemDeLancamento: str | None = None
     codigoDoCentroDeCusto: str | None = None
     codigoDoProjeto: int | None = None

@@ -14,7 +14,7 @@ from xlbridge.sandbox.tables.registries import abc_costs, branches, cost_centres
 from xlbridge.wire.financial import Allocation, EntryInput
 
 _REGISTRIES = {
-    "codigoDaFilial": (branches, "Filial"),
+    "codigoDaFilialDoRateio": (branches, "Filial"),
     "codigoDoCentroDeCusto": (cost_centres, "Centro de custo"),
     "codigoDoProjeto": (projects, "Projeto"),
     "CodigoDoCustoABC": (abc_costs, "Custo ABC"),
@@ -34,8 +34,13 @@ def allocation_problems(known: Known, data: EntryInput, *, revenue: bool) -> Ite
 
 def allocated(data: EntryInput) -> list[Allocation]:
     """Return the parts of an entry; what a part leaves out is the entry's own."""
-    own = data.model_dump(include=set(Allocation.model_fields))
+    own = _own_codes(data)
     return [Allocation(**own | part.model_dump(exclude_none=True)) for part in data.rateio]
+
+
+def undivided(title: EntryInput, value: Decimal) -> Allocation:
+    """Return the one part that a title is while it is not split."""
+    return Allocation(**_own_codes(title), valor=value)
 
 
 def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
@@ -43,6 +48,11 @@ def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Itera
     owner = dict(zip(OWNER_KEY, key, strict=True))
     for place, part in enumerate(parts):
         yield {**owner, "place": place, **part.model_dump()}
+
+
+def _own_codes(data: EntryInput) -> dict[str, Any]:
+    codes = data.model_dump(include=set(Allocation.model_fields))
+    return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
 
 
 def _part_problems(

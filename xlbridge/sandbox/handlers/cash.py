@@ -7,13 +7,14 @@ from operator import attrgetter
 from sqlalchemy import ColumnElement, Table, func, select
 
 from xlbridge.sandbox.answers import not_found
+from xlbridge.sandbox.business.allocations import undivided
 from xlbridge.sandbox.business.titles import read_payables, read_receivables
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables.financial import payables, receivables
 from xlbridge.sandbox.tables.registries import accounts
 from xlbridge.sandbox.windows import window
 from xlbridge.wire.cash import Statement, StatementLine, StatementQuery
-from xlbridge.wire.financial import Allocation, Payable, Receivable
+from xlbridge.wire.financial import Payable, Receivable
 from xlbridge.wire.operations.financial import CASH_STATEMENT
 
 _NOTHING = Decimal(0)
@@ -82,10 +83,6 @@ def _lines(titles: list[Receivable | Payable], balance: Decimal) -> Iterator[Sta
             tipo="Entrada" if is_income else "Saída",
             valor=value,
             saldo=balance,
-            rateio=title.rateio or [_whole(title, value)],
+            rateio=title.rateio or [undivided(title, value)],
         )
 
-
-def _whole(title: Receivable | Payable, value: Decimal) -> Allocation:
-    own = title.model_dump(include=set(Allocation.model_fields))
-    return Allocation(**own, valor=value)

@@ -78,7 +78,8 @@ def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:
     amount = title["valorDoLancamento"]
     own = (amount * 6 / 10).quantize(_CENTS)
     other = next(code for code in codes(cost_centres) if code != title["codigoDoCentroDeCusto"])
-    whole = Allocation.model_validate(title | {"valor": own})
+    branch = title["codigoDaFilial"]
+    whole = Allocation(**title | {"codigoDaFilialDoRateio": branch, "valor": own})
     rest = whole.model_copy(update={"codigoDoCentroDeCusto": other, "valor": amount - own})
     return allocation_rows([title[name] for name in TITLE_KEY], [whole, rest])
 
