@@ -85,4 +85,3 @@ def _lines(titles: list[Receivable | Payable], balance: Decimal) -> Iterator[Sta
             saldo=balance,
             rateio=title.rateio or [undivided(title, value)],
         )
-
