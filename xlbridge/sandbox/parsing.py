@@ -14,6 +14,7 @@ from xlbridge.sandbox.answers import Problem, invalid
 from xlbridge.wire.model import WireModel
 
 _INTEGER_LIMIT = 2**31
+_NUMBER_LIMIT = 10**12
 
 _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: ((bool,), "informe true ou false"),
@@ -139,14 +140,20 @@ def _value_problems(annotation: Any, value: Any, place: str) -> Iterator[Problem
     elif kind is dict and isinstance(annotation, type):
         yield from _type_problems(annotation, value, f"{place}.")
     else:
-        yield from _range_problems({place: value}, "")
+        yield from _range_problems({place: Decimal(value) if kind is Decimal else value}, "")
 
 
 def _range_problems(values: Mapping[str, Any] | Sequence[Any], place: str) -> Iterator[Problem]:
-    """Whole numbers that no code or count of the interface can be."""
+    """Numbers that no code, count or amount of the interface can be."""
     items = values.items() if isinstance(values, Mapping) else enumerate(values)
     for name, value in items:
         if isinstance(value, (dict, list)):
             yield from _range_problems(value, f"{place}{name}.")
-        elif isinstance(value, int) and not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT:
+        elif _is_out_of_range(value):
             yield f"{place}{name}", "Valor inválido: número fora do intervalo."
+
+
+def _is_out_of_range(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return abs(value) >= _NUMBER_LIMIT
+    return isinstance(value, int) and not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT

@@ -18,12 +18,12 @@ class ProductInvoiceItemInput(WireModel):
     """One product of an invoice to create (``produtos[]``)."""
 
     idProduto: int
-    quantidade: Number = Field(gt=0)
-    valorUnitario: Number = Field(ge=0)
+    quantidade: Number = Field(gt=0, decimal_places=6)
+    valorUnitario: Number = Field(ge=0, decimal_places=6)
 
 
-class ProductInvoiceTerms(WireModel):
-    """What a product invoice is created with and read with alike.
+class ProductInvoiceInput(WireModel):
+    """A product invoice to create; it is pending until it is processed.
 
     ``codigoDaNotaFiscal`` is the invoice's registered model.
     """
@@ -36,30 +36,36 @@ class ProductInvoiceTerms(WireModel):
     codigoDoCliente: int
     nomeDoCliente: str = Field(min_length=1)
     cep: str = Field(min_length=1)
-
-
-class ProductInvoiceInput(ProductInvoiceTerms):
-    """A product invoice to create; it is pending until it is processed."""
-
     produtos: list[ProductInvoiceItemInput] = Field(default_factory=list)
 
 
-class ProductInvoiceItem(ProductInvoiceItemInput):
+class ProductInvoiceItem(WireModel):
     """One product of an invoice as it is read."""
 
     idNF: int
     seq: int
+    idProduto: int
     descricaoDoProduto: str | None = None
+    quantidade: Number
+    valorUnitario: Number
     valorTotal: Number
 
 
-class ProductInvoice(ProductInvoiceTerms):
+class ProductInvoice(WireModel):
     """A product invoice. Number, key of 44 digits and issue date are null until it is emitted.
 
     ``numeroDoPedido`` names the sales order that it was generated from, if there is one.
     """
 
     idNF: int
+    codigoDaFilial: int
+    codigoDoCliente: int
+    nomeDoCliente: str | None = None
+    cep: str | None = None
+    codigoDaNotaFiscal: int | None = None
+    tipoDeOperacao: str | None = None
+    naturezaDaOperacao: str | None = None
+    codigoDaFormaDePagamento: int | None = None
     numeroDoPedido: int | None = None
     valorDosProdutos: Number | None = None
     dataDeEmissao: Moment | None = None

@@ -1,17 +1,30 @@
-"""Sales orders. Source: the spec, Sales order (Pedido de Venda) object."""
+"""Sales orders. Source: the spec, Sales order (Pedido de Venda) object.
+
+Which of its fields a caller may set is not shown there; it is this project's choice
+(``docs/assumptions.md``).
+"""
 
 from pydantic import Field
 
 from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
 
+MOST_INSTALLMENTS = 360
+"""Most instalments of one order: thirty years of months."""
 
-class SalesOrderInstallment(WireModel):
-    """One instalment of a sales order (``parcelas[]``)."""
 
-    numeroDaParcela: int
+class SalesOrderInstallmentInput(WireModel):
+    """One instalment of an order to register; what is not given is worked out."""
+
+    numeroDaParcela: int | None = None
     dataDeVencimento: Moment | None = None
     percentual: Number | None = None
     valor: Number | None = None
+
+
+class SalesOrderInstallment(SalesOrderInstallmentInput):
+    """One instalment of a sales order (``parcelas[]``)."""
+
+    numeroDaParcela: int
     numeroDoPedido: int | None = None
     totalDoPedido: Number | None = None
     existeLancamentoCR: bool | None = None
@@ -21,17 +34,11 @@ class SalesOrderInstallment(WireModel):
     sequenciaDaMovimentacaoCR: int | None = None
 
 
-class SalesOrderItem(WireModel):
-    """One product of a sales order (``produtos[]``)."""
+class SalesOrderItemTerms(WireModel):
+    """What a caller may say of one product of an order. Rates are in per cent."""
 
-    numeroDoPedido: int | None = None
-    seq: int | None = None
     idProduto: int | None = None
     idMapeamentoPadrao: int | None = None
-    codigoInterno: str | None = None
-    codigoDeBarras: str | None = None
-    descricaoDoProduto: str | None = None
-    ncm: str | None = None
     largura: str | None = None
     altura: str | None = None
     comprimento: str | None = None
@@ -40,7 +47,6 @@ class SalesOrderItem(WireModel):
     pesoLiquido: Number | None = None
     quantidade: Number | None = None
     valorUnitario: Number | None = None
-    valorTotal: Number | None = None
     valorFrete: Number | None = None
     valorSeguro: Number | None = None
     valorOutros: Number | None = None
@@ -48,13 +54,38 @@ class SalesOrderItem(WireModel):
     valorDesconto: Number | None = None
     valorAcrescimoPercentual: Number | None = None
     valorDescontoPercentual: Number | None = None
-    baseIPI: Number | None = None
     aliquotaIPI: Number | None = None
-    valorIPI: Number | None = None
     aliquotaICMSST: Number | None = None
+    aliquotaICMS: Number | None = None
+
+
+class SalesOrderItemInput(SalesOrderItemTerms):
+    """One product of an order to register; without ``valorUnitario`` it has its own price."""
+
+    idProduto: int
+    quantidade: Number = Field(gt=0, decimal_places=6)
+    valorUnitario: Number | None = Field(default=None, ge=0, decimal_places=6)
+
+
+class SalesOrderItemPlace(WireModel):
+    """Where a product of an order stands."""
+
+    numeroDoPedido: int | None = None
+    seq: int | None = None
+
+
+class SalesOrderItem(SalesOrderItemTerms, SalesOrderItemPlace):
+    """One product of a sales order (``produtos[]``)."""
+
+    codigoInterno: str | None = None
+    codigoDeBarras: str | None = None
+    descricaoDoProduto: str | None = None
+    ncm: str | None = None
+    valorTotal: Number | None = None
+    baseIPI: Number | None = None
+    valorIPI: Number | None = None
     valorICMSST: Number | None = None
     baseICMS: Number | None = None
-    aliquotaICMS: Number | None = None
     valorICMS: Number | None = None
     totalLiquido: Number | None = None
     quantidadeProcessadaParcial: Number | None = None
@@ -63,13 +94,12 @@ class SalesOrderItem(WireModel):
     disponivelParaProcessamentoParcial: bool | None = None
 
 
-class SalesOrder(WireModel):
-    """A sales order with its instalments and products."""
+class SalesOrderTerms(WireModel):
+    """What a caller may say of an order: its parties, delivery, carrier, and how it is paid."""
 
     codigoDaNotaFiscal: int | None = None
     codigoDaFilial: int | None = None
     codigoDaCondicaoDePagamento: int | None = None
-    numeroDoPedido: int
     numeroDaOrdem: int | None = None
     codigoDoCliente: int | None = None
     codigoDoVendedor: int | None = None
@@ -78,13 +108,9 @@ class SalesOrder(WireModel):
     codigoDaContaCorrente: int | None = None
     codigoDaCarteira: int | None = None
     codigoDaClassificacaoAuxiliar: int | None = None
-    idNF: int | None = None
     quantidadeDeParcelas: int | None = None
     dataDaOrdem: Moment | None = None
-    dataDeProcessamento: Moment | None = None
-    dataDeCancelamento: Moment | None = None
     nomeDoCliente: str | None = None
-    nomeDoClienteFmt: str | None = None
     naturezaJuridica: str | None = None
     cnpjcpf: str | None = None
     inscricaoEstadual: str | None = None
@@ -106,13 +132,7 @@ class SalesOrder(WireModel):
     historicoCR: str | None = None
     codigoDoCentroDeCusto: str | None = None
     observacaoCR: str | None = None
-    ultimaAtualizacao: str | None = None
     faturamentoNotaFiscalUnica: bool | None = None
-    consolidado: bool | None = None
-    pendente: bool | None = None
-    processado: bool | None = None
-    cancelado: bool | None = None
-    avisos: list[str] = Field(default_factory=list)
     entregaNomeContato: str | None = None
     entregaCEP: str | None = None
     entregaLogradouro: str | None = None
@@ -144,6 +164,39 @@ class SalesOrder(WireModel):
     transportadoraVolumeAltura: Number | None = None
     transportadoraVolumeLargura: Number | None = None
     transportadoraQtde: Number | None = None
+
+
+class SalesOrderInput(SalesOrderTerms):
+    """A sales order to register: with products, or with the amounts of its instalments."""
+
+    codigoDaFilial: int
+    codigoDoCliente: int
+    quantidadeDeParcelas: int | None = Field(default=None, ge=1, le=MOST_INSTALLMENTS)
+    parcelas: list[SalesOrderInstallmentInput] = Field(
+        default_factory=list, max_length=MOST_INSTALLMENTS
+    )
+    produtos: list[SalesOrderItemInput] = Field(default_factory=list)
+
+
+class SalesOrderNumber(WireModel):
+    """What names an order."""
+
+    numeroDoPedido: int
+
+
+class SalesOrder(SalesOrderTerms, SalesOrderNumber):
+    """A sales order with its instalments and products."""
+
+    idNF: int | None = None
+    dataDeProcessamento: Moment | None = None
+    dataDeCancelamento: Moment | None = None
+    nomeDoClienteFmt: str | None = None
+    ultimaAtualizacao: str | None = None
+    consolidado: bool | None = None
+    pendente: bool | None = None
+    processado: bool | None = None
+    cancelado: bool | None = None
+    avisos: list[str] = Field(default_factory=list)
     parcelas: list[SalesOrderInstallment] = Field(default_factory=list)
     produtos: list[SalesOrderItem] = Field(default_factory=list)
 

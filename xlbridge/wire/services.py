@@ -9,13 +9,13 @@ from pydantic import Field
 from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
 
 
-class ServiceInvoiceInput(WireModel):
-    """A service invoice to create, with the tax-reform fields of release 6.0.298."""
+class ServiceInvoiceTerms(WireModel):
+    """What a service invoice says, with the tax-reform fields of release 6.0.298."""
 
-    codigoDaFilial: int
-    codigoDoCliente: int
-    codigoDoServicoPrestado: str
-    valorDoServico: Number
+    codigoDaFilial: int | None = None
+    codigoDoCliente: int | None = None
+    codigoDoServicoPrestado: str | None = None
+    valorDoServico: Number | None = None
     aliquotaISSRetido: Number | None = None
     CodigoNBS: str | None = None
     CodigoIndicadorDaOperacao: str | None = None
@@ -34,16 +34,28 @@ class ServiceInvoiceInput(WireModel):
     CodigoDaRetencaoPisCofinsCsll: str | None = None
 
 
-class ServiceInvoiceChange(ServiceInvoiceInput):
+class ServiceInvoiceInput(ServiceInvoiceTerms):
+    """A service invoice to create; it is pending until it is processed."""
+
+    codigoDaFilial: int
+    codigoDoCliente: int
+    codigoDoServicoPrestado: str
+    valorDoServico: Number
+
+
+class ServiceInvoiceId(WireModel):
+    """What names a service invoice."""
+
+    idNF: int
+
+
+class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
     """A pending service invoice's new content, named by its id in the body."""
 
-    idNF: int
 
-
-class ServiceInvoice(ServiceInvoiceInput):
+class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
     """A service invoice. Number, key of 50 digits and issue date are null until it is emitted."""
 
-    idNF: int
     dataDeEmissao: Moment | None = None
     numeroDaNotaFiscalEletronica: int | None = None
     chaveDaNotaFiscalEletronica: str | None = None

@@ -1,7 +1,6 @@
 """The rules of service invoices. Source: the spec, Service invoice (NFS-e), States."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, insert, update
@@ -11,6 +10,7 @@ from xlbridge.sandbox.business.emission import pending_invoice
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.intake import refuse
 from xlbridge.sandbox.business.known import Known
+from xlbridge.sandbox.business.money import rate_problems
 from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.tables.registries import issuers, services
 from xlbridge.sandbox.tables.sales import service_invoices
@@ -84,11 +84,5 @@ def _problems(known: Known, data: ServiceInvoiceInput) -> list[Problem]:
     for name in _AMOUNTS:
         problems.extend(amount_problems(name, getattr(data, name)))
     for name in _RATES:
-        problems.extend(_rate_problems(name, getattr(data, name)))
+        problems.extend(rate_problems(name, getattr(data, name)))
     return problems
-
-
-def _rate_problems(key: str, rate: Decimal | None) -> list[Problem]:
-    if rate is None or 0 <= rate <= 100:
-        return []
-    return [(key, "Alíquota fora do intervalo de 0 a 100.")]

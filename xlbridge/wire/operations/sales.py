@@ -2,7 +2,7 @@
 
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceInput
-from xlbridge.wire.sales import SalesOrder, SalesOrderQuery
+from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderQuery
 from xlbridge.wire.services import (
     ServiceInvoice,
     ServiceInvoiceChange,
@@ -93,6 +93,21 @@ SERVICE_INVOICE_UPDATE = Operation(
     data=ServiceInvoice,
     repeatable=True,
 )
+SALES_ORDER_CREATE = Operation(
+    name="sales.orders.create",
+    method="POST",
+    path="/v2/faturamento/pedido",
+    section=_SECTION,
+    body=SalesOrderInput,
+    data=SalesOrder,
+)
+SALES_ORDER_PROCESS = Operation(
+    name="sales.orders.process",
+    method="POST",
+    path="/v2/faturamento/pedido/processar/{numeroPedido}",
+    section=_SECTION,
+    data=SalesOrder,
+)
 SALES_ORDER_LIST = Operation(
     name="sales.orders.list",
     method="GET",
@@ -114,5 +129,7 @@ OPERATIONS = (
     SERVICE_INVOICE_CHANGE,
     SERVICE_INVOICE_GET,
     SERVICE_INVOICE_UPDATE,
+    SALES_ORDER_CREATE,
+    SALES_ORDER_PROCESS,
     SALES_ORDER_LIST,
 )
