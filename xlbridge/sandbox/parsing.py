@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 
 from xlbridge.sandbox.annotations import plain_type
 from xlbridge.sandbox.answers import Problem, invalid
-from xlbridge.wire.model import WireModel
+from xlbridge.wire.model import WireModel, spellings
 
 _INTEGER_LIMIT = 2**31
 _NUMBER_LIMIT = 10**12
@@ -60,14 +60,19 @@ def parse_body(model: type[WireModel], raw: bytes) -> WireModel:
 
 
 def parse_query(model: type[WireModel], query: QueryParams) -> WireModel:
-    """Read the query; a blank parameter counts as not given, of a repeated one the last counts.
+    """Read the query; a blank parameter counts as not given.
+
+    A repeated one is all of a list; of any other the last counts.
 
     Raises ``RequestError`` (400) naming the parameters that cannot be read.
     """
-    document: dict[str, Any] = {name: value for name, value in query.items() if value.strip()}
-    for name, annotation in _fields(model).items():
-        if get_origin(annotation) is list and name in query:
-            document[name] = query.getlist(name)
+    lists = {name for name, kind in _fields(model).items() if get_origin(kind) is list}
+    document: dict[str, Any] = {}
+    for name in query:
+        values = [value for value in query.getlist(name) if value.strip()]
+        if values:
+            is_list = spellings(model).get(name) in lists
+            document[name] = values if is_list else values[-1]
     try:
         parsed = model.model_validate(document)
     except ValidationError as error:

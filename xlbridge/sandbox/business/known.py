@@ -26,11 +26,25 @@ class Known:
         """Return the entry of a code that was checked before."""
         return self._entries(registry)[code]
 
+    def name(self, registry: Table, code: object) -> str | None:
+        """Return what a code is called, None where it does not exist."""
+        entry = self.entry(registry, code)
+        return None if entry is None else entry.name
+
     def complaint(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
         """Return the problem of a code that is given and not in its registry, if there is one."""
         if code is None or self.entry(registry, code) is not None:
             return []
         return [(key, f"{label} {code}: código não cadastrado.")]
+
+    def inactive_complaint(
+        self, key: str, registry: Table, code: object, label: str
+    ) -> list[Problem]:
+        """Return the problem of a code that is given and is unknown or inactive."""
+        entry = self.entry(registry, code)
+        if entry is not None and not entry.active:
+            return [(key, f"{label} {code} está inativo.")]
+        return self.complaint(key, registry, code, label)
 
     def client_complaint(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body: unknown or inactive.

@@ -37,7 +37,9 @@ class PayableIntake:
         """Return the rules that a title breaks, new or altered."""
         known = self._known
         return [
-            *self._supplier_problems(data.codigoDoFornecedor),
+            *known.inactive_complaint(
+                "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
+            ),
             *entry_problems(known, data, revenue=False),
             *allocation_problems(known, data, revenue=False),
             *known.complaint("CodigoDoCustoABC", abc_costs, data.CodigoDoCustoABC, "Custo ABC"),
@@ -66,14 +68,6 @@ class PayableIntake:
             if rows:
                 self._connection.execute(insert(table), rows)
                 rows.clear()
-
-    def _supplier_problems(self, code: int) -> list[Problem]:
-        supplier = self._known.entry(suppliers, code)
-        if supplier is None:
-            return [("codigoDoFornecedor", f"Fornecedor {code}: código não cadastrado.")]
-        if not supplier.active:
-            return [("codigoDoFornecedor", f"Fornecedor {code} está inativo.")]
-        return []
 
 
 def _barcode_problems(code: str | None) -> list[Problem]:

@@ -10,6 +10,7 @@ from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.payables import make_payables, split_rows
 from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
+from xlbridge.sandbox.seed.purchasing import seed_purchases
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import (
@@ -30,7 +31,8 @@ from xlbridge.sandbox.tables.sales import (
 )
 from xlbridge.sandbox.tables.stock import balances
 
-CLIENTS, ORDERS, PRODUCTS, SERVICE_INVOICES, PAYABLES = 1_300, 2_000, 120, 60, 60
+CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
+SERVICE_INVOICES, PAYABLES, PURCHASES = 60, 60, 60
 
 _SEED = 20261031
 _ORDERS_AT_ONCE = 1_000
@@ -72,6 +74,7 @@ def seed_demo(connection: Connection, scale: int) -> None:
         "service_invoice": SERVICE_INVOICES * scale,
     }
     last_numbers |= _seed_payables(connection, PAYABLES * scale)
+    last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     _write(connection, counters, rows)
 

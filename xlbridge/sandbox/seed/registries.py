@@ -21,6 +21,8 @@ from xlbridge.sandbox.tables.registries import (
     product_groups,
     product_types,
     projects,
+    purchase_reasons,
+    purchase_types,
     sections,
     sellers,
     services,
@@ -114,6 +116,24 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             505: ("Metalúrgica Santa Rita Ltda", False),
         },
     ),
+    purchase_types: (
+        "active",
+        {
+            1: ("Material de consumo", True),
+            2: ("Mercadoria para revenda", True),
+            3: ("Imobilizado", True),
+            4: ("Importação direta", False),
+        },
+    ),
+    purchase_reasons: (
+        "active",
+        {
+            1: ("Reposição de estoque", True),
+            2: ("Urgência operacional", True),
+            3: ("Manutenção preventiva", True),
+            4: ("Evento promocional", False),
+        },
+    ),
 }
 WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
 _AISLES, _POSITIONS = "ABCD", range(1, 21)
@@ -127,6 +147,11 @@ def is_seeded(connection: Connection) -> bool:
 def codes(registry: Table) -> list[Any]:
     """Return the codes of a registry."""
     return list(_NAMES.get(registry) or _ATTRIBUTES[registry][1])
+
+
+def active_codes(registry: Table) -> list[Any]:
+    """Return the codes of a registry whose entries may be inactive and are not."""
+    return [code for code, (_name, active) in _ATTRIBUTES[registry][1].items() if active]
 
 
 def seed_registries(connection: Connection) -> None:

@@ -3,7 +3,16 @@
 Importing this package completes ``metadata``.
 """
 
-from xlbridge.sandbox.tables import access, clients, financial, imports, registries, sales, stock
+from xlbridge.sandbox.tables import (
+    access,
+    clients,
+    financial,
+    imports,
+    purchasing,
+    registries,
+    sales,
+    stock,
+)
 from xlbridge.sandbox.tables.schema import metadata
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "financial",
     "imports",
     "metadata",
+    "purchasing",
     "registries",
     "sales",
     "stock",

@@ -18,6 +18,8 @@ portfolios = registry(
 )
 payment_methods = registry("payment_methods", Integer)
 suppliers = registry("suppliers", Integer, Column("active", Boolean, nullable=False))
+purchase_types = registry("purchase_types", Integer, Column("active", Boolean, nullable=False))
+purchase_reasons = registry("purchase_reasons", Integer, Column("active", Boolean, nullable=False))
 services = registry("services", Text)
 projects = registry("projects", Integer)
 collaborators = registry("collaborators", Integer)

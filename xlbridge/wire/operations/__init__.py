@@ -4,11 +4,18 @@ Source: the spec, Endpoints. One module for each of its tables.
 """
 
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import financial, registry, sales, stock, utilities
+from xlbridge.wire.operations import (
+    financial,
+    purchasing,
+    registry,
+    sales,
+    stock,
+    utilities,
+)
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation
-    for area in (utilities, registry, financial, sales, stock)
+    for area in (utilities, registry, financial, sales, purchasing, stock)
     for operation in area.OPERATIONS
 }
 """Every operation, by its name."""

@@ -1,0 +1,188 @@
+"""Requisitions, orders (Ordem) and purchase orders (Pedido). Source: the spec, Purchasing.
+
+What refers from one document to the next, who is responsible, and the dates and states that reads
+carry beyond those named there, are this project's choice (``docs/assumptions.md``).
+"""
+
+from pydantic import Field
+
+from xlbridge.wire.attachments import Attachment
+from xlbridge.wire.model import Moment, Number, WireModel
+
+
+class RequestedItemInput(WireModel):
+    """One item of a requisition or order to create; ``idProduto`` 0 means an ad-hoc item."""
+
+    idProduto: int = 0
+    descricaoDoProduto: str | None = None
+    quantidade: Number = Field(gt=0)
+
+
+class RequestedItem(WireModel):
+    """One item of a requisition or order; ``quantidadeAprovada`` is 0 initially."""
+
+    seq: int
+    idProduto: int
+    descricaoDoProduto: str
+    quantidade: Number
+    quantidadeAprovada: Number
+
+
+class RequisitionHeader(WireModel):
+    """What requisitions and orders have in common, created and read."""
+
+    codigoDaFilial: int
+    codigoDoTipoDeCompra: int
+    codigoDoColaborador: int
+    codigoDoMotivo: int | None = None
+    codigoDoCentroDeCusto: str | None = None
+    CodigoDoProjeto: int | None = None
+
+
+class PurchaseRequisitionInput(RequisitionHeader):
+    """A purchase requisition to create; its number is generated."""
+
+    itens: list[RequestedItemInput] = Field(min_length=1)
+
+
+class PurchaseRequisition(RequisitionHeader):
+    """A purchase requisition as it is read."""
+
+    numeroDaRequisicao: int
+    dataDaRequisicao: Moment
+    DescricaoDoProjeto: str | None = None
+    DataLiberacaoParaAprovacao: Moment | None = None
+    encerrada: bool
+    itens: list[RequestedItem]
+
+
+class RequisitionQuery(WireModel):
+    """Filters of the requisition listings; without cost centres, those of all of them."""
+
+    CodigoDaFilial: int | None = None
+    CodigosCentroCustos: list[str] = Field(default_factory=list)
+
+
+class OrderOrigin(WireModel):
+    """The requisitions that an order (Ordem) comes from."""
+
+    NumeroDaRequisicaoDeCompra: Number | None = None
+    NumeroDaRequisicaoDeEstoque: Number | None = None
+
+
+class BuyingOrderInput(OrderOrigin, PurchaseRequisitionInput):
+    """An order (Ordem) to create; the purchase requisition that it names is closed by it."""
+
+    codigoDoColaboradorResponsavelCompras: int | None = None
+
+
+class BuyingOrder(OrderOrigin, RequisitionHeader):
+    """An order (Ordem) as it is read."""
+
+    numeroDaOrdem: int
+    dataDaOrdem: Moment
+    DescricaoDoProjeto: str | None = None
+    codigoDoColaboradorResponsavelCompras: int | None = None
+    DescricaoDoColaboradorResponsavelCompras: str | None = None
+    TotalDeCotacoes: int
+    DataLiberacaoParaAprovacao: Moment | None = None
+    encerrada: bool
+    itens: list[RequestedItem]
+
+
+class PurchaseOrderItemInput(WireModel):
+    """One item of a purchase order to create."""
+
+    idProduto: int
+    quantidade: Number = Field(gt=0)
+    valorUnitario: Number = Field(ge=0)
+
+
+class PurchaseOrderItem(WireModel):
+    """One item of a purchase order; ``valorTotal`` is rounded to cents."""
+
+    seq: int
+    idProduto: int
+    descricaoDoProduto: str
+    quantidade: Number
+    valorUnitario: Number
+    valorTotal: Number
+
+
+class PurchaseOrderHeader(WireModel):
+    """What a purchase order carries, created and read.
+
+    ``numeroDaOrdem`` is the order (Ordem) that it comes from, ``IdPedidoWS`` the caller's own
+    identifier.
+    """
+
+    codigoDaFilial: int
+    codigoDoFornecedor: int
+    numeroDaOrdem: int | None = None
+    IdPedidoWS: str | None = None
+
+
+class PurchaseOrderInput(PurchaseOrderHeader):
+    """A purchase order to create; the order (Ordem) that it names is closed by it."""
+
+    itens: list[PurchaseOrderItemInput] = Field(min_length=1)
+
+
+class PurchaseOrder(PurchaseOrderHeader):
+    """A purchase order as it is read; the two lists of files stay empty in listings."""
+
+    numeroPedido: int
+    dataDoPedido: Moment
+    DataLiberacaoParaAprovacao: Moment | None = None
+    encerrado: bool
+    valorTotal: Number
+    itens: list[PurchaseOrderItem]
+    Arquivos: list[Attachment] = Field(default_factory=list)
+    ArquivosNotasFiscais: list[Attachment] = Field(default_factory=list)
+
+
+class PurchaseOrderCreated(WireModel):
+    """A purchase order as its creation answers with it: not the shape of the reads."""
+
+    numeroPedido: int
+    codigoDoFornecedor: int
+
+
+class Notification(WireModel):
+    """One reason why a purchase order was not created: the field concerned, and the message."""
+
+    key: str
+    value: str
+
+
+class PurchaseOrderAnswer(WireModel):
+    """What creating a purchase order answers, always with HTTP 200.
+
+    Without notifications it is a success, and the purchase order is in ``payload``; with
+    notifications it is a failure, and ``payload`` is null.
+    """
+
+    notifications: list[Notification]
+    payload: PurchaseOrderCreated | None
+
+
+class ActiveQuery(WireModel):
+    """Filter of the purchasing registries."""
+
+    somenteAtivos: bool = False
+
+
+class PurchaseType(WireModel):
+    """A type of purchase."""
+
+    codigoDoTipoDeCompra: int
+    descricaoDoTipoDeCompra: str
+    ativo: bool
+
+
+class PurchaseReason(WireModel):
+    """A reason (motivo) for a purchase."""
+
+    codigoDoMotivo: int
+    descricaoDoMotivo: str
+    ativo: bool
