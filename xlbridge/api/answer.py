@@ -99,7 +99,7 @@ def _judge_success(reply: httpx.Response, read_data: ReadData, secrets: Secrets)
     envelope = _envelope(reply)
     if envelope is None:
         return Doubtful(describe(reply, secrets))
-    if not envelope.success:
+    if envelope.refused:
         return Rejected(reply.status_code, _complaints(envelope, secrets))
     try:
         return Executed(read_data(envelope.data))
@@ -126,7 +126,7 @@ def _judge_refusal(reply: httpx.Response, secrets: Secrets) -> Outcome:
             retry_after(reply),
         )
     envelope = _envelope(reply)
-    if envelope is not None and not envelope.success:
+    if envelope is not None and envelope.refused:
         return Rejected(reply.status_code, _complaints(envelope, secrets))
     message = _bare_message(reply)
     if message is not None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import ValidationError
+
 from xlbridge.wire.model import Moment, WireModel
 
 
@@ -26,6 +28,29 @@ class Envelope(WireModel):
     notifications: list[ErrorItem] | None = None
 
     @property
+    def refused(self) -> bool:
+        """Whether it is a failure: by ``success``, or by notifications within ``data``.
+
+        Source: the spec, Purchasing (POST /v2/compras/pedido).
+        """
+        return not self.success or bool(self._notifications_in_data)
+
+    @property
     def complaints(self) -> list[ErrorItem]:
         """The items of a failure, wherever they stand."""
-        return [*(self.errors or []), *(self.notifications or [])]
+        return [
+            *(self.errors or []),
+            *(self.notifications or []),
+            *self._notifications_in_data,
+        ]
+
+    @property
+    def _notifications_in_data(self) -> list[ErrorItem]:
+        try:
+            return _Notified.model_validate(self.data).notifications
+        except ValidationError:
+            return []
+
+
+class _Notified(WireModel):
+    notifications: list[ErrorItem]

@@ -4,10 +4,15 @@ What refers from one document to the next, who is responsible, and the dates and
 carry beyond those named there, are this project's choice (``docs/assumptions.md``).
 """
 
+from typing import Annotated
+
 from pydantic import Field
 
 from xlbridge.wire.attachments import Attachment
 from xlbridge.wire.model import Moment, Number, WireModel
+
+DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
+"""The number of another document, which the interface types as a decimal."""
 
 
 class RequestedItemInput(WireModel):
@@ -63,24 +68,21 @@ class RequisitionQuery(WireModel):
     CodigosCentroCustos: list[str] = Field(default_factory=list)
 
 
-class OrderOrigin(WireModel):
-    """The requisitions that an order (Ordem) comes from."""
-
-    NumeroDaRequisicaoDeCompra: Number | None = None
-    NumeroDaRequisicaoDeEstoque: Number | None = None
-
-
-class BuyingOrderInput(OrderOrigin, PurchaseRequisitionInput):
+class BuyingOrderInput(PurchaseRequisitionInput):
     """An order (Ordem) to create; the purchase requisition that it names is closed by it."""
 
+    NumeroDaRequisicaoDeCompra: DocumentNumber | None = None
+    NumeroDaRequisicaoDeEstoque: DocumentNumber | None = None
     codigoDoColaboradorResponsavelCompras: int | None = None
 
 
-class BuyingOrder(OrderOrigin, RequisitionHeader):
+class BuyingOrder(RequisitionHeader):
     """An order (Ordem) as it is read."""
 
     numeroDaOrdem: int
     dataDaOrdem: Moment
+    NumeroDaRequisicaoDeCompra: Number | None = None
+    NumeroDaRequisicaoDeEstoque: Number | None = None
     DescricaoDoProjeto: str | None = None
     codigoDoColaboradorResponsavelCompras: int | None = None
     DescricaoDoColaboradorResponsavelCompras: str | None = None

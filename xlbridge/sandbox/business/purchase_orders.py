@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.known import Known
+from xlbridge.sandbox.business.money import cents
 from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.business.purchase_documents import approve, origin_problems, write_documents
 from xlbridge.sandbox.business.purchase_items import quantity_problems
@@ -25,8 +26,6 @@ from xlbridge.wire.purchasing import (
     PurchaseOrderItem,
     PurchaseOrderItemInput,
 )
-
-_CENTS = Decimal("0.01")
 
 
 class PurchaseOrderIntake:
@@ -80,10 +79,10 @@ class PurchaseOrderIntake:
         return PurchaseOrderItem(
             seq=seq,
             idProduto=item.idProduto,
-            descricaoDoProduto=self._known.name(products, item.idProduto) or "",
+            descricaoDoProduto=self._known.required(products, item.idProduto).name,
             quantidade=item.quantidade,
             valorUnitario=item.valorUnitario,
-            valorTotal=(item.quantidade * item.valorUnitario).quantize(_CENTS),
+            valorTotal=_worth(item),
         )
 
 
@@ -94,6 +93,9 @@ def _item_problems(known: Known, place: str, item: PurchaseOrderItemInput) -> It
         *amount_problems(f"{place}.valorUnitario", item.valorUnitario),
     ]
     if not problems:
-        total = item.quantidade * item.valorUnitario
-        problems = amount_problems(f"{place}.valorUnitario", total)
+        problems = amount_problems(f"{place}.valorUnitario", _worth(item))
     yield from problems
+
+
+def _worth(item: PurchaseOrderItemInput) -> Decimal:
+    return cents(item.quantidade * item.valorUnitario)

@@ -6,6 +6,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
+from xlbridge.sandbox.business.money import cents
 from xlbridge.sandbox.seed.calendar import BEGINNING, TODAY, at_work, some_day
 from xlbridge.sandbox.seed.products import Product
 from xlbridge.sandbox.seed.registries import active_codes, codes
@@ -31,7 +32,6 @@ _ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
 _FOR_PROJECT, _RELEASED, _AD_HOC, _FILED = 0.2, 0.5, 0.3, 0.5
 _MOST_ITEMS, _MOST_UNITS, _MOST_QUOTATIONS = 4, 60, 5
 _STEP = timedelta(days=3)
-_CENTS = Decimal("0.01")
 _COST = Decimal("0.6")
 _UNPLANNED = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
 _NO_PRODUCT = 0
@@ -181,7 +181,7 @@ def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
 
 
 def _bought(article: Product, item: RequestedItem) -> PurchaseOrderItem:
-    price = (article.price * _COST).quantize(_CENTS)
+    price = cents(article.price * _COST)
     return PurchaseOrderItem(
         seq=item.seq,
         idProduto=article.code,

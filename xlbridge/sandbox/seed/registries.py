@@ -132,6 +132,7 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
             2: ("Urgência operacional", True),
             3: ("Manutenção preventiva", True),
             4: ("Evento promocional", False),
+            5: ("Época de safra", True),
         },
     ),
 }
