@@ -15,7 +15,7 @@ be, with an example, so that a file can judge a server and can play one as well:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -162,3 +162,34 @@ def filled(value: Any, saved: dict[str, Any]) -> Any:
     if isinstance(value, Tagged):
         return Tagged(value.tag, filled(value.value, saved))
     return value
+
+
+_EXAMPLES: dict[str, Callable[[Any], Any]] = {
+    "int": int,
+    "number": float,
+    "bool": lambda value: value == "true",
+    "like": lambda value: example(value["example"]),
+    "each": lambda value: [example(value)],
+    "holding": lambda value: [example(item) for item in value],
+    "texts": lambda value: [example(item) for item in value],
+}
+
+
+def example(value: Any) -> Any:
+    """Return a response body in which every tag has become its example."""
+    if isinstance(value, Tagged):
+        return _EXAMPLES.get(value.tag.rstrip("?"), example)(value.value)
+    if isinstance(value, dict):
+        return {name: example(item) for name, item in value.items() if name != MORE}
+    if isinstance(value, list):
+        return [example(item) for item in value]
+    return value
+
+
+def is_partial(value: Any) -> bool:
+    """Tell whether a body leaves out fields that a server would send."""
+    if isinstance(value, Tagged):
+        return is_partial(value.value)
+    if isinstance(value, dict):
+        return MORE in value or any(map(is_partial, value.values()))
+    return isinstance(value, list) and any(map(is_partial, value))

@@ -139,12 +139,16 @@ def test_no_such_file_and_a_folder_are_wrong_usage(
 @pytest.mark.parametrize(
     "sheet",
     [
-        "<worksheet xmlns='{ns}'><sheetData><row r='1'><c r='A1' t='inlineStr'><is>"
-        "<t>nomeComercial</t></is></c></row><row r='2'><c r='A2' t='e'><v>#N/A</v></c></row>"
-        "</sheetData></worksheet>",
-        '<x:worksheet xmlns:x="{ns}"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is>'
-        '<x:t>nomeComercial</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2" t="e">'
-        "<x:v>#N/A</x:v></x:c></x:row></x:sheetData></x:worksheet>",
+        (
+            "<worksheet xmlns='{ns}'><sheetData><row r='1'><c r='A1' t='inlineStr'><is>"
+            "<t>nomeComercial</t></is></c></row><row r='2'><c r='A2' t='e'><v>#N/A</v></c></row>"
+            "</sheetData></worksheet>"
+        ),
+        (
+            '<x:worksheet xmlns:x="{ns}"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is>'
+            '<x:t>nomeComercial</x:t></x:is></x:c></x:row><x:row r="2"><x:c r="A2" t="e">'
+            "<x:v>#N/A</x:v></x:c></x:row></x:sheetData></x:worksheet>"
+        ),
     ],
 )
 def test_uncommon_ways_of_writing_xml_hide_no_error(
