@@ -48,7 +48,7 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.15, 0.4])
 def test_a_file_being_processed_is_applied_once_after_a_kill(start: Start, delay: float) -> None:
-    first = start("--seed", "empty", "--slow-queue", "0.1")
+    first = start("--seed", "empty", "--faults", "slow-queue=0.1")
     with log_in(first) as http:
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(QUEUED)).json()["data"]
         time.sleep(delay)
@@ -60,17 +60,17 @@ def test_a_file_being_processed_is_applied_once_after_a_kill(start: Start, delay
 
 
 def test_two_sandboxes_on_one_database_apply_a_file_once(start: Start) -> None:
-    first = start("--seed", "empty", "--slow-queue", "0.5")
+    first = start("--seed", "empty", "--faults", "slow-queue=0.5")
     with log_in(first) as http:
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(QUEUED)).json()["data"]
-        start("--seed", "empty", "--slow-queue", "0.5")
+        start("--seed", "empty", "--faults", "slow-queue=0.5")
         assert finished(http, log_id)["registrosImportados"] == 200
         time.sleep(1)
         assert queued_clients(http) == 200
 
 
 def test_a_slow_queue_shows_the_file_running(start: Start) -> None:
-    with log_in(start("--seed", "empty", "--slow-queue", "600")) as http:
+    with log_in(start("--seed", "empty", "--faults", "slow-queue=600")) as http:
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(QUEUED)).json()["data"]
         for _ in range(200):
             log = http.get(f"/v2/importacao/log-importacao/{log_id}").json()["data"]

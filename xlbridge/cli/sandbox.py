@@ -10,6 +10,7 @@ import click
 from xlbridge.cli.output import remark
 from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.i18n import Text
+from xlbridge.sandbox.faults import parse_faults
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.sandbox.seed import Seed
 from xlbridge.sandbox.serve import Plan, serve
@@ -96,15 +97,12 @@ _SECONDS = click.FloatRange(min=0)
     ),
 )
 @click.option(
-    "--slow-queue",
-    type=_SECONDS,
-    default=0.0,
-    show_default=True,
-    metavar="SECONDS",
+    "--faults",
+    metavar="SPEC",
     help=str(
         Text(
-            pt="Quanto cada arquivo da fila espera, já em processamento.",
-            en="How long each queued file waits, already running.",
+            pt="Falhas de propósito, para ensaios, como delay=0.5@0.2,cut-after@0.05,seed=7.",
+            en="Misbehaves on purpose, for rehearsals: delay=0.5@0.2,cut-after@0.05,seed=7.",
         )
     ),
 )
@@ -124,10 +122,11 @@ def command(
     ready_file: Path | None,
     expose: str | None,
     while_stdin_open: bool,
-    slow_queue: float,
+    faults: str | None,
     token_lifetime: float,
 ) -> None:
-    behaviour = Behaviour(timedelta(seconds=token_lifetime), slow_queue)
+    planned = None if faults is None else parse_faults(faults)
+    behaviour = Behaviour(timedelta(seconds=token_lifetime), planned)
     plan = Plan(
         port=port,
         database=database,

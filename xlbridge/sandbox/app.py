@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from xlbridge.sandbox import answers, handlers
 from xlbridge.sandbox.dispatch import Endpoint
+from xlbridge.sandbox.faults import Faulty
 from xlbridge.sandbox.openapi import docs_page, openapi_document
 from xlbridge.sandbox.server import Sandbox
 from xlbridge.sandbox.storage import POOL_SIZE
@@ -29,7 +30,8 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
         exception_handlers={404: _unknown_path},
     )
     app.router.redirect_slashes = False
-    return app if sandbox.behaviour.exposed else _LoopbackOnly(app)
+    guarded = app if sandbox.behaviour.exposed else _LoopbackOnly(app)
+    return Faulty(guarded, sandbox.behaviour.faults) if sandbox.behaviour.faults else guarded
 
 
 class _LoopbackOnly:

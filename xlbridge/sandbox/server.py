@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.faults import FaultPlan
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 
@@ -16,13 +17,18 @@ JSON_LIMIT = 10 * 2**20
 class Behaviour:
     """How the sandbox behaves.
 
-    ``slow_queue`` is how many seconds a queued file waits, running, before it is processed;
-    ``exposed`` says that it is reached under other names than loopback's.
+    ``faults`` is what goes wrong on purpose, None for nothing; ``exposed`` says that it is
+    reached under other names than loopback's.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
-    slow_queue: float = 0.0
+    faults: FaultPlan | None = None
     exposed: bool = False
+
+    @property
+    def slow_queue(self) -> float:
+        """How many seconds a queued file waits, running, before it is processed."""
+        return self.faults.slow_queue if self.faults else 0.0
 
 
 @dataclass(frozen=True, slots=True)
