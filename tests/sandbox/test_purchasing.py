@@ -168,7 +168,7 @@ def test_a_limit_cannot_take_the_place_of_another(http: httpx.Client) -> None:
     created(http, "planejamento", limit)
     other = created(http, "planejamento", limit | {"codigoDoProjeto": 1})
     answer = http.put("/v2/compras/planejamento", json=other | {"codigoDoProjeto": None})
-    assert [item["key"] for item in answer.json()["errors"]] == ["idPlanejamento"]
+    assert [item["key"] for item in answer.json()["errors"]] == ["mes"]
     assert listed(http, "planejamento", {"ano": 2030, "codigoDoProjeto": 1}) == [other]
 
 

@@ -82,13 +82,15 @@ def test_an_upload_beyond_the_limit_gives_413(http: httpx.Client) -> None:
         b'{"nomeComercial": ""}',
         b'{"nomeComercial": null}',
         b'{"nomeComercial": "\\ud800"}',
+        b'{"nomeComercial": "X", "email": "\\udfff"}',
+        b'{"nomeComercial": "X", "email": "\\u0000"}',
         b'{"a":' * 100_000,
         b"[" * 100_000,
         b"null",
         b'"X"',
         b"",
     ],
-    ids=range(16),
+    ids=range(18),
 )
 def test_a_bad_body_gives_400(http: httpx.Client, body: bytes) -> None:
     refused = http.post("/v2/cliente", content=body)

@@ -1,6 +1,7 @@
 """Reading a request by what its operation declares; whatever is wrong is told by field."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +26,8 @@ _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     list: ((list,), "informe uma lista"),
     dict: ((dict,), "informe um objeto"),
 }
+
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 _MESSAGES: Mapping[str, str] = {
     "missing": "Campo obrigatório não informado.",
@@ -77,7 +80,7 @@ def parse_query(model: type[WireModel], query: QueryParams) -> WireModel:
         parsed = model.model_validate(document)
     except ValidationError as error:
         raise invalid(*explain(error)) from error
-    problems = list(_range_problems(parsed.model_dump(), ""))
+    problems = list(_storage_problems(parsed.model_dump(), ""))
     if problems:
         raise invalid(*problems)
     return parsed
@@ -94,7 +97,7 @@ def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str,
             values[name] = TypeAdapter(kind).validate_python(texts[name])
         except ValidationError as error:
             raise invalid((name, explain(error)[0][1])) from error
-    problems = list(_range_problems(values, ""))
+    problems = list(_storage_problems(values, ""))
     if problems:
         raise invalid(*problems)
     return values
@@ -145,20 +148,27 @@ def _value_problems(annotation: Any, value: Any, place: str) -> Iterator[Problem
     elif kind is dict and isinstance(annotation, type):
         yield from _type_problems(annotation, value, f"{place}.")
     else:
-        yield from _range_problems({place: Decimal(value) if kind is Decimal else value}, "")
+        yield from _storage_problems({place: Decimal(value) if kind is Decimal else value}, "")
 
 
-def _range_problems(values: Mapping[str, Any] | Sequence[Any], place: str) -> Iterator[Problem]:
-    """Numbers that no code, count or amount of the interface can be."""
+def _storage_problems(values: Mapping[str, Any] | Sequence[Any], place: str) -> Iterator[Problem]:
+    """Numbers that no code, count or amount can be, and texts that are no Unicode."""
     items = values.items() if isinstance(values, Mapping) else enumerate(values)
     for name, value in items:
         if isinstance(value, (dict, list)):
-            yield from _range_problems(value, f"{place}{name}.")
+            yield from _storage_problems(value, f"{place}{name}.")
         elif _is_out_of_range(value):
             yield f"{place}{name}", "Valor inválido: número fora do intervalo."
+        elif _is_unwritable(value):
+            yield f"{place}{name}", "Valor inválido: texto com caracteres não permitidos."
 
 
 def _is_out_of_range(value: Any) -> bool:
     if isinstance(value, Decimal):
         return abs(value) >= _NUMBER_LIMIT
     return isinstance(value, int) and not -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
+
+
+def _is_unwritable(value: Any) -> bool:
+    """Half a surrogate pair cannot be encoded, and no database but SQLite keeps a NUL."""
+    return isinstance(value, str) and _UNWRITABLE.search(value) is not None

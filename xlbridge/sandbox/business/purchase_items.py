@@ -24,7 +24,6 @@ AD_HOC = 0
 """The ``idProduto`` of an item that is no registered product."""
 
 _SMALLEST = Decimal("0.000001")
-_TOO_MUCH = Decimal(10) ** 12
 
 
 def request_problems(known: Known, data: PurchaseRequisitionInput) -> list[Problem]:
@@ -72,8 +71,6 @@ def requested_items(known: Known, data: PurchaseRequisitionInput) -> list[Reques
 
 def quantity_problems(key: str, quantity: Decimal) -> list[Problem]:
     """Return the problem of a quantity that cannot be kept exactly."""
-    if quantity >= _TOO_MUCH:
-        return [(key, "Quantidade fora do intervalo permitido.")]
     if quantity != quantity.quantize(_SMALLEST):
         return [(key, "Quantidade com mais de seis casas decimais.")]
     return []

@@ -46,4 +46,4 @@ def _duplicate(
     other = connection.scalar(select(spending_limits.c.idPlanejamento).where(same))
     if other in (None, replaces):
         return []
-    return [("idPlanejamento", f"O planejamento {other} já tem o limite deste mês e lugar.")]
+    return [("mes", f"O planejamento {other} já tem o limite deste mês e lugar.")]

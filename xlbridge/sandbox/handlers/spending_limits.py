@@ -8,6 +8,7 @@ from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.business.spending_limits import limit_problems, place_problems
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables.purchasing import spending_limits
+from xlbridge.sandbox.tables.registries import categories
 from xlbridge.wire.budget import (
     SpendingLimit,
     SpendingLimitId,
@@ -25,9 +26,7 @@ from xlbridge.wire.operations.purchasing import (
 @handles(SPENDING_LIMIT_LIST)
 def list_limits(call: Call) -> list[SpendingLimit]:
     query = call.queried(SpendingLimitQuery)
-    unknown = place_problems(Known(call.connection), query)
-    if unknown:
-        raise RequestError(404, unknown)
+    _must_exist(call, query)
     found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
     for name, value in query.model_dump(exclude_none=True).items():
         found = found.where(spending_limits.c[name] == value)
@@ -61,6 +60,18 @@ def remove(call: Call) -> SpendingLimit:
     this = spending_limits.c.idPlanejamento == limit.idPlanejamento
     call.connection.execute(delete(spending_limits).where(this))
     return limit
+
+
+def _must_exist(call: Call, query: SpendingLimitQuery) -> None:
+    known = Known(call.connection)
+    unknown = place_problems(known, query) + known.complaint(
+        "codigoDoItemDeLancamento",
+        categories,
+        query.codigoDoItemDeLancamento,
+        "Item de lançamento",
+    )
+    if unknown:
+        raise RequestError(404, unknown)
 
 
 def _existing(call: Call, number: int) -> SpendingLimit:
