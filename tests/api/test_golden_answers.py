@@ -93,7 +93,8 @@ def expect_refusal(error: ApiError, status: int, body: Any) -> None:
     assert isinstance(error, RemoteRejected)
     assert error.status == status
     if isinstance(body, dict):
-        items = [(item["key"], item["value"]) for item in body.get("errors", [])]
+        told_why = body["data"]["notifications"] if body["success"] else body["errors"]
+        items = [(item["key"], item["value"]) for item in told_why]
         assert [(c.key, c.value) for c in error.complaints] == items
     else:
         assert [c.value for c in error.complaints] == [body]
