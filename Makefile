@@ -32,8 +32,9 @@ bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates
 
-reference: $(VENV)/.runtime ## writes docs/reference/ anew from the code
+reference: $(VENV)/.runtime ## writes docs/reference/ and the client's stub anew from the code
 	$(BIN)/python docs/generate_reference.py
+	$(BIN)/python docs/generate_client_stub.py
 
 clean:
 	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,37 +1,14 @@
-"""One sandbox for the session, on a real socket, and bare HTTP clients of it."""
+"""One sandbox for the session, on a real socket, and a bare HTTP client of it."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
+from servers import Start, log_in, sandbox_on
 
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
-
-sys.path.append(str(Path(__file__).parents[1] / "golden"))
-
-Start = Callable[..., RunningSandbox]
-
-
-@contextmanager
-def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
-    """Give a bare HTTP client with a token of its own."""
-    credentials = {"email": server.email, "password": server.password}
-    with httpx.Client(base_url=server.base_url, timeout=30) as http:
-        answer = http.post("/v2/autenticar", json=credentials).json()
-        http.headers["Authorization"] = f"Bearer {answer['accessToken']}"
-        yield http
-
-
-@contextmanager
-def sandbox_on(home: Path, *options: str) -> Iterator[RunningSandbox]:
-    environment = {**os.environ, "XLBRIDGE_LANG": "en"}
-    with sandbox_process(home, options, environment) as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

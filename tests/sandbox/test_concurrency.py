@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-from conftest import Start, log_in
+from servers import Start, log_in
 
 CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import Start, log_in, sandbox_on
+from servers import Start, log_in, sandbox_on
 from test_import_rules import finished
 from workbooks import upload
 

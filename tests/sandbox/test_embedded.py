@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import log_in
+from servers import log_in
 from test_durability import wait_for
 
 from xlbridge.errors import ConfigError, TransportError, UsageError

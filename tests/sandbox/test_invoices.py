@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Start, log_in
+from servers import Start, log_in
 from workbooks import upload
 
 from xlbridge.sandbox.business.access_keys import check_digit

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Start, log_in
+from servers import Start, log_in
 
 CAP = 500
 

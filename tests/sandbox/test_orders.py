@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Start, log_in
 from hypothesis import given
 from hypothesis import strategies as st
+from servers import Start, log_in
 
 from xlbridge.sandbox.business.money import proportional_parts
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import Start, log_in
+from servers import Start, log_in
 from workbooks import upload
 
 from xlbridge.sandbox import handlers

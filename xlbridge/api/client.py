@@ -5,12 +5,12 @@ Example::
     from xlbridge.api.client import Client
     from xlbridge.api.target import Target
     from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-from xlbridge.wire.operations.utilities import SYSTEM_INFO
     from xlbridge.wire.sales import SalesOrderQuery
 
     target = Target("production", "https://erp.example.com", "user@example.com", password)
     with Client(target) as client:
-        print(client.call(SYSTEM_INFO).nomeComercial)
+        print(client.operations.system.info().nomeComercial)
+        client.operations.registry.clients.create(nomeComercial="Padaria Estrela")
         query = SalesOrderQuery(dataInferior=datetime(2026, 1, 1))
         for order in client.records(SALES_ORDER_LIST, query=query):
             print(order["numeroDoPedido"], len(order["parcelas"]))
@@ -33,6 +33,7 @@ from xlbridge.api.answer import (
     judge,
 )
 from xlbridge.api.backoff import Backoff
+from xlbridge.api.groups import Operations
 from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.api.records import Record, read_records, record_model
 from xlbridge.api.redaction import Secrets
@@ -93,6 +94,11 @@ class Client:
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
         return self._session.login()
+
+    @property
+    def operations(self) -> Operations:
+        """Every operation by its name, as in ``client.operations.registry.clients.list()``."""
+        return Operations(self.call)
 
     def call(
         self,

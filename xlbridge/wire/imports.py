@@ -67,10 +67,10 @@ class ImportLog(WireModel):
     """The log of a queued file. Counts are complete once ``situacao`` is ``Finalizado``."""
 
     id: int
-    recurso: str
+    recurso: str | None = None
     nomeDoArquivo: str | None = None
     situacao: ImportState
-    dataDeInclusao: Moment
+    dataDeInclusao: Moment | None = None
     dataDeInicio: Moment | None = None
     dataDeConclusao: Moment | None = None
     totalDeRegistros: int = 0

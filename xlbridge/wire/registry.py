@@ -25,15 +25,15 @@ class ClientInput(WireModel):
 
 
 class Client(WireModel):
-    """A client as it is read.
+    """A client as it is read; only its code is counted on.
 
     ``ultimaAtualizacao``, which the update window goes by, is this project's choice
     (``docs/assumptions.md``).
     """
 
     codigoDoCliente: int
-    nomeComercial: str
-    natureza: Literal["J", "F"]
+    nomeComercial: str | None = None
+    natureza: Literal["J", "F"] | None = None
     cnpjcpf: str | None = None
     seuCodigo: str | None = None
     codigoDoTipoDeCliente: int | None = None

@@ -18,8 +18,8 @@ class StockBalance(WireModel):
     numeroDeSerieLote: str | None = None
     codigoDoProjeto: int | None = None
     descricaoDoProjeto: str | None = None
-    quantidadeTotal: Number
-    valorTotal: Number
+    quantidadeTotal: Number | None = None
+    valorTotal: Number | None = None
 
 
 class AddressingInput(WireModel):

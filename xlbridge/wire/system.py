@@ -7,9 +7,9 @@ class SystemInfo(WireModel):
     """The company and the user that a token belongs to."""
 
     codigoDaEmpresa: int
-    nomeComercial: str
-    codigoDoUsuario: str
-    nomeDoUsuario: str
-    email: str
-    administrador: bool
-    ativo: bool
+    nomeComercial: str | None = None
+    codigoDoUsuario: str | None = None
+    nomeDoUsuario: str | None = None
+    email: str | None = None
+    administrador: bool | None = None
+    ativo: bool | None = None

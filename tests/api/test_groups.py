@@ -1,0 +1,58 @@
+"""The operations by their names, against a real socket."""
+
+import json
+
+import pytest
+from generate_client_stub import STUB, stub
+from pydantic import ValidationError
+from scripted_server import ScriptedServer, ok
+
+from xlbridge.api.client import Client
+from xlbridge.wire.operations import OPERATIONS
+
+CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
+
+
+def test_the_stub_is_what_the_operations_say() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub()
+
+
+def test_arguments_go_where_they_belong(server: ScriptedServer, client: Client) -> None:
+    server.steps = [
+        ok([CLIENT]),
+        ok(CLIENT),
+        ok({"idProd": 5, "quantidadeTotal": 1, "valorTotal": 2}),
+    ]
+    found = client.operations.registry.clients.list(cnpjcpf="52998224725")
+    created = client.operations.registry.clients.create(nomeComercial="Ana", natureza="F")
+    assert client.operations.stock.balances.of_product(id=5).quantidadeTotal == 1
+    assert found == [created]
+    listed, posted, asked = server.requests
+    assert listed.path == "/v2/cliente?cnpjcpf=52998224725"
+    assert json.loads(posted.body) == {"nomeComercial": "Ana", "natureza": "F"}
+    assert asked.path == "/v2/estoque/produto/5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"nome": "Ana"}, ValidationError),
+        ({"nomeComercial": "Ana", "nome": "Ana"}, TypeError),
+        ({"nomeComercial": 1}, ValidationError),
+    ],
+)
+def test_what_cannot_be_sent_is_not(
+    server: ScriptedServer, client: Client, arguments: dict[str, object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        client.operations.registry.clients.create(**arguments)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="id"):
+        client.operations.stock.balances.of_product()  # type: ignore[call-arg]
+    assert server.requests == []
+
+
+def test_names_can_be_explored(client: Client) -> None:
+    assert set(dir(client.operations)) == {name.split(".")[0] for name in OPERATIONS}
+    assert "list" in dir(client.operations.registry.clients)
+    with pytest.raises(AttributeError, match="nothing"):
+        client.operations.registry.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -1,0 +1,30 @@
+"""Sandboxes on real sockets, and bare HTTP clients of them."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+Start = Callable[..., RunningSandbox]
+
+
+@contextmanager
+def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
+    """Give a bare HTTP client with a token of its own."""
+    credentials = {"email": server.email, "password": server.password}
+    with httpx.Client(base_url=server.base_url, timeout=30) as http:
+        answer = http.post("/v2/autenticar", json=credentials).json()
+        http.headers["Authorization"] = f"Bearer {answer['accessToken']}"
+        yield http
+
+
+@contextmanager
+def sandbox_on(home: Path, *options: str) -> Iterator[RunningSandbox]:
+    environment = {**os.environ, "XLBRIDGE_LANG": "en"}
+    with sandbox_process(home, options, environment) as server:
+        yield server
