@@ -1,11 +1,22 @@
-"""Table columns: exact decimals, and columns derived from a wire model's fields."""
+"""Table columns: exact decimals, columns derived from a wire model's fields, or named for them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args, get_origin
 
-from sqlalchemy import JSON, BigInteger, Boolean, Column, DateTime, Dialect, Integer, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Integer,
+    Label,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from xlbridge.sandbox.annotations import plain_type
@@ -55,3 +66,14 @@ def derived_columns(
             autoincrement=False,
             nullable=optional and name not in keys,
         )
+
+
+def stored(record: WireModel, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return a record as a row of a table that has names of its own for the record's fields."""
+    return {columns[name]: value for name, value in record.model_dump().items()}
+
+
+def labelled(table: Table, columns: Mapping[str, str]) -> Iterator[Label[Any]]:
+    """Yield such a table's columns under the names of the record's fields."""
+    for name, column in columns.items():
+        yield table.c[column].label(name)

@@ -15,7 +15,6 @@ from xlbridge.sandbox.tables.registries import (
 )
 from xlbridge.wire.financial import EntryInput, TitleKey
 
-_CENTS = Decimal("0.01")
 _TOO_MUCH = Decimal(10) ** 12
 _FIRST_OF_TRANSACTION = 1
 
@@ -48,14 +47,17 @@ def entry_problems(known: Known, data: EntryInput, *, revenue: bool) -> list[Pro
     return problems
 
 
-def amount_problems(key: str, amount: Decimal | None) -> list[Problem]:
-    """Return the problem of an amount that cannot be one of reais and cents."""
+def amount_problems(key: str, amount: Decimal | None, places: int = 2) -> list[Problem]:
+    """Return the problem of an amount that is negative, too great or too fine.
+
+    ``places`` are its decimal places at most: two for reais and cents.
+    """
     if amount is None:
         return []
     if not 0 <= amount < _TOO_MUCH:
         return [(key, "Valor fora do intervalo permitido.")]
-    if amount != amount.quantize(_CENTS):
-        return [(key, "Valor com mais de duas casas decimais.")]
+    if amount != round(amount, places):
+        return [(key, f"Valor com mais de {places} casas decimais.")]
     return []
 
 

@@ -52,10 +52,16 @@ class Known:
         A client that a body names and that does not exist breaks a rule (400); one that a path
         or query names is a resource not found (404). Source: the spec, Errors.
         """
-        active = self._client_is_active(code)
-        if active is None:
-            return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
-        return [] if active else [("codigoDoCliente", f"Cliente {code} está inativo.")]
+        unknown = self.unknown_client(code)
+        if unknown or self._client_is_active(code):
+            return unknown
+        return [("codigoDoCliente", f"Cliente {code} está inativo.")]
+
+    def unknown_client(self, code: int) -> list[Problem]:
+        """Return the problem of a client code in a body that no client has, active or not."""
+        if self._client_is_active(code) is not None:
+            return []
+        return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
 
     def _read_entries(self, registry: Table) -> Mapping[object, Row[Any]]:
         return {row.code: row for row in self._connection.execute(select(registry))}

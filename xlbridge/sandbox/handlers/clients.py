@@ -3,7 +3,8 @@
 from sqlalchemy import select, update
 
 from xlbridge.sandbox.answers import not_found
-from xlbridge.sandbox.business.clients import ClientIntake, bare_document
+from xlbridge.sandbox.business.clients import ClientIntake
+from xlbridge.sandbox.business.documents import bare_document
 from xlbridge.sandbox.business.intake import admit
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables.clients import clients

@@ -5,14 +5,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert, update
 
-from xlbridge.sandbox.seed.clients import client_rows, make_customers
+from xlbridge.sandbox.seed.clients import Customer, client_rows, make_customers
+from xlbridge.sandbox.seed.contacts import contact_rows
 from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.payables import make_payables, split_rows
 from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
 from xlbridge.sandbox.seed.purchasing import seed_purchases
 from xlbridge.sandbox.tables.access import counters
-from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.clients import clients, contacts
 from xlbridge.sandbox.tables.financial import (
     payable_allocations,
     payable_files,
@@ -33,6 +34,7 @@ from xlbridge.sandbox.tables.stock import balances
 
 CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
 SERVICE_INVOICES, PAYABLES, PURCHASES = 60, 60, 60
+CLIENTS_WITH_CONTACTS = 40
 
 _SEED = 20261031
 _ORDERS_AT_ONCE = 1_000
@@ -63,8 +65,7 @@ def seed_demo(connection: Connection, scale: int) -> None:
         _write(connection, product_invoice_items, batch.invoice_items)
     services = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
     _write(connection, service_invoices, services)
-    last_client = update(counters).where(counters.c.scope == "client")
-    connection.execute(last_client.values(last=customers[-1].code))
+    _move_on(connection, {"client": customers[-1].code, "product": articles[-1].code})
     last_numbers = invoices.numbers | {
         f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
     }
@@ -75,6 +76,7 @@ def seed_demo(connection: Connection, scale: int) -> None:
     }
     last_numbers |= _seed_payables(connection, PAYABLES * scale)
     last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
+    last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     _write(connection, counters, rows)
 
@@ -86,6 +88,19 @@ def _seed_payables(connection: Connection, count: int) -> dict[str, int]:
     _write(connection, payable_allocations, made.allocations)
     _write(connection, payable_files, made.files)
     return made.numbers
+
+
+def _seed_contacts(connection: Connection, customers: list[Customer]) -> dict[str, int]:
+    """Write the contacts of some clients; return the last number of each scope."""
+    rows = list(contact_rows(Random(_SEED), customers))  # noqa: S311 - as above
+    _write(connection, contacts, rows)
+    return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
+
+
+def _move_on(connection: Connection, last_numbers: dict[str, int]) -> None:
+    """Have scopes that begin with the registries go on after the demo's records."""
+    for scope, last in last_numbers.items():
+        connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 from stdnum.ean import calc_check_digit
 
-from xlbridge.sandbox.seed.registries import WAREHOUSES, codes
+from xlbridge.sandbox.seed.registries import FIRST_PRODUCT, WAREHOUSES, codes
 from xlbridge.sandbox.tables.registries import branches, projects
-
-FIRST_PRODUCT = 2001
 
 _CENTS = Decimal("0.01")
 _COST = Decimal("0.6")
+_GRAMS = Decimal("0.001")
+_GROSS = Decimal("1.1")
 _EMPTY, _BATCHED, _FOR_PROJECT = 0.3, 0.1, 0.05
 
 
@@ -84,6 +84,11 @@ def product_rows(products: list[Product]) -> Iterator[dict[str, Any]]:
             "ncm": product.ncm,
             "price": product.price,
             "weight": product.weight,
+            "gross_weight": (product.weight * _GROSS).quantize(_GRAMS),
+            "net_weight": product.weight,
+            "height": "20",
+            "width": "10",
+            "length": "30",
             "brand": product.kind.brand,
             "model": product.model,
             "unit": product.kind.unit,

@@ -11,6 +11,7 @@ from xlbridge.sandbox.tables.registries import (
     accounts,
     branches,
     categories,
+    client_categories,
     client_types,
     collaborators,
     companies,
@@ -32,11 +33,13 @@ from xlbridge.sandbox.tables.registries import (
 )
 
 FIRST_CLIENT = 1001
+FIRST_PRODUCT = 2001
 
 _NAMES: dict[Table, dict[Any, str]] = {
     companies: {1: "Aurora Comércio e Serviços Ltda"},
     branches: {1: "Matriz São Paulo", 2: "Filial Curitiba", 3: "Filial Recife"},
     client_types: {1: "Varejo", 2: "Atacado", 3: "Governo", 4: "Consumidor final"},
+    client_categories: {1: "Ouro", 2: "Prata", 3: "Bronze"},
     sellers: {
         1: "Ana Beatriz Moura",
         2: "Carlos Eduardo Pires",
@@ -189,7 +192,8 @@ def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _counter_rows() -> Iterator[dict[str, Any]]:
     yield {"scope": "client", "last": FIRST_CLIENT - 1}
-    yield {"scope": "product_type", "last": max(codes(product_types))}
+    yield {"scope": "product", "last": FIRST_PRODUCT - 1}
+    yield {"scope": "supplier", "last": max(codes(suppliers))}
 
 
 def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

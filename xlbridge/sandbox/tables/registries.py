@@ -8,6 +8,7 @@ from xlbridge.sandbox.tables.schema import metadata, registry
 companies = registry("companies", Integer)
 branches = registry("branches", Integer)
 client_types = registry("client_types", Integer)
+client_categories = registry("client_categories", Integer)
 sellers = registry("sellers", Integer)
 categories = registry("categories", Text, Column("revenue", Boolean, nullable=False))
 cost_centres = registry("cost_centres", Text)
@@ -17,9 +18,17 @@ portfolios = registry(
     "portfolios", Integer, Column("account", ForeignKey("accounts.code"), nullable=False)
 )
 payment_methods = registry("payment_methods", Integer)
-suppliers = registry("suppliers", Integer, Column("active", Boolean, nullable=False))
 purchase_types = registry("purchase_types", Integer, Column("active", Boolean, nullable=False))
 purchase_reasons = registry("purchase_reasons", Integer, Column("active", Boolean, nullable=False))
+suppliers = registry(
+    "suppliers",
+    Integer,
+    Column("active", Boolean, nullable=False),
+    Column("nature", Text, nullable=False, default="J"),
+    Column("document", Text, index=True),
+    Column("email", Text),
+    Column("telephone", Text),
+)
 services = registry("services", Text)
 projects = registry("projects", Integer)
 collaborators = registry("collaborators", Integer)
@@ -50,11 +59,18 @@ issuers = registry(
 products = registry(
     "products",
     Integer,
-    Column("internal_code", Text, nullable=False),
+    Column("internal_code", Text, unique=True),
+    Column("generic_code", Text),
+    Column("english_name", Text),
     Column("barcode", Text),
     Column("ncm", Text),
     Column("price", Amount, nullable=False),
     Column("weight", Amount, nullable=False),
+    Column("gross_weight", Amount),
+    Column("net_weight", Amount),
+    Column("height", Text),
+    Column("width", Text),
+    Column("length", Text),
     Column("brand", Text),
     Column("model", Text),
     Column("unit", ForeignKey("units.code")),

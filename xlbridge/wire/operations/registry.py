@@ -1,7 +1,18 @@
 """Clients and the other registries. Source: the spec, Endpoints, Registry."""
 
+from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.registry import Client, ClientIdws, ClientInput, ClientQuery
+from xlbridge.wire.products import Product, ProductInput
+from xlbridge.wire.registry import (
+    Client,
+    ClientIdws,
+    ClientInput,
+    ClientQuery,
+    Contact,
+    ContactInput,
+    Supplier,
+    SupplierInput,
+)
 
 _SECTION = "Registry"
 
@@ -31,9 +42,154 @@ CLIENT_LIST = Operation(
     data=list[Client] | Client | None,
     repeatable=True,
 )
+CONTACT_CREATE = Operation(
+    name="registry.contacts.create",
+    method="POST",
+    path="/v2/clientecontato",
+    section=_SECTION,
+    body=ContactInput,
+    data=Contact,
+)
+CONTACT_GET = Operation(
+    name="registry.contacts.get",
+    method="GET",
+    path="/v2/clientecontato/{codcontato}/{seq}",
+    section=_SECTION,
+    data=Contact,
+    repeatable=True,
+)
+CLIENT_CATEGORY_CREATE = Operation(
+    name="registry.client_categories.create",
+    method="POST",
+    path="/v2/categoriacliente",
+    section=_SECTION,
+    body=ClientCategory,
+    data=ClientCategory,
+)
+CLIENT_CATEGORY_LIST = Operation(
+    name="registry.client_categories.list",
+    method="GET",
+    path="/v2/categoriacliente",
+    section=_SECTION,
+    data=list[ClientCategory],
+    repeatable=True,
+)
+CLIENT_TYPE_CREATE = Operation(
+    name="registry.client_types.create",
+    method="POST",
+    path="/v2/tipocliente",
+    section=_SECTION,
+    body=ClientType,
+    data=ClientType,
+)
+CLIENT_TYPE_LIST = Operation(
+    name="registry.client_types.list",
+    method="GET",
+    path="/v2/tipocliente",
+    section=_SECTION,
+    data=list[ClientType],
+    repeatable=True,
+)
+PRODUCT_TYPE_CREATE = Operation(
+    name="registry.product_types.create",
+    method="POST",
+    path="/v2/tipo-de-produto",
+    section=_SECTION,
+    body=ProductType,
+    data=ProductType,
+)
+PRODUCT_TYPE_LIST = Operation(
+    name="registry.product_types.list",
+    method="GET",
+    path="/v2/tipo-de-produto",
+    section=_SECTION,
+    data=list[ProductType],
+    repeatable=True,
+)
+PRODUCT_CREATE = Operation(
+    name="registry.products.create",
+    method="POST",
+    path="/v2/produto",
+    section=_SECTION,
+    body=ProductInput,
+    data=Product,
+)
+PRODUCT_UPDATE = Operation(
+    name="registry.products.update",
+    method="PUT",
+    path="/v2/produto",
+    section=_SECTION,
+    body=Product,
+    data=Product,
+    repeatable=True,
+)
+PRODUCT_LIST = Operation(
+    name="registry.products.list",
+    method="GET",
+    path="/v2/produto",
+    section=_SECTION,
+    data=list[Product],
+    repeatable=True,
+)
+PRODUCT_GET = Operation(
+    name="registry.products.get",
+    method="GET",
+    path="/v2/produto/{idProduto}",
+    section=_SECTION,
+    data=Product,
+    repeatable=True,
+)
+SUPPLIER_CREATE = Operation(
+    name="registry.suppliers.create",
+    method="POST",
+    path="/v2/fornecedor",
+    section=_SECTION,
+    body=SupplierInput,
+    data=Supplier,
+)
+SUPPLIER_LIST = Operation(
+    name="registry.suppliers.list",
+    method="GET",
+    path="/v2/fornecedor",
+    section=_SECTION,
+    data=list[Supplier],
+    repeatable=True,
+)
+COST_CENTRE_CREATE = Operation(
+    name="registry.cost_centres.create",
+    method="POST",
+    path="/v2/centrodecusto",
+    section=_SECTION,
+    body=CostCentre,
+    data=CostCentre,
+)
+COST_CENTRE_LIST = Operation(
+    name="registry.cost_centres.list",
+    method="GET",
+    path="/v2/centrodecusto",
+    section=_SECTION,
+    data=list[CostCentre],
+    repeatable=True,
+)
 
 OPERATIONS = (
     CLIENT_CREATE,
     CLIENT_SET_IDWS,
     CLIENT_LIST,
+    CONTACT_CREATE,
+    CONTACT_GET,
+    CLIENT_CATEGORY_CREATE,
+    CLIENT_CATEGORY_LIST,
+    CLIENT_TYPE_CREATE,
+    CLIENT_TYPE_LIST,
+    PRODUCT_TYPE_CREATE,
+    PRODUCT_TYPE_LIST,
+    PRODUCT_CREATE,
+    PRODUCT_UPDATE,
+    PRODUCT_LIST,
+    PRODUCT_GET,
+    SUPPLIER_CREATE,
+    SUPPLIER_LIST,
+    COST_CENTRE_CREATE,
+    COST_CENTRE_LIST,
 )
