@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Start, log_in
+from servers import Start, log_in
 
 CODE_LISTS = {
     "/v2/tipo-de-produto": ("codigoDoTipoDeProduto", "descricaoDoTipoDeProduto"),

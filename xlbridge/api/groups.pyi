@@ -8,11 +8,13 @@ from typing import Any, Literal
 from xlbridge.wire.authentication import Authentication
 from xlbridge.wire.budget import SpendingLimit
 from xlbridge.wire.cash import Statement
+from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
 from xlbridge.wire.financial import Allocation, Payable, Receivable
 from xlbridge.wire.imports import ImportLog
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItemInput
+from xlbridge.wire.products import Product
 from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput
-from xlbridge.wire.registry import Client
+from xlbridge.wire.registry import Client, Contact, Supplier
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput
 from xlbridge.wire.services import ServiceInvoice
 from xlbridge.wire.stock import StockBalance
@@ -76,8 +78,181 @@ class RegistryClients:
         """``GET /v2/cliente``."""
 
 
+class RegistryContacts:
+    def create(
+        self,
+        *,
+        codigoDoCliente: int,
+        nome: str,
+        email: str | None = ...,
+        telefone: str | None = ...,
+        cargo: str | None = ...,
+    ) -> Contact:
+        """``POST /v2/clientecontato``."""
+
+    def get(
+        self,
+        *,
+        codcontato: int,
+        seq: int,
+    ) -> Contact:
+        """``GET /v2/clientecontato/{codcontato}/{seq}``."""
+
+
+class RegistryClientCategories:
+    def create(
+        self,
+        *,
+        descricaoDaCategoriaDeCliente: str,
+        codigoDaCategoriaDeCliente: int | None = ...,
+    ) -> ClientCategory:
+        """``POST /v2/categoriacliente``."""
+
+    def list(
+        self,
+    ) -> builtins.list[ClientCategory]:
+        """``GET /v2/categoriacliente``."""
+
+
+class RegistryClientTypes:
+    def create(
+        self,
+        *,
+        descricaoDoTipoDeCliente: str,
+        codigoDoTipoDeCliente: int | None = ...,
+    ) -> ClientType:
+        """``POST /v2/tipocliente``."""
+
+    def list(
+        self,
+    ) -> builtins.list[ClientType]:
+        """``GET /v2/tipocliente``."""
+
+
+class RegistryProductTypes:
+    def create(
+        self,
+        *,
+        descricaoDoTipoDeProduto: str,
+        codigoDoTipoDeProduto: int | None = ...,
+    ) -> ProductType:
+        """``POST /v2/tipo-de-produto``."""
+
+    def list(
+        self,
+    ) -> builtins.list[ProductType]:
+        """``GET /v2/tipo-de-produto``."""
+
+
+class RegistryProducts:
+    def create(
+        self,
+        *,
+        descricaoDoProduto: str,
+        DescricaoDoProdutoIngles: str | None = ...,
+        codigoInterno: str | None = ...,
+        CodigoGenerico: str | None = ...,
+        codigoDeBarras: str | None = ...,
+        ncm: str | None = ...,
+        marca: str | None = ...,
+        modelo: str | None = ...,
+        codigoDaUnidadeDeMedida: int | None = ...,
+        codigoDoTipoDeProduto: int | None = ...,
+        codigoDoGrupoDeProduto: str | None = ...,
+        codigoDaCategoriaDeProduto: int | None = ...,
+        valorUnitario: Decimal = ...,
+        Peso: Decimal = ...,
+        PesoBruto: Decimal | None = ...,
+        PesoLiquido: Decimal | None = ...,
+        Altura: str | None = ...,
+        Largura: str | None = ...,
+        Comprimento: str | None = ...,
+    ) -> Product:
+        """``POST /v2/produto``."""
+
+    def update(
+        self,
+        *,
+        descricaoDoProduto: str,
+        idProduto: int,
+        DescricaoDoProdutoIngles: str | None = ...,
+        codigoInterno: str | None = ...,
+        CodigoGenerico: str | None = ...,
+        codigoDeBarras: str | None = ...,
+        ncm: str | None = ...,
+        marca: str | None = ...,
+        modelo: str | None = ...,
+        codigoDaUnidadeDeMedida: int | None = ...,
+        codigoDoTipoDeProduto: int | None = ...,
+        codigoDoGrupoDeProduto: str | None = ...,
+        codigoDaCategoriaDeProduto: int | None = ...,
+        valorUnitario: Decimal = ...,
+        Peso: Decimal = ...,
+        PesoBruto: Decimal | None = ...,
+        PesoLiquido: Decimal | None = ...,
+        Altura: str | None = ...,
+        Largura: str | None = ...,
+        Comprimento: str | None = ...,
+    ) -> Product:
+        """``PUT /v2/produto``."""
+
+    def list(
+        self,
+    ) -> builtins.list[Product]:
+        """``GET /v2/produto``."""
+
+    def get(
+        self,
+        *,
+        idProduto: int,
+    ) -> Product:
+        """``GET /v2/produto/{idProduto}``."""
+
+
+class RegistrySuppliers:
+    def create(
+        self,
+        *,
+        nomeComercial: str,
+        natureza: Literal['J', 'F'] = ...,
+        cnpj: str | None = ...,
+        cpf: str | None = ...,
+        email: str | None = ...,
+        telefone: str | None = ...,
+        ativo: bool = ...,
+    ) -> Supplier:
+        """``POST /v2/fornecedor``."""
+
+    def list(
+        self,
+    ) -> builtins.list[Supplier]:
+        """``GET /v2/fornecedor``."""
+
+
+class RegistryCostCentres:
+    def create(
+        self,
+        *,
+        codigoDoCentroDeCusto: str,
+        descricaoDoCentroDeCusto: str,
+    ) -> CostCentre:
+        """``POST /v2/centrodecusto``."""
+
+    def list(
+        self,
+    ) -> builtins.list[CostCentre]:
+        """``GET /v2/centrodecusto``."""
+
+
 class Registry:
     clients: RegistryClients
+    contacts: RegistryContacts
+    client_categories: RegistryClientCategories
+    client_types: RegistryClientTypes
+    product_types: RegistryProductTypes
+    products: RegistryProducts
+    suppliers: RegistrySuppliers
+    cost_centres: RegistryCostCentres
 
 class FinancialReceivables:
     def create(
