@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, Table, select
 from stdnum.br import cnpj, cpf
 
+from xlbridge.sandbox.business.stock_balances import balances_of
 from xlbridge.sandbox.seed import Seed, seed
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.sandbox.tables import metadata
@@ -24,7 +25,7 @@ from xlbridge.sandbox.tables.sales import (
     sales_orders,
     service_invoices,
 )
-from xlbridge.sandbox.tables.stock import balances
+from xlbridge.sandbox.tables.stock import movements
 
 Rows = list[dict[str, Any]]
 
@@ -64,7 +65,7 @@ def test_it_has_what_the_contract_names(demo: Connection) -> None:
     assert {client["ativo"] for client in registered} == {True, False}
     settled = {title["dataDeBaixa"] is not None for title in rows(demo, receivables)}
     assert settled == {True, False}
-    empty = {balance["quantity"] == 0 for balance in rows(demo, balances)}
+    empty = {balance.quantity == 0 for _, balance in balances_of(demo)}
     assert empty == {True, False}
 
 
@@ -177,6 +178,6 @@ def test_empty_has_the_registries_only(tmp_path: Path) -> None:
     with storage.transaction(writing=False) as connection:
         assert rows(connection, branches)
         assert rows(connection, portfolios)
-        for table in (clients, sales_orders, balances, receivables):
+        for table in (clients, sales_orders, movements, receivables):
             assert rows(connection, table) == []
     storage.close()

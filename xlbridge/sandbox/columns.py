@@ -41,6 +41,19 @@ class Amount(TypeDecorator[Decimal]):
         return None if value is None else Decimal(value).scaleb(-6)
 
 
+class Stamp(TypeDecorator[Any]):
+    """A moment that is written as a datetime and read as ISO 8601 text.
+
+    Source: the spec, whose ``ultimaAtualizacao`` is a string.
+    """
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> str | None:
+        return None if value is None else value.isoformat()
+
+
 _TYPES: dict[Any, type[TypeEngine[Any]] | type[TypeDecorator[Any]]] = {
     bool: Boolean,
     int: Integer,

@@ -37,7 +37,7 @@ _INTAKES: dict[type[WireModel], Callable[[Connection, datetime], Intake[Any, Any
     ReceivableInput: ReceivableIntake,
     PayableInput: PayableIntake,
     ServiceInvoiceInput: ServiceInvoiceIntake,
-    AddressingInput: lambda connection, _: AddressingIntake(connection),
+    AddressingInput: AddressingIntake,
 }
 
 

@@ -1,6 +1,15 @@
-"""Stock balances and addressing. Source: the spec, Stock balance row, Product addressing."""
+"""Stock balances, movements and requisitions. Source: the spec, Stock output, Stock entry,
+Stock balance row, Stock requisition.
 
-from xlbridge.wire.model import Number, WireModel
+What the spec does not show (an entry's answer, the history, a requisition's items) is this
+project's choice (``docs/assumptions.md``).
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from xlbridge.wire.model import Moment, Number, WireModel
 
 
 class StockBalance(WireModel):
@@ -22,13 +31,196 @@ class StockBalance(WireModel):
     valorTotal: Number | None = None
 
 
-class AddressingInput(WireModel):
-    """A product's address in a warehouse, as an import sheet carries it."""
+class StockOutputInput(WireModel):
+    """Goods that leave the stock."""
+
+    codigoDaFilial: int = Field(gt=0)
+    quantidade: Number = Field(gt=0)
+    codigoDoAlmoxarifado: int | None = None
+    codigoDaSecao: str | None = None
+    codigoDoLocal: str | None = None
+    codigoDoCentroDeCusto: str | None = None
+    codigoDoProjeto: int | None = None
+    idProd: int | None = None
+    numeroDeSerie: str | None = None
+    codigoDaUnidadeDeMedida: int | None = None
+    observacao: str | None = None
+    documento: str | None = None
+    codigoDaClassificacaoAuxiliar: int | None = None
+    numeroDaRequisicao: int | None = None
+    seqRequisicao: int | None = None
+    codigoDoColaboradorSolicitante: int | None = None
+    codigoDoColaboradorDestino: int | None = None
+
+
+class StockOutputChange(StockOutputInput):
+    """An output to alter; optional fields that are left out stay as they are.
+
+    With ``estorno`` the whole output is reversed, and final.
+    """
+
+    numeroDaSaida: int
+    estorno: bool = False
+    descricaoDoEstorno: str | None = None
+
+
+class StockOutput(StockOutputInput):
+    """An output as it was recorded, at the average cost of the balance that it came from."""
+
+    numeroDaSaida: int
+    seq: int
+    descricaoDaFilial: str | None = None
+    descricaoDoAlmoxarifado: str | None = None
+    descricaoDaSecao: str | None = None
+    codigoInterno: str | None = None
+    descricaoDoProduto: str | None = None
+    marca: str | None = None
+    modelo: str | None = None
+    simboloDaUnidadeDeMedida: str | None = None
+    dataDaSaida: Moment
+    valorUnitario: Number
+    valorTotal: Number
+    descricaoDoColaboradorSolicitante: str | None = None
+    descricaoDoColaboradorDestino: str | None = None
+    estorno: bool
+    quantidadeEstornada: Number
+    descricaoDoEstorno: str | None = None
+    ajuste: bool
+    transferencia: bool
+    ultimaMovimentacao: bool
+    ultimaAtualizacao: str
+
+
+class StockEntryInput(WireModel):
+    """Goods that come into the stock.
+
+    Beyond the four fields that the spec shows: where they go, and what one unit costs (by
+    default the average cost of the balance that they join).
+    """
+
+    codigoDaFilial: int = Field(gt=0)
+    dataDaEntrada: Moment
+    quantidade: Number = Field(gt=0)
+    idProd: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDoProjeto: int | None = None
+    numeroDeSerie: str | None = None
+    valorUnitario: Number | None = Field(default=None, ge=0)
+    documento: str | None = None
+    observacao: str | None = None
+
+
+class StockEntry(StockEntryInput):
+    """An entry as it was recorded."""
+
+    numeroDaEntrada: int
+    seq: int
+    descricaoDaFilial: str | None = None
+    descricaoDoAlmoxarifado: str | None = None
+    codigoInterno: str | None = None
+    descricaoDoProduto: str | None = None
+    simboloDaUnidadeDeMedida: str | None = None
+    valorTotal: Number
+    estorno: bool
+    ajuste: bool
+    transferencia: bool
+    ultimaMovimentacao: bool
+    ultimaAtualizacao: str
+
+
+class StockMovement(WireModel):
+    """One entry or output in the history of a product, oldest first.
+
+    ``numeroDaMovimentacao`` is the number of the entry or of the output. A reversal is an entry
+    that names the output that it returns.
+    """
+
+    tipoDeMovimentacao: Literal["Entrada", "Saída"]
+    numeroDaMovimentacao: int
+    seq: int
+    dataDaMovimentacao: Moment
+    codigoDaFilial: int
+    descricaoDaFilial: str | None = None
+    codigoDoAlmoxarifado: int
+    descricaoDoAlmoxarifado: str | None = None
+    idProd: int
+    descricaoDoProduto: str | None = None
+    numeroDeSerieLote: str | None = None
+    codigoDoProjeto: int | None = None
+    quantidade: Number
+    valorUnitario: Number
+    valorTotal: Number
+    documento: str | None = None
+    observacao: str | None = None
+    ajuste: bool
+    transferencia: bool
+    estorno: bool
+    numeroDaSaidaEstornada: int | None = None
+
+
+class StockRequisitionItem(WireModel):
+    """What a requisition asks for, and what outputs have settled of it."""
+
+    seq: int
+    idProd: int
+    descricaoDoProduto: str | None = None
+    quantidade: Number
+    quantidadeAtendida: Number
+    quantidadePendente: Number
+
+
+class StockRequisition(WireModel):
+    """A requisition of goods from the stock; pending until outputs have settled all of it."""
+
+    numeroDaRequisicao: int
+    dataDaRequisicao: Moment
+    codigoDaFilial: int
+    codigoDoCentroDeCusto: str | None = None
+    pendente: bool
+    liberadoParaAprovacao: bool
+    itens: list[StockRequisitionItem]
+
+
+class StockRequisitionQuery(WireModel):
+    """Filters of the requisition listings; ``qtde`` 0 means unlimited."""
+
+    filial: int
+    qtde: int = Field(default=0, ge=0)
+
+
+class AddressingKey(WireModel):
+    """What tells one product address from another."""
 
     codigoDaFilial: int
     codigoDoAlmoxarifado: int
     codigoDaSecao: str
     idProd: int
+
+
+class AddressingInput(AddressingKey):
+    """A product's address in a warehouse, as a call or an import sheet carries it."""
+
     codigoDaFilialSecao: int | None = None
     codigoDoAlmoxarifadoSecao: int | None = None
     ativo: bool = True
+
+
+class Addressing(AddressingInput):
+    """A product's address as it is read."""
+
+    codigoDoTipoDeProduto: int | None = None
+    codigoDaCategoriaDeProduto: int | None = None
+    descricaoDaFilial: str | None = None
+    descricaoDoAlmoxarifado: str | None = None
+    descricaoDaSecao: str | None = None
+    codigoInterno: str | None = None
+    descricaoDoProduto: str | None = None
+    simboloDaUnidadeDeMedida: str | None = None
+    descricaoDoTipoDeProduto: str | None = None
+    codigoDoGrupoDeProduto: str | None = None
+    descricaoDoGrupoDeProduto: str | None = None
+    descricaoDaCategoriaDeProduto: str | None = None
+    ultimaAtualizacao: str
+    aviso: str | None = None
+    podeAtivar: bool
+    podeDesativar: bool

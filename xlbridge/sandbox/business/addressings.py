@@ -1,60 +1,79 @@
 """The rules of product addressing. Source: the spec, Product addressing (mapeamento)."""
 
-from functools import cache
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.answers import Problem, invalid, not_found
 from xlbridge.sandbox.business.known import Known
-from xlbridge.sandbox.tables.registries import branches, products, warehouses
+from xlbridge.sandbox.tables.registries import branches, products
 from xlbridge.sandbox.tables.stock import addressings
-from xlbridge.wire.stock import AddressingInput
+from xlbridge.wire.stock import AddressingInput, AddressingKey
 
 
 class AddressingIntake:
     """Takes in product addresses; one that is there already is replaced."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, now: datetime) -> None:
         self._connection = connection
+        self._now = now
         self._known = Known(connection)
-        self._has_warehouse = cache(self._read_warehouse)
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def problems(self, data: AddressingInput) -> list[Problem]:
         """Return the rules that an address breaks."""
-        problems = [
-            *self._known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-            *self._known.complaint("idProd", products, data.idProd, "Produto"),
+        known, section = self._known, _section_place(data)
+        return [
+            *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+            *known.complaint("idProd", products, data.idProd, "Produto"),
+            *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+            *known.section_complaint(*section, data.codigoDaSecao),
         ]
-        if not self._has_warehouse(data.codigoDaFilial, data.codigoDoAlmoxarifado):
-            message = f"A filial {data.codigoDaFilial} não tem o almoxarifado informado."
-            problems.append(("codigoDoAlmoxarifado", message))
-        return problems
 
     def accept(self, data: AddressingInput) -> AddressingInput:
         """Take in an address without problems; its section is by default in its own place."""
+        branch, warehouse = _section_place(data)
         record = data.model_copy(
-            update={
-                "codigoDaFilialSecao": data.codigoDaFilialSecao or data.codigoDaFilial,
-                "codigoDoAlmoxarifadoSecao": data.codigoDoAlmoxarifadoSecao
-                or data.codigoDoAlmoxarifado,
-            }
+            update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}
         )
-        row = record.model_dump()
+        row = record.model_dump() | {"ultimaAtualizacao": self._now}
         self._rows[tuple(row[column.name] for column in addressings.primary_key)] = row
         return record
 
     def write(self) -> None:
         """Write all accepted addresses."""
-        for key in self._rows:
-            same = zip(addressings.primary_key, key, strict=True)
-            this = and_(*(column == value for column, value in same))
-            self._connection.execute(delete(addressings).where(this))
+        for row in self._rows.values():
+            key = AddressingKey.model_construct(**row)
+            self._connection.execute(delete(addressings).where(of_address(key)))
         if self._rows:
             self._connection.execute(insert(addressings), list(self._rows.values()))
             self._rows.clear()
 
-    def _read_warehouse(self, branch: int, code: int) -> bool:
-        of_branch = (warehouses.c.branch == branch) & (warehouses.c.code == code)
-        return bool(self._connection.scalar(select(exists().where(of_branch))))
+
+def of_address(key: AddressingKey) -> ColumnElement[bool]:
+    """Return the condition that only one product address meets."""
+    return and_(*(column == getattr(key, column.name) for column in addressings.primary_key))
+
+
+def set_active(connection: Connection, key: AddressingKey, now: datetime, *, active: bool) -> None:
+    """Activate or deactivate a product address.
+
+    Raises ``RequestError``: 404 where there is none, 400 where it is so already.
+    """
+    this = of_address(key)
+    is_active = connection.scalar(select(addressings.c.ativo).where(this).with_for_update())
+    if is_active is None:
+        raise not_found("idProd", "Endereçamento não encontrado.")
+    if is_active == active:
+        raise invalid(("ativo", f"O endereçamento já está {'ativo' if active else 'inativo'}."))
+    changed = update(addressings).where(this)
+    connection.execute(changed.values(ativo=active, ultimaAtualizacao=now))
+
+
+def _section_place(data: AddressingInput) -> tuple[int, int]:
+    """The branch and warehouse that the section is in, by default the product's own."""
+    return (
+        data.codigoDaFilialSecao or data.codigoDaFilial,
+        data.codigoDoAlmoxarifadoSecao or data.codigoDoAlmoxarifado,
+    )

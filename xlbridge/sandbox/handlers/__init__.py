@@ -1,6 +1,7 @@
 """What answers each operation, by area. Importing this package registers every handler."""
 
 from xlbridge.sandbox.handlers import (
+    addressings,
     authentication,
     buying_orders,
     cash,
@@ -8,6 +9,7 @@ from xlbridge.sandbox.handlers import (
     code_lists,
     contacts,
     imports,
+    inventories,
     payables,
     product_invoices,
     products,
@@ -19,11 +21,14 @@ from xlbridge.sandbox.handlers import (
     service_invoices,
     spending_limits,
     stock,
+    stock_movements,
+    stock_requisitions,
     suppliers,
     system,
 )
 
 __all__ = [
+    "addressings",
     "authentication",
     "buying_orders",
     "cash",
@@ -31,6 +36,7 @@ __all__ = [
     "code_lists",
     "contacts",
     "imports",
+    "inventories",
     "payables",
     "product_invoices",
     "products",
@@ -42,6 +48,8 @@ __all__ = [
     "service_invoices",
     "spending_limits",
     "stock",
+    "stock_movements",
+    "stock_requisitions",
     "suppliers",
     "system",
 ]

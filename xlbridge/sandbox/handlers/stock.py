@@ -3,12 +3,12 @@
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Select, exists, func, select
+from sqlalchemy import Select, exists, func, select, true
 
 from xlbridge.sandbox.answers import not_found
+from xlbridge.sandbox.business.stock_balances import balance_sums, product_balance
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.tables.registries import branches, products, projects, warehouses
-from xlbridge.sandbox.tables.stock import balances
 from xlbridge.wire.operations.stock import (
     STOCK_BALANCE_OF_PRODUCT,
     STOCK_BALANCES,
@@ -29,54 +29,56 @@ def list_of_branch(call: Call) -> list[StockBalance]:
     branch = call.path["id"]
     if not call.connection.scalar(select(exists().where(branches.c.code == branch))):
         raise not_found("id", "Filial não encontrada.")
-    return call.read(StockBalance, _rows().where(balances.c.branch == branch))
+    return call.read(StockBalance, _rows().where(branches.c.code == branch))
 
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
 def of_product(call: Call) -> StockBalance:
-    total = call.connection.execute(
-        select(
-            products.c.code.label("idProd"),
-            products.c.name.label("descricaoDoProduto"),
-            func.sum(balances.c.quantity).label("quantidadeTotal"),
-            func.sum(balances.c.value).label("valorTotal"),
-        )
-        .outerjoin(balances)
-        .where(products.c.code == call.path["id"])
-        .group_by(products.c.code, products.c.name)
-    ).one_or_none()
-    if total is None:
+    of_code = products.c.code == call.path["id"]
+    product = call.connection.execute(select(products).where(of_code)).one_or_none()
+    if product is None:
         raise not_found("id", "Produto não encontrado.")
-    return StockBalance.model_construct(
-        idProd=total.idProd,
-        descricaoDoProduto=total.descricaoDoProduto,
-        quantidadeTotal=total.quantidadeTotal or _NOTHING,
-        valorTotal=total.valorTotal or _NOTHING,
+    balance = product_balance(call.connection, product.code)
+    return StockBalance(
+        idProd=product.code,
+        descricaoDoProduto=product.name,
+        quantidadeTotal=balance.quantity,
+        valorTotal=balance.value,
     )
 
 
 def _rows() -> Select[Any]:
+    """Every product in every warehouse, with and without balance."""
+    sums = balance_sums().subquery()
     return (
         select(
-            balances.c.branch.label("codigoDaFilial"),
+            branches.c.code.label("codigoDaFilial"),
             branches.c.name.label("descricaoDaFilial"),
-            balances.c.warehouse.label("codigoDoAlmoxarifado"),
+            warehouses.c.code.label("codigoDoAlmoxarifado"),
             warehouses.c.name.label("descricaoDoAlmoxarifado"),
-            balances.c.product.label("idProd"),
+            products.c.code.label("idProd"),
             products.c.name.label("descricaoDoProduto"),
-            balances.c.serial.label("numeroDeSerieLote"),
-            balances.c.project.label("codigoDoProjeto"),
+            sums.c.numeroDeSerie.label("numeroDeSerieLote"),
+            sums.c.codigoDoProjeto,
             projects.c.name.label("descricaoDoProjeto"),
-            balances.c.quantity.label("quantidadeTotal"),
-            balances.c.value.label("valorTotal"),
+            func.coalesce(sums.c.quantity, _NOTHING).label("quantidadeTotal"),
+            func.coalesce(sums.c.value, _NOTHING).label("valorTotal"),
         )
-        .join(branches, branches.c.code == balances.c.branch)
-        .join(
-            warehouses,
-            (warehouses.c.branch == balances.c.branch)
-            & (warehouses.c.code == balances.c.warehouse),
+        .select_from(warehouses)
+        .join(branches, branches.c.code == warehouses.c.branch)
+        .join(products, true())
+        .outerjoin(
+            sums,
+            (sums.c.codigoDaFilial == warehouses.c.branch)
+            & (sums.c.codigoDoAlmoxarifado == warehouses.c.code)
+            & (sums.c.idProd == products.c.code),
         )
-        .join(products, products.c.code == balances.c.product)
-        .outerjoin(projects, projects.c.code == balances.c.project)
-        .order_by(balances.c.branch, balances.c.warehouse, balances.c.product)
+        .outerjoin(projects, projects.c.code == sums.c.codigoDoProjeto)
+        .order_by(
+            branches.c.code,
+            warehouses.c.code,
+            products.c.code,
+            sums.c.codigoDoProjeto.nulls_first(),
+            sums.c.numeroDeSerie.nulls_first(),
+        )
     )

@@ -10,8 +10,9 @@ from xlbridge.sandbox.seed.contacts import contact_rows
 from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.payables import make_payables, split_rows
-from xlbridge.sandbox.seed.products import balance_rows, make_products, product_rows
+from xlbridge.sandbox.seed.products import make_products, product_rows
 from xlbridge.sandbox.seed.purchasing import seed_purchases
+from xlbridge.sandbox.seed.stock import seed_stock
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.clients import clients, contacts
 from xlbridge.sandbox.tables.financial import (
@@ -30,7 +31,6 @@ from xlbridge.sandbox.tables.sales import (
     sales_orders,
     service_invoices,
 )
-from xlbridge.sandbox.tables.stock import balances
 
 CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
 SERVICE_INVOICES, PAYABLES, PURCHASES = 60, 60, 60
@@ -48,7 +48,7 @@ def seed_demo(connection: Connection, scale: int) -> None:
     articles = make_products(random, PRODUCTS * scale)
     _write(connection, clients, list(client_rows(random, customers)))
     _write(connection, products, list(product_rows(articles)))
-    _write(connection, balances, list(balance_rows(random, articles)))
+    seed_stock(connection, Random(_SEED), articles, scale)  # noqa: S311 - as above
     invoices = InvoiceMaker()
     maker = OrderMaker(random, customers, articles, invoices)
     for first in range(1, ORDERS * scale + 1, _ORDERS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The demo's products and their balances."""
+"""The demo's products."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,10 @@ from typing import Any
 
 from stdnum.ean import calc_check_digit
 
-from xlbridge.sandbox.seed.registries import FIRST_PRODUCT, WAREHOUSES, codes
-from xlbridge.sandbox.tables.registries import branches, projects
+from xlbridge.sandbox.seed.registries import FIRST_PRODUCT
 
-_CENTS = Decimal("0.01")
-_COST = Decimal("0.6")
 _GRAMS = Decimal("0.001")
 _GROSS = Decimal("1.1")
-_EMPTY, _BATCHED, _FOR_PROJECT = 0.3, 0.1, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +92,6 @@ def product_rows(products: list[Product]) -> Iterator[dict[str, Any]]:
             "product_group": product.kind.group,
             "product_category": product.kind.category,
         }
-
-
-def balance_rows(random: Random, products: list[Product]) -> Iterator[dict[str, Any]]:
-    """Yield each product's balance in each place, with and without quantity."""
-    for branch in codes(branches):
-        for warehouse in WAREHOUSES:
-            for product in products:
-                yield _balance(random, branch, warehouse, product)
-
-
-def _balance(random: Random, branch: int, warehouse: int, product: Product) -> dict[str, Any]:
-    quantity = 0 if random.random() < _EMPTY else random.randrange(1, 400)
-    cost = (product.price * _COST).quantize(_CENTS)
-    batched = random.random() < _BATCHED
-    for_project = random.random() < _FOR_PROJECT
-    return {
-        "branch": branch,
-        "warehouse": warehouse,
-        "product": product.code,
-        "serial": f"L{branch}{warehouse}{product.code}" if batched else None,
-        "project": random.choice(codes(projects)) if for_project else None,
-        "quantity": Decimal(quantity),
-        "value": quantity * cost,
-    }
 
 
 def _product(random: Random, code: int) -> Product:

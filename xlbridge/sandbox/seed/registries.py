@@ -140,7 +140,11 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
     ),
 }
 WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
-_AISLES, _POSITIONS = "ABCD", range(1, 21)
+_SECTIONS = {
+    f"{aisle}-{position:02}": f"Corredor {aisle}, posição {position}"
+    for aisle in "ABCD"
+    for position in range(1, 21)
+}
 
 
 def is_seeded(connection: Connection) -> bool:
@@ -156,6 +160,11 @@ def codes(registry: Table) -> list[Any]:
 def active_codes(registry: Table) -> list[Any]:
     """Return the codes of a registry whose entries may be inactive and are not."""
     return [code for code, (_name, active) in _ATTRIBUTES[registry][1].items() if active]
+
+
+def section_codes() -> list[str]:
+    """Return the codes of the sections that every warehouse has."""
+    return list(_SECTIONS)
 
 
 def seed_registries(connection: Connection) -> None:
@@ -180,14 +189,13 @@ def seed_registries(connection: Connection) -> None:
 
 def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for place in places:
-        for aisle in _AISLES:
-            for position in _POSITIONS:
-                yield {
-                    "branch": place["branch"],
-                    "warehouse": place["code"],
-                    "code": f"{aisle}-{position:02}",
-                    "name": f"Corredor {aisle}, posição {position}",
-                }
+        for code, name in _SECTIONS.items():
+            yield {
+                "branch": place["branch"],
+                "warehouse": place["code"],
+                "code": code,
+                "name": name,
+            }
 
 
 def _counter_rows() -> Iterator[dict[str, Any]]:

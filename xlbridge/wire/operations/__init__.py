@@ -6,6 +6,7 @@ Source: the spec, Endpoints. One module for each of its tables.
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import (
     financial,
+    inventory,
     purchasing,
     registry,
     sales,
@@ -15,7 +16,7 @@ from xlbridge.wire.operations import (
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation
-    for area in (utilities, registry, financial, sales, purchasing, stock)
+    for area in (utilities, registry, financial, sales, purchasing, stock, inventory)
     for operation in area.OPERATIONS
 }
 """Every operation, by its name."""

@@ -1,0 +1,219 @@
+"""The inventory cycle, and what it allows when. Source: the spec, Inventory header, States."""
+
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+
+from xlbridge.sandbox.answers import Problem, RequestError, invalid
+from xlbridge.sandbox.business.inventory_items import adjust_stock, all_counted, load_balances
+from xlbridge.sandbox.business.known import Known
+from xlbridge.sandbox.business.numbers import Numbers
+from xlbridge.sandbox.tables.registries import branches, cost_centres, warehouses
+from xlbridge.sandbox.tables.stock import inventories
+from xlbridge.wire.inventory import Inventory, InventoryChange, InventoryInput, InventorySituation
+
+_COUNTS = (1, 2, 3)
+_BEFORE_VALIDATION = (InventorySituation.OPEN, InventorySituation.COUNTING)
+
+
+def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -> list[Inventory]:
+    """Return inventories with what they allow now, by their ids."""
+    found = (
+        select(
+            inventories,
+            branches.c.name.label("descricaoDaFilial"),
+            warehouses.c.name.label("descricaoDoAlmoxarifado"),
+            cost_centres.c.name.label("descricaoDoCentroDeCusto"),
+            all_counted().label("counted"),
+        )
+        .join(branches, branches.c.code == inventories.c.codigoDaFilial)
+        .join(
+            warehouses,
+            (warehouses.c.branch == inventories.c.codigoDaFilial)
+            & (warehouses.c.code == inventories.c.codigoDoAlmoxarifado),
+        )
+        .outerjoin(cost_centres, cost_centres.c.code == inventories.c.codigoDoCentroDeCusto)
+        .where(*conditions)
+        .order_by(inventories.c.idInventario)
+    )
+    return [_inventory(row) for row in connection.execute(found).mappings()]
+
+
+def find_inventory(connection: Connection, number: int) -> Inventory | None:
+    """Return one inventory, None where there is none of this id."""
+    found = read_inventories(connection, inventories.c.idInventario == number)
+    return next(iter(found), None)
+
+
+def open_inventory(connection: Connection, data: InventoryInput, now: datetime) -> int:
+    """Open an inventory, and return its id.
+
+    Raises ``RequestError`` (400) with every rule that it breaks.
+    """
+    known = Known(connection)
+    problems = [
+        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *_cost_centre_problems(known, data.codigoDoCentroDeCusto),
+    ]
+    if problems:
+        raise invalid(*problems)
+    numbers = Numbers(connection)
+    number = numbers.next("inventory")
+    numbers.write()
+    row = data.model_dump() | {
+        "idInventario": number,
+        "situation": InventorySituation.OPEN,
+        "count": 0,
+        "dataDeInicio": now,
+        "ultimaAtualizacao": now,
+    }
+    connection.execute(insert(inventories).values(row))
+    if data.carregarBaseDeProdutos:
+        load_balances(connection, number, data)
+    return number
+
+
+def edit_inventory(connection: Connection, data: InventoryChange, now: datetime) -> None:
+    """Change an inventory's descriptions.
+
+    Raises ``RequestError`` (400) where it allows that no more, or a code is unknown.
+    """
+    require(connection, data.idInventario, "podeEditar")
+    problems = _cost_centre_problems(Known(connection), data.codigoDoCentroDeCusto)
+    if problems:
+        raise invalid(*problems)
+    values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
+    _advance(connection, data.idInventario, now, **values)
+
+
+def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
+    """Start a count.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    if count not in _COUNTS:
+        raise invalid(("contagem", "Valor inválido: informe 1, 2 ou 3."))
+    require(connection, number, f"podeIniciarContagem{count}")
+    _advance(connection, number, now, situation=InventorySituation.COUNTING, count=count)
+
+
+def require_running(connection: Connection, number: int, count: int) -> Inventory:
+    """Return an inventory whose count of this number is going on.
+
+    Raises ``RequestError`` (400) where it is not.
+    """
+    inventory = _locked(connection, number)
+    if inventory.situacaoDoInventario is not InventorySituation.COUNTING:
+        raise _refusal(inventory)
+    if count != _started(inventory):
+        raise invalid(("contagem", f"A contagem em andamento é a {_started(inventory)}."))
+    return inventory
+
+
+def validate_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """End the counting.
+
+    Raises ``RequestError`` (400) unless a count is going on, and every product is counted.
+    """
+    inventory = _locked(connection, number)
+    if inventory.situacaoDoInventario is not InventorySituation.COUNTING:
+        raise _refusal(inventory)
+    of_number = inventories.c.idInventario == number
+    if not connection.scalar(select(all_counted()).select_from(inventories).where(of_number)):
+        raise invalid(("idInventario", "Há produtos sem contagem, ou nenhum foi contado."))
+    _advance(connection, number, now, situation=InventorySituation.VALIDATED)
+
+
+def process_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """Adjust the balances to the counted quantities.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    inventory = require(connection, number, "podeProcessar")
+    log = adjust_stock(connection, inventory, now)
+    _advance(
+        connection,
+        number,
+        now,
+        situation=InventorySituation.PROCESSED,
+        idProcessamento=uuid4(),
+        logProcessamento=log,
+    )
+
+
+def close_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """Close a processed inventory.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    require(connection, number, "podeEncerrar")
+    _advance(connection, number, now, situation=InventorySituation.CLOSED, dataDeEncerramento=now)
+
+
+def require(connection: Connection, number: int, flag: str) -> Inventory:
+    """Return an inventory that allows something now, as the flag of this name tells.
+
+    Raises ``RequestError`` (400) where there is none of this id, or it does not allow that.
+    """
+    inventory = _locked(connection, number)
+    if not getattr(inventory, flag):
+        raise _refusal(inventory)
+    return inventory
+
+
+def _locked(connection: Connection, number: int) -> Inventory:
+    of_number = inventories.c.idInventario == number
+    connection.execute(select(inventories.c.count).where(of_number).with_for_update())
+    inventory = find_inventory(connection, number)
+    if inventory is None:
+        raise invalid(("idInventario", "Inventário não encontrado."))
+    return inventory
+
+
+def _refusal(inventory: Inventory) -> RequestError:
+    situation = inventory.situacaoDoInventario
+    return invalid(("idInventario", f"Não permitido agora (situação: {situation})."))
+
+
+def _started(inventory: Inventory) -> int:
+    return sum(getattr(inventory, f"inventarioContagem{count}") for count in _COUNTS)
+
+
+def _advance(connection: Connection, number: int, now: datetime, **values: Any) -> None:
+    of_number = inventories.c.idInventario == number
+    changed = values | {"ultimaAtualizacao": now}
+    connection.execute(update(inventories).where(of_number).values(changed))
+
+
+def _cost_centre_problems(known: Known, code: str | None) -> list[Problem]:
+    return known.complaint("codigoDoCentroDeCusto", cost_centres, code, "Centro de custo")
+
+
+def _inventory(row: RowMapping) -> Inventory:
+    situation = InventorySituation(row["situation"])
+    started = {f"inventarioContagem{count}": row["count"] >= count for count in _COUNTS}
+    permissions = _permissions(situation, row["count"], counted=row["counted"])
+    others = {
+        "situacaoDoInventario": situation,
+        # Processing is one transaction: no one ever sees the middle of it.
+        "emProcessamento": False,
+        "encerrado": situation is InventorySituation.CLOSED,
+    }
+    return Inventory.model_validate({**row, **started, **permissions, **others})
+
+
+def _permissions(situation: InventorySituation, count: int, *, counted: bool) -> dict[str, bool]:
+    counting = situation is InventorySituation.COUNTING
+    before_processing = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
+    return {
+        "podeEditar": situation in _BEFORE_VALIDATION,
+        "podeAtualizarSaldos": situation in before_processing,
+        "podeIniciarContagem1": situation is InventorySituation.OPEN,
+        "podeIniciarContagem2": counting and count == 1 and counted,
+        "podeIniciarContagem3": counting and count == 2 and counted,
+        "podeProcessar": situation is InventorySituation.VALIDATED,
+        "podeEncerrar": situation is InventorySituation.PROCESSED,
+    }

@@ -1,0 +1,196 @@
+"""The demo's stock: movements that its balances follow from, requisitions, addresses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, insert
+
+from xlbridge.sandbox.business.inventories import open_inventory
+from xlbridge.sandbox.business.stock_balances import Balance, Place, to_cents
+from xlbridge.sandbox.seed.calendar import BEGINNING, TODAY, at_work, some_day
+from xlbridge.sandbox.seed.products import Product
+from xlbridge.sandbox.seed.registries import WAREHOUSES, codes, section_codes
+from xlbridge.sandbox.tables.access import counters
+from xlbridge.sandbox.tables.registries import branches, collaborators, cost_centres, projects
+from xlbridge.sandbox.tables.stock import (
+    addressings,
+    movements,
+    stock_requisition_items,
+    stock_requisitions,
+)
+from xlbridge.wire.inventory import InventoryInput
+
+_COST = Decimal("0.6")
+_EMPTY, _BATCHED, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
+_RISES = ("1", "1.03", "1.08")
+_MOST_RECEIVED, _MOST_MOVES = 400, 4
+_RELEASED, _REQUISITIONS = 0.8, 36
+_FIRST_WAREHOUSE = min(WAREHOUSES)
+
+
+def seed_stock(connection: Connection, random: Random, products: list[Product], scale: int) -> None:
+    """Write the products' movements and addresses, requisitions, an inventory of each branch."""
+    rows = _make_stock(random, products, _REQUISITIONS * scale)
+    connection.execute(insert(movements), rows.movements)
+    connection.execute(insert(stock_requisitions), rows.requisitions)
+    connection.execute(insert(stock_requisition_items), rows.items)
+    connection.execute(insert(addressings), list(_addressing_rows(random, products)))
+    last = [{"scope": scope, "last": number} for scope, number in rows.last.items()]
+    connection.execute(insert(counters), last)
+    for branch in codes(branches):
+        data = InventoryInput(
+            codigoDaFilial=branch,
+            codigoDoAlmoxarifado=_FIRST_WAREHOUSE,
+            descricaoDoInventario="Inventário anual",
+            carregarBaseDeProdutos=True,
+        )
+        open_inventory(connection, data, TODAY)
+
+
+@dataclass(slots=True)
+class _StockRows:
+    """Rows of the tables that stock fills, and the last number of each kind of movement."""
+
+    movements: list[dict[str, Any]] = field(default_factory=list)
+    requisitions: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+
+
+def _make_stock(random: Random, products: list[Product], requisitions: int) -> _StockRows:
+    """Return movements of every product, and requisitions that some of the outputs settle."""
+    rows = _StockRows()
+    held: dict[Place, Balance] = {}
+    for place, product in _places(random, products):
+        held[place] = _fill(random, rows, place, product)
+    for number in range(1, requisitions + 1):
+        _request(random, rows, held, number)
+    rows.movements.sort(key=lambda row: row["moved"])
+    for row in rows.movements:
+        scope = "stock_entry" if row["inward"] else "stock_output"
+        row["number"] = rows.last[scope] = rows.last.get(scope, 0) + 1
+    return rows
+
+
+def _addressing_rows(random: Random, products: list[Product]) -> Iterator[dict[str, Any]]:
+    """Yield each product's address in the first warehouse of each branch."""
+    for branch in codes(branches):
+        for product in products:
+            yield {
+                "codigoDaFilial": branch,
+                "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
+                "codigoDaSecao": random.choice(section_codes()),
+                "idProd": product.code,
+                "codigoDaFilialSecao": branch,
+                "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
+                "ativo": random.random() >= _INACTIVE,
+                "ultimaAtualizacao": at_work(random, some_day(random)),
+            }
+
+
+def _places(random: Random, products: list[Product]) -> Iterator[tuple[Place, Product]]:
+    """Where each product is kept; in some warehouses it never was."""
+    for branch in codes(branches):
+        for warehouse in WAREHOUSES:
+            for product in products:
+                if random.random() < _EMPTY:
+                    continue
+                batched, for_project = random.random() < _BATCHED, random.random() < _FOR_PROJECT
+                serial = f"L{branch}{warehouse}{product.code}" if batched else None
+                project = random.choice(codes(projects)) if for_project else None
+                yield Place(branch, warehouse, product.code, serial, project), product
+
+
+def _fill(random: Random, rows: _StockRows, place: Place, product: Product) -> Balance:
+    cost = to_cents(product.price * _COST)
+    moved = at_work(random, some_day(random, BEGINNING, TODAY - timedelta(days=90)))
+    balance = _receive(random, rows, place, moved, cost)
+    for _ in range(random.randrange(_MOST_MOVES)):
+        moved = min(moved + timedelta(days=random.randrange(1, 60)), TODAY)
+        if random.random() < 1 / _MOST_MOVES:
+            dearer = to_cents(cost * Decimal(random.choice(_RISES)))
+            received = _receive(random, rows, place, moved, dearer)
+            balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
+        elif balance.quantity:
+            quantity = Decimal(random.randint(1, int(balance.quantity)))
+            balance = _hand_out(rows, place, balance, quantity, moved, {})
+    return balance
+
+
+def _receive(
+    random: Random, rows: _StockRows, place: Place, moved: datetime, cost: Decimal
+) -> Balance:
+    quantity = Decimal(random.randrange(1, _MOST_RECEIVED))
+    received = Balance(quantity, quantity * cost)
+    document = {"documento": f"NF-{random.randrange(1000, 9999)}"}
+    rows.movements.append(_movement(place, received, quantity, moved) | document)
+    return received
+
+
+def _hand_out(
+    rows: _StockRows,
+    place: Place,
+    balance: Balance,
+    quantity: Decimal,
+    moved: datetime,
+    reason: dict[str, Any],
+) -> Balance:
+    movement = _movement(place, balance, quantity, moved) | {"inward": False} | reason
+    rows.movements.append(movement)
+    return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
+
+
+def _request(random: Random, rows: _StockRows, held: dict[Place, Balance], number: int) -> None:
+    """One requisition: every third is settled, every third in part, the others not at all."""
+    place = random.choice([place for place, balance in held.items() if balance.quantity >= 2])
+    balance = held[place]
+    asked = Decimal(random.randint(2, min(20, int(balance.quantity))))
+    requested = at_work(random, some_day(random, TODAY - timedelta(days=30)))
+    centre = random.choice(codes(cost_centres))
+    settled = (Decimal(0), asked // 2, asked)[number % 3]
+    rows.requisitions.append(
+        {
+            "number": number,
+            "requested": requested,
+            "branch": place.branch,
+            "cost_centre": centre,
+            "released": bool(settled) or random.random() < _RELEASED,
+        }
+    )
+    rows.items.append(
+        {"requisition": number, "seq": 1, "product": place.product, "quantity": asked}
+    )
+    if settled:
+        reason = {
+            "codigoDoCentroDeCusto": centre,
+            "numeroDaRequisicao": number,
+            "seqRequisicao": 1,
+            "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
+        }
+        moved = requested + timedelta(hours=1)
+        held[place] = _hand_out(rows, place, balance, settled, moved, reason)
+
+
+def _movement(place: Place, balance: Balance, quantity: Decimal, moved: datetime) -> dict[str, Any]:
+    """A movement of a part of a balance, inward, without what only some have."""
+    optional = ("documento", "codigoDoCentroDeCusto", "numeroDaRequisicao", "seqRequisicao",
+                "codigoDoColaboradorSolicitante")  # fmt: skip
+    return {
+        **dict.fromkeys(optional),
+        "inward": True,
+        "moved": moved,
+        "codigoDaFilial": place.branch,
+        "codigoDoAlmoxarifado": place.warehouse,
+        "idProd": place.product,
+        "numeroDeSerie": place.serial,
+        "codigoDoProjeto": place.project,
+        "quantidade": quantity,
+        **balance.part(quantity),
+        "reversed": False,
+        "adjustment": False,
+        "ultimaAtualizacao": moved,
+    }
