@@ -18,6 +18,7 @@ from enum import Enum
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+from uuid import UUID
 
 import click
 from pydantic import BaseModel
@@ -47,6 +48,7 @@ _PLAIN_TYPES: Mapping[Any, str] = {
     bool: "boolean",
     Decimal: "number",
     datetime: "datetime",
+    UUID: "string (UUID)",
     Any: "any",
 }
 
