@@ -28,6 +28,8 @@ _COST = Decimal("0.6")
 _EMPTY, _BATCHED, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
 _RISES = ("1", "1.03", "1.08")
 _MOST_RECEIVED, _MOST_MOVES = 400, 4
+_LEAST_STOCK, _MOST_ASKED = 2, 20
+_FIRST_REQUEST = TODAY - timedelta(days=30)
 _RELEASED, _REQUISITIONS = 0.8, 36
 _FIRST_WAREHOUSE = min(WAREHOUSES)
 
@@ -67,8 +69,9 @@ def _make_stock(random: Random, products: list[Product], requisitions: int) -> _
     held: dict[Place, Balance] = {}
     for place, product in _places(random, products):
         held[place] = _fill(random, rows, place, product)
-    for number in range(1, requisitions + 1):
-        _request(random, rows, held, number)
+    stocked = [place for place, balance in held.items() if balance.quantity >= _LEAST_STOCK]
+    for number, place in enumerate(random.sample(stocked, requisitions), start=1):
+        _request(random, rows, place, held[place], number)
     rows.movements.sort(key=lambda row: row["moved"])
     for row in rows.movements:
         scope = "stock_entry" if row["inward"] else "stock_output"
@@ -110,7 +113,7 @@ def _fill(random: Random, rows: _StockRows, place: Place, product: Product) -> B
     moved = at_work(random, some_day(random, BEGINNING, TODAY - timedelta(days=90)))
     balance = _receive(random, rows, place, moved, cost)
     for _ in range(random.randrange(_MOST_MOVES)):
-        moved = min(moved + timedelta(days=random.randrange(1, 60)), TODAY)
+        moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
         if random.random() < 1 / _MOST_MOVES:
             dearer = to_cents(cost * Decimal(random.choice(_RISES)))
             received = _receive(random, rows, place, moved, dearer)
@@ -144,12 +147,10 @@ def _hand_out(
     return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
 
 
-def _request(random: Random, rows: _StockRows, held: dict[Place, Balance], number: int) -> None:
+def _request(random: Random, rows: _StockRows, place: Place, balance: Balance, number: int) -> None:
     """One requisition: every third is settled, every third in part, the others not at all."""
-    place = random.choice([place for place, balance in held.items() if balance.quantity >= 2])
-    balance = held[place]
-    asked = Decimal(random.randint(2, min(20, int(balance.quantity))))
-    requested = at_work(random, some_day(random, TODAY - timedelta(days=30)))
+    asked = Decimal(random.randint(_LEAST_STOCK, min(_MOST_ASKED, int(balance.quantity))))
+    requested = at_work(random, some_day(random, _FIRST_REQUEST))
     centre = random.choice(codes(cost_centres))
     settled = (Decimal(0), asked // 2, asked)[number % 3]
     rows.requisitions.append(
@@ -172,7 +173,7 @@ def _request(random: Random, rows: _StockRows, held: dict[Place, Balance], numbe
             "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
         }
         moved = requested + timedelta(hours=1)
-        held[place] = _hand_out(rows, place, balance, settled, moved, reason)
+        _hand_out(rows, place, balance, settled, moved, reason)
 
 
 def _movement(place: Place, balance: Balance, quantity: Decimal, moved: datetime) -> dict[str, Any]:
