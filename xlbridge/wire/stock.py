@@ -1,5 +1,7 @@
-"""Stock balances, movements and requisitions. Source: the spec, Stock output, Stock entry,
-Stock balance row, Stock requisition.
+"""Stock balances, movements, requisitions and addresses.
+
+Source: the spec, Stock output, Stock entry, Stock balance row, Stock requisition, Product
+addressing.
 
 What the spec does not show (an entry's answer, the history, a requisition's items) is this
 project's choice (``docs/assumptions.md``).
