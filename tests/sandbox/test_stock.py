@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Start, log_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox.answers import RequestError

@@ -11,13 +11,14 @@ from xlbridge.wire.cash import Statement
 from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
 from xlbridge.wire.financial import Allocation, Payable, Receivable
 from xlbridge.wire.imports import ImportLog
+from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryItem
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItemInput
 from xlbridge.wire.products import Product
 from xlbridge.wire.purchasing import BuyingOrder, PurchaseOrder, PurchaseOrderAnswer, PurchaseOrderItemInput, PurchaseReason, PurchaseRequisition, PurchaseType, RequestedItemInput
 from xlbridge.wire.registry import Client, Contact, Supplier
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallmentInput, SalesOrderItemInput
 from xlbridge.wire.services import ServiceInvoice
-from xlbridge.wire.stock import StockBalance
+from xlbridge.wire.stock import Addressing, StockBalance, StockEntry, StockMovement, StockOutput, StockRequisition
 from xlbridge.wire.system import SystemInfo
 
 class System:
@@ -857,6 +858,75 @@ class Purchasing:
     reasons: PurchasingReasons
     budget: PurchasingBudget
 
+class StockOutputs:
+    def create(
+        self,
+        *,
+        codigoDaFilial: int,
+        quantidade: Decimal,
+        codigoDoAlmoxarifado: int | None = ...,
+        codigoDaSecao: str | None = ...,
+        codigoDoLocal: str | None = ...,
+        codigoDoCentroDeCusto: str | None = ...,
+        codigoDoProjeto: int | None = ...,
+        idProd: int | None = ...,
+        numeroDeSerie: str | None = ...,
+        codigoDaUnidadeDeMedida: int | None = ...,
+        observacao: str | None = ...,
+        documento: str | None = ...,
+        codigoDaClassificacaoAuxiliar: int | None = ...,
+        numeroDaRequisicao: int | None = ...,
+        seqRequisicao: int | None = ...,
+        codigoDoColaboradorSolicitante: int | None = ...,
+        codigoDoColaboradorDestino: int | None = ...,
+    ) -> StockOutput:
+        """``POST /v2/estoque/saida``."""
+
+    def change(
+        self,
+        *,
+        codigoDaFilial: int,
+        quantidade: Decimal,
+        numeroDaSaida: int,
+        codigoDoAlmoxarifado: int | None = ...,
+        codigoDaSecao: str | None = ...,
+        codigoDoLocal: str | None = ...,
+        codigoDoCentroDeCusto: str | None = ...,
+        codigoDoProjeto: int | None = ...,
+        idProd: int | None = ...,
+        numeroDeSerie: str | None = ...,
+        codigoDaUnidadeDeMedida: int | None = ...,
+        observacao: str | None = ...,
+        documento: str | None = ...,
+        codigoDaClassificacaoAuxiliar: int | None = ...,
+        numeroDaRequisicao: int | None = ...,
+        seqRequisicao: int | None = ...,
+        codigoDoColaboradorSolicitante: int | None = ...,
+        codigoDoColaboradorDestino: int | None = ...,
+        estorno: bool = ...,
+        descricaoDoEstorno: str | None = ...,
+    ) -> StockOutput:
+        """``PUT /v2/estoque/saida``."""
+
+
+class StockEntries:
+    def create(
+        self,
+        *,
+        codigoDaFilial: int,
+        dataDaEntrada: datetime,
+        quantidade: Decimal,
+        idProd: int | None = ...,
+        codigoDoAlmoxarifado: int | None = ...,
+        codigoDoProjeto: int | None = ...,
+        numeroDeSerie: str | None = ...,
+        valorUnitario: Decimal | None = ...,
+        documento: str | None = ...,
+        observacao: str | None = ...,
+    ) -> StockEntry:
+        """``POST /v2/estoque/entrada``."""
+
+
 class StockBalances:
     def list(
         self,
@@ -878,8 +948,174 @@ class StockBalances:
         """``GET /v2/estoque/filial/{id}``."""
 
 
+class StockMovements:
+    def of_product(
+        self,
+        *,
+        id: int,
+    ) -> builtins.list[StockMovement]:
+        """``GET /v2/estoque/movimentacoes/produto/{id}``."""
+
+
+class StockRequisitions:
+    def list_pending(
+        self,
+        *,
+        filial: int,
+        qtde: int = ...,
+    ) -> builtins.list[StockRequisition]:
+        """``GET /v2/estoque/requisicao/pendentes``."""
+
+    def list_settled(
+        self,
+        *,
+        filial: int,
+        qtde: int = ...,
+    ) -> builtins.list[StockRequisition]:
+        """``GET /v2/estoque/requisicao/finalizadas``."""
+
+
+class StockAddressings:
+    def mapping(
+        self,
+    ) -> builtins.list[Addressing]:
+        """``GET /v2/estoque/produto/mapeamento``."""
+
+    def list(
+        self,
+    ) -> builtins.list[Addressing]:
+        """``GET /v2/estoque/enderecamento``."""
+
+    def create(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoAlmoxarifado: int,
+        codigoDaSecao: str,
+        idProd: int,
+        codigoDaFilialSecao: int | None = ...,
+        codigoDoAlmoxarifadoSecao: int | None = ...,
+        ativo: bool = ...,
+    ) -> Addressing:
+        """``POST /v2/estoque/enderecamento``."""
+
+    def activate(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoAlmoxarifado: int,
+        codigoDaSecao: str,
+        idProd: int,
+    ) -> Addressing:
+        """``PUT /v2/estoque/enderecamento/ativar``."""
+
+    def deactivate(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoAlmoxarifado: int,
+        codigoDaSecao: str,
+        idProd: int,
+    ) -> Addressing:
+        """``PUT /v2/estoque/enderecamento/desativar``."""
+
+
+class StockInventories:
+    def list(
+        self,
+    ) -> builtins.list[Inventory]:
+        """``GET /v2/estoque/inventario``."""
+
+    def open(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoAlmoxarifado: int,
+        codigoDoCentroDeCusto: str | None = ...,
+        descricaoDoInventario: str | None = ...,
+        observacao: str | None = ...,
+        carregarBaseDeProdutos: bool = ...,
+    ) -> Inventory:
+        """``POST /v2/estoque/inventario``."""
+
+    def edit(
+        self,
+        *,
+        idInventario: int,
+        codigoDoCentroDeCusto: str | None = ...,
+        descricaoDoInventario: str | None = ...,
+        observacao: str | None = ...,
+    ) -> Inventory:
+        """``PUT /v2/estoque/inventario``."""
+
+    def show(
+        self,
+        *,
+        idInventario: int,
+    ) -> Inventory:
+        """``GET /v2/estoque/inventario/{idInventario}``."""
+
+    def items(
+        self,
+        *,
+        idInventario: int,
+    ) -> builtins.list[InventoryItem]:
+        """``GET /v2/estoque/inventario/{idInventario}/produtos``."""
+
+    def start_count(
+        self,
+        *,
+        idInventario: int,
+        contagem: int,
+    ) -> Inventory:
+        """``POST /v2/estoque/inventario/{idInventario}/contagem/{contagem}/iniciar``."""
+
+    def count(
+        self,
+        *,
+        idInventario: int,
+        contagem: int,
+        itens: builtins.list[CountedProduct],
+    ) -> builtins.list[InventoryItem]:
+        """``POST /v2/estoque/inventario/{idInventario}/contagem/{contagem}``."""
+
+    def refresh(
+        self,
+        *,
+        idInventario: int,
+    ) -> builtins.list[InventoryItem]:
+        """``POST /v2/estoque/inventario/{idInventario}/atualizar-saldos``."""
+
+    def validate(
+        self,
+        *,
+        idInventario: int,
+    ) -> Inventory:
+        """``POST /v2/estoque/inventario/{idInventario}/validar``."""
+
+    def process(
+        self,
+        *,
+        idInventario: int,
+    ) -> Inventory:
+        """``POST /v2/estoque/inventario/{idInventario}/processar``."""
+
+    def close(
+        self,
+        *,
+        idInventario: int,
+    ) -> Inventory:
+        """``POST /v2/estoque/inventario/{idInventario}/encerrar``."""
+
+
 class Stock:
+    outputs: StockOutputs
+    entries: StockEntries
     balances: StockBalances
+    movements: StockMovements
+    requisitions: StockRequisitions
+    addressings: StockAddressings
+    inventories: StockInventories
 
 class Operations:
     def __init__(self, call: Callable[..., Any], prefix: str = "") -> None: ...
