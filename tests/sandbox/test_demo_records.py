@@ -12,6 +12,7 @@ from stdnum.br import cnpj, cpf
 
 from xlbridge.sandbox.business.stock_balances import balances_of
 from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed.calendar import TODAY
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.sandbox.tables import metadata
 from xlbridge.sandbox.tables.clients import clients
@@ -23,6 +24,7 @@ from xlbridge.sandbox.tables.sales import (
     sales_order_installments,
     sales_order_items,
     sales_orders,
+    service_forecasts,
     service_invoices,
 )
 from xlbridge.sandbox.tables.stock import movements
@@ -162,6 +164,17 @@ def test_no_key_of_an_invoice_is_there_twice(demo: Connection) -> None:
     assert {len(key) for key in keys} == {44}
     assert {len(key) for key in emitted} == {50}
     assert len({*keys, *emitted}) == len(keys) + len(emitted)
+
+
+def test_a_forecast_goes_on_until_it_ends(demo: Connection) -> None:
+    forecasts = rows(demo, service_forecasts)
+    assert {forecast["ativo"] for forecast in forecasts} == {True, False}
+    for forecast in forecasts:
+        following = forecast["dataDaProximaEmissao"]
+        assert forecast["ativo"] == (following is not None and following > TODAY)
+        assert forecast["ativo"] == (forecast["dataDeTermino"] is None)
+        readjusted = forecast["dataDoProximoReajuste"]
+        assert (readjusted is None) == (forecast["percentualDeReajuste"] is None)
 
 
 def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:

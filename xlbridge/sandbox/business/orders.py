@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select
 
 from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.business.dates import date_problems
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.instalments import instalment_problems, make_instalments
 from xlbridge.sandbox.business.intake import refuse
@@ -27,7 +28,6 @@ from xlbridge.sandbox.tables.sales import sales_order_installments, sales_order_
 from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
 
 _NOTHING = Decimal("0.00")
-_YEARS = range(1900, 3000)
 _LISTS = ("parcelas", "produtos")
 _REFERENCES = {
     "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
@@ -67,9 +67,8 @@ def _basic_problems(known: Known, data: SalesOrderInput) -> list[Problem]:
     problems = [
         *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
         *known.client_complaint(data.codigoDoCliente),
+        *date_problems("dataDaOrdem", data.dataDaOrdem),
     ]
-    if data.dataDaOrdem is not None and data.dataDaOrdem.year not in _YEARS:
-        problems.append(("dataDaOrdem", "Data fora do intervalo permitido."))
     for name, (registry, label) in _REFERENCES.items():
         problems.extend(known.complaint(name, registry, getattr(data, name), label))
     for index, item in enumerate(data.produtos):

@@ -7,7 +7,8 @@ from sqlalchemy import Connection, Table, insert, update
 
 from xlbridge.sandbox.seed.clients import Customer, client_rows, make_customers
 from xlbridge.sandbox.seed.contacts import contact_rows
-from xlbridge.sandbox.seed.invoices import InvoiceMaker
+from xlbridge.sandbox.seed.forecasts import forecast_rows
+from xlbridge.sandbox.seed.invoices import InvoiceMaker, items_of_orders
 from xlbridge.sandbox.seed.orders import Batch, OrderMaker
 from xlbridge.sandbox.seed.payables import make_payables, split_rows
 from xlbridge.sandbox.seed.products import make_products, product_rows
@@ -24,16 +25,16 @@ from xlbridge.sandbox.tables.financial import (
 )
 from xlbridge.sandbox.tables.registries import products
 from xlbridge.sandbox.tables.sales import (
-    product_invoice_items,
     product_invoices,
     sales_order_installments,
     sales_order_items,
     sales_orders,
+    service_forecasts,
     service_invoices,
 )
 
 CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
-SERVICE_INVOICES, PAYABLES, PURCHASES = 60, 60, 60
+SERVICE_INVOICES, SERVICE_FORECASTS, PAYABLES, PURCHASES = 60, 24, 60, 60
 CLIENTS_WITH_CONTACTS = 40
 
 _SEED = 20261031
@@ -62,23 +63,30 @@ def seed_demo(connection: Connection, scale: int) -> None:
         split = [row for title in batch.titles[::_SPLIT_EACH] for row in split_rows(title)]
         _write(connection, receivable_allocations, split)
         _write(connection, product_invoices, batch.invoices)
-        _write(connection, product_invoice_items, batch.invoice_items)
-    services = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
-    _write(connection, service_invoices, services)
+    connection.execute(items_of_orders())
+    last_numbers = _seed_services(connection, customers, invoices, scale)
     _move_on(connection, {"client": customers[-1].code, "product": articles[-1].code})
-    last_numbers = invoices.numbers | {
+    last_numbers |= invoices.numbers | {
         f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
     }
-    last_numbers |= {
-        "sales_order": ORDERS * scale,
-        "product_invoice": ORDERS * scale,
-        "service_invoice": SERVICE_INVOICES * scale,
-    }
+    last_numbers |= {"sales_order": ORDERS * scale, "product_invoice": ORDERS * scale}
     last_numbers |= _seed_payables(connection, PAYABLES * scale)
     last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
     last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     _write(connection, counters, rows)
+
+
+def _seed_services(
+    connection: Connection, customers: list[Customer], invoices: InvoiceMaker, scale: int
+) -> dict[str, int]:
+    """Write what is billed for services; return the last number of each scope."""
+    random = Random(_SEED)  # noqa: S311 - as above
+    billed = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
+    _write(connection, service_invoices, billed)
+    forecasts = list(forecast_rows(random, customers, SERVICE_FORECASTS * scale))
+    _write(connection, service_forecasts, forecasts)
+    return {"service_invoice": len(billed), "service_forecast": len(forecasts)}
 
 
 def _seed_payables(connection: Connection, count: int) -> dict[str, int]:

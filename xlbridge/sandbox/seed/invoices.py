@@ -6,6 +6,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from sqlalchemy import Insert, insert, select
+
 from xlbridge.sandbox.business.access_keys import product_invoice_key, service_invoice_key
 from xlbridge.sandbox.business.emission import product_invoice_scope, service_invoice_scope
 from xlbridge.sandbox.business.money import percent_of
@@ -14,6 +16,11 @@ from xlbridge.sandbox.seed.calendar import at_work, some_day
 from xlbridge.sandbox.seed.clients import Customer
 from xlbridge.sandbox.seed.registries import codes
 from xlbridge.sandbox.tables.registries import services
+from xlbridge.sandbox.tables.sales import (
+    product_invoice_items,
+    sales_order_items,
+    sales_orders,
+)
 from xlbridge.wire.services import ServiceInvoice
 
 _EMITTED = 0.6
@@ -78,13 +85,17 @@ class InvoiceMaker:
         return self.numbers[scope]
 
 
-def invoice_items(id_nf: int, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield an order's products as those of its invoice."""
-    copied = (
-        "seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal",
-    )  # fmt: skip
-    for item in items:
-        yield {"idNF": id_nf} | {name: item[name] for name in copied}
+def items_of_orders() -> Insert:
+    """Return the statement that copies the products of all invoiced orders to their invoices."""
+    names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
+    ordered = (
+        select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
+        .join(
+            sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
+        )
+        .where(sales_orders.c.idNF.is_not(None))
+    )
+    return insert(product_invoice_items).from_select(["idNF", *names], ordered)
 
 
 def _service_invoice(random: Random, id_nf: int, customer: Customer) -> dict[str, Any]:

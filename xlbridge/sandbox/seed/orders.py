@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge.sandbox.business.money import equal_parts
 from xlbridge.sandbox.seed.calendar import TODAY, at_work, some_day
 from xlbridge.sandbox.seed.clients import Customer
-from xlbridge.sandbox.seed.invoices import InvoiceMaker, invoice_items
+from xlbridge.sandbox.seed.invoices import InvoiceMaker
 from xlbridge.sandbox.seed.order_items import Status, make_items
 from xlbridge.sandbox.seed.order_parties import carrier, client, delivery
 from xlbridge.sandbox.seed.products import Product
@@ -34,7 +34,6 @@ class Batch:
     instalments: list[dict[str, Any]] = field(default_factory=list)
     titles: list[dict[str, Any]] = field(default_factory=list)
     invoices: list[dict[str, Any]] = field(default_factory=list)
-    invoice_items: list[dict[str, Any]] = field(default_factory=list)
 
 
 class OrderMaker:
@@ -70,7 +69,6 @@ class OrderMaker:
         if status is Status.PROCESSED:
             batch.titles.extend(self._titles(header, instalments))
             batch.invoices.append(self._invoices.of_order(header, items))
-            batch.invoice_items.extend(invoice_items(header["idNF"], items))
         batch.orders.append(header)
         batch.items.extend(items)
         batch.instalments.extend(instalments)

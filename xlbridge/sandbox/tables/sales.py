@@ -1,9 +1,10 @@
-"""Sales orders, product invoices and service invoices."""
+"""Sales orders, product invoices, service invoices and service forecasts."""
 
 from sqlalchemy import Column, DateTime, Index, Table
 
 from xlbridge.sandbox.columns import derived_columns
 from xlbridge.sandbox.tables.schema import metadata
+from xlbridge.wire.forecasts import ServiceForecast
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItem
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
 from xlbridge.wire.services import ServiceInvoice
@@ -44,4 +45,9 @@ sales_order_items = Table(
     "sales_order_items",
     metadata,
     *derived_columns(SalesOrderItem, keys=("numeroDoPedido", "seq")),
+)
+service_forecasts = Table(
+    "service_forecasts",
+    metadata,
+    *derived_columns(ServiceForecast, keys=("codigoDaPrevisao",)),
 )

@@ -1,5 +1,10 @@
 """Sales orders and invoices. Source: the spec, Endpoints, Sales and billing."""
 
+from xlbridge.wire.forecasts import (
+    ServiceForecast,
+    ServiceForecastInput,
+    ServiceForecastQuery,
+)
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceInput
 from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderQuery
@@ -117,6 +122,40 @@ SALES_ORDER_LIST = Operation(
     data=list[SalesOrder],
     repeatable=True,
 )
+SERVICE_FORECAST_LIST = Operation(
+    name="sales.forecasts.list",
+    method="GET",
+    path="/v2/faturamento/previsao",
+    section=_SECTION,
+    query=ServiceForecastQuery,
+    data=list[ServiceForecast],
+    repeatable=True,
+)
+SERVICE_FORECAST_CREATE = Operation(
+    name="sales.forecasts.create",
+    method="POST",
+    path="/v2/faturamento/previsao",
+    section=_SECTION,
+    body=ServiceForecastInput,
+    data=ServiceForecast,
+)
+SERVICE_FORECAST_GET = Operation(
+    name="sales.forecasts.get",
+    method="GET",
+    path="/v2/faturamento/previsao/{id}",
+    section=_SECTION,
+    data=ServiceForecast,
+    repeatable=True,
+)
+SERVICE_FORECAST_UPDATE = Operation(
+    name="sales.forecasts.update",
+    method="PUT",
+    path="/v2/faturamento/previsao/{id}",
+    section=_SECTION,
+    body=ServiceForecastInput,
+    data=ServiceForecast,
+    repeatable=True,
+)
 
 OPERATIONS = (
     PRODUCT_INVOICE_CREATE,
@@ -132,4 +171,8 @@ OPERATIONS = (
     SALES_ORDER_CREATE,
     SALES_ORDER_PROCESS,
     SALES_ORDER_LIST,
+    SERVICE_FORECAST_LIST,
+    SERVICE_FORECAST_CREATE,
+    SERVICE_FORECAST_GET,
+    SERVICE_FORECAST_UPDATE,
 )
