@@ -10,6 +10,7 @@ from xlbridge.wire.budget import SpendingLimit
 from xlbridge.wire.cash import Statement
 from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
 from xlbridge.wire.financial import Allocation, Payable, Receivable
+from xlbridge.wire.forecasts import ServiceForecast
 from xlbridge.wire.imports import ImportLog
 from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryItem
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItemInput
@@ -663,10 +664,68 @@ class SalesOrders:
         """``GET /v2/faturamento/pedido``."""
 
 
+class SalesForecasts:
+    def list(
+        self,
+        *,
+        codigoDaFilial: int | None = ...,
+        codigoDoCliente: int | None = ...,
+        somenteAtivos: bool = ...,
+    ) -> builtins.list[ServiceForecast]:
+        """``GET /v2/faturamento/previsao``."""
+
+    def create(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoCliente: int,
+        codigoDoServicoPrestado: str,
+        valorDoServico: Decimal,
+        dataDeInicio: datetime,
+        dataDeTermino: datetime | None = ...,
+        mesesEntreEmissoes: int = ...,
+        codigoDaCondicaoDePagamento: int | None = ...,
+        percentualDeReajuste: Decimal | None = ...,
+        mesesEntreReajustes: int = ...,
+        emissaoAutomatica: bool = ...,
+        ativo: bool = ...,
+        observacao: str | None = ...,
+    ) -> ServiceForecast:
+        """``POST /v2/faturamento/previsao``."""
+
+    def get(
+        self,
+        *,
+        id: int,
+    ) -> ServiceForecast:
+        """``GET /v2/faturamento/previsao/{id}``."""
+
+    def update(
+        self,
+        *,
+        id: int,
+        codigoDaFilial: int,
+        codigoDoCliente: int,
+        codigoDoServicoPrestado: str,
+        valorDoServico: Decimal,
+        dataDeInicio: datetime,
+        dataDeTermino: datetime | None = ...,
+        mesesEntreEmissoes: int = ...,
+        codigoDaCondicaoDePagamento: int | None = ...,
+        percentualDeReajuste: Decimal | None = ...,
+        mesesEntreReajustes: int = ...,
+        emissaoAutomatica: bool = ...,
+        ativo: bool = ...,
+        observacao: str | None = ...,
+    ) -> ServiceForecast:
+        """``PUT /v2/faturamento/previsao/{id}``."""
+
+
 class Sales:
     product_invoices: SalesProductInvoices
     service_invoices: SalesServiceInvoices
     orders: SalesOrders
+    forecasts: SalesForecasts
 
 class PurchasingRequisitions:
     def create(
