@@ -6,6 +6,7 @@ import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import may_replace
 from xlbridge.cli.output import remark, result
 from xlbridge.cli.progress import Activity, working
 from xlbridge.export.books.csv_book import CSV_DIALECTS
@@ -13,9 +14,11 @@ from xlbridge.export.export import Progress, export_listing, require_writable
 from xlbridge.export.filters import Filters, read_date
 from xlbridge.export.formats import FORMATS, format_of, opener_of
 from xlbridge.export.listings import Filter, find_listing
+from xlbridge.export.overwriting import require_replaceable
 from xlbridge.export.result import ExportResult, describe_hole, write_manifest
 from xlbridge.i18n import Text
 from xlbridge.settings import read_settings
+from xlbridge.workbook.atomic import require_apart
 
 _TELL_EVERY = 100
 
@@ -88,6 +91,7 @@ _TELL_EVERY = 100
         )
     ),
 )
+@may_replace
 def command(
     listing: str,
     output: Path,
@@ -97,13 +101,18 @@ def command(
     form: str | None,
     csv_dialect: str | None,
     manifest: Path | None,
+    force: bool,
 ) -> ExitCode:
     wanted = find_listing(listing)
     filters = Filters(read_date(Filter.FROM, start), read_date(Filter.TO, end), branch)
     filters.check(wanted)
-    open_book = opener_of(format_of(output, form), csv_dialect)
+    chosen = format_of(output, form)
+    open_book = opener_of(chosen, csv_dialect)
     for path in filter(None, (output, manifest)):
         require_writable(path)
+    require_apart([output, manifest])
+    if not force:
+        require_replaceable(output, chosen)
     with connect(read_settings()) as client, working(wanted.title) as activity:
         exported = export_listing(
             client, wanted, filters, output, open_book, _counting(wanted.title, activity)

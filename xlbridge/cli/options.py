@@ -60,6 +60,13 @@ how_to_read = _all_of(
     ]
 )
 
+may_replace = _option(
+    "--force",
+    is_flag=True,
+    pt="Substitui o arquivo que existir.",
+    en="Replaces a file that exists.",
+)
+
 how_to_send = _all_of(
     [
         _option(

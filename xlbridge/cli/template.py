@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.options import may_replace
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -40,11 +41,7 @@ from xlbridge.workbook.template import write_template, write_templates
         )
     ),
 )
-@click.option(
-    "--force",
-    is_flag=True,
-    help=str(Text(pt="Substitui o arquivo que existir.", en="Replaces a file that exists.")),
-)
+@may_replace
 def command(resource: str | None, output: Path | None, folder: Path | None, force: bool) -> None:
     if folder is not None:
         if resource is not None or output is not None:

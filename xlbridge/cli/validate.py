@@ -16,7 +16,7 @@ from xlbridge.settings import read_settings
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.report import Judged, RefusedFile, report_json, report_text
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.workbook.atomic import replacing
+from xlbridge.workbook.atomic import replacing, require_apart
 
 
 @click.command(
@@ -77,6 +77,7 @@ def command(
                 en="--annotate takes one file at a time.",
             )
         )
+    require_apart([output, annotated], files)
     settings = read_settings()
     catalogue = load_catalogue(settings.schemas)
     reading = Reading(dates=dates, numbers=numbers)

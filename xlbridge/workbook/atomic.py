@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,6 +47,34 @@ def reporting_failures(path: Path) -> Iterator[None]:
                 en="Check the folder, and close the file if it is open in Excel.",
             ),
         ) from error
+
+
+def require_apart(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Raise ``UsageError`` when an output would replace an input, or another output.
+
+    However the paths are spelt; an output of None is none.
+    """
+    taken = list(inputs)
+    for path in outputs:
+        if path is None:
+            continue
+        if any(_is_same(path, other) for other in taken):
+            raise UsageError(
+                Text(
+                    pt="{path} já é outro arquivo deste comando.",
+                    en="{path} is another file of this command already.",
+                ).format(path=path),
+                Text(pt="Grave noutro arquivo.", en="Write to another file."),
+            )
+        taken.append(path)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        # Of files that are still to be written only the names can be compared.
+        return os.path.normcase(one.resolve()) == os.path.normcase(other.resolve())
 
 
 def require_new(path: Path) -> None:

@@ -3,6 +3,9 @@
 TEMPLATE_PROPERTY = "xlbridge-template"
 """The custom document property that holds the resource's fingerprint."""
 
+EXPORT_PROPERTY = "xlbridge-export"
+"""The custom document property that holds the name of the exported listing."""
+
 INSTRUCTIONS_SHEET = "Instruções"
 """The sheet of a template that tells how to fill it in; never data."""
 

@@ -28,6 +28,7 @@ from xlbridge.resources.column import Kind
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.atomic import replacing
 from xlbridge.workbook.plain_text import write_plain_text
+from xlbridge.workbook.signature import EXPORT_PROPERTY
 from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, RULE, SOFT
 
 EXCEL_ROWS = 1_048_576
@@ -62,6 +63,7 @@ def open_xlsx(
         )
         try:
             workbook.set_properties({"title": sheets[0].name, "author": f"xlbridge {__version__}"})
+            workbook.set_custom_property(EXPORT_PROPERTY, sheets[0].name)
             book = _XlsxBook(workbook, sheets, rows_per_sheet)
             yield book
             book.finish()

@@ -1,0 +1,56 @@
+"""No command replaces a file of the user's that it was not asked to replace."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from environment import ROOT, Xlbridge, credentials
+from openpyxl import Workbook
+
+from xlbridge.cli.main import main
+from xlbridge.sandbox.running import RunningSandbox
+
+SAMPLE = ROOT / "samples" / "cliente-com-erros.xlsx"
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ["-o", "mine.xlsx"],
+        ["--annotate", "mine.xlsx"],
+        ["--annotate", "folder/../mine.xlsx"],
+        ["-o", "link.xlsx"],
+        ["-o", "new.xlsx", "--annotate", "folder/../new.xlsx"],
+    ],
+)
+def test_a_check_writes_over_no_file_that_it_reads_or_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    mine = Path(shutil.copy(SAMPLE, tmp_path / "mine.xlsx"))
+    (tmp_path / "link.xlsx").hardlink_to(mine)
+    assert main(["validate", "mine.xlsx", *outputs]) == 2
+    assert mine.read_bytes() == SAMPLE.read_bytes()
+    assert not (tmp_path / "new.xlsx").exists()
+
+
+def test_an_export_replaces_only_exports(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    output = tmp_path / "estoque.xlsx"
+    book = Workbook()
+    book["Sheet"]["A1"] = "mine"
+    book.save(output)
+    before = output.read_bytes()
+
+    def export(*options: object) -> int:
+        arguments = ["export", "estoque", "-o", output, *options]
+        return int(xlbridge(*arguments, **credentials(empty_sandbox)).returncode)
+
+    assert export("--manifest", output) == 2
+    assert export() == 2
+    assert output.read_bytes() == before
+    assert export("--force") == 0
+    assert output.read_bytes() != before
+    assert export() == 0
