@@ -1,0 +1,54 @@
+"""Whose password a sandbox on a database accepts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from xlbridge.errors import ConfigError
+from xlbridge.sandbox.account import prepare_account
+from xlbridge.sandbox.security import find_user
+from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.settings import Settings
+
+
+def opened(path: str) -> Storage:
+    return Storage(database_url(path))
+
+
+def test_another_home_changes_no_password_unless_it_gives_one(tmp_path: Path) -> None:
+    storage = opened(str(tmp_path / "shared.db"))
+    first, second = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
+    account = prepare_account(storage, first)
+    with pytest.raises(ConfigError) as told:
+        prepare_account(storage, second)
+    assert "XLBRIDGE_PASSWORD" in str(told.value.hint)
+    assert account.password not in str(told.value)
+    assert prepare_account(storage, first) == account
+    given = replace(second, email=account.email, password="given")
+    assert prepare_account(storage, given).password == "given"
+    with storage.transaction(writing=False) as connection:
+        assert find_user(connection, account.email, "given") is not None
+    storage.close()
+
+
+def test_a_password_of_the_environment_is_not_kept(tmp_path: Path) -> None:
+    storage = opened(str(tmp_path / "own.db"))
+    prepare_account(storage, Settings(home=tmp_path / "home", password="given"))
+    storage.close()
+    assert not list(tmp_path.glob("home/*"))
+
+
+@pytest.mark.parametrize("spelling", ["same.db", "folder/../same.db", "sqlite:///same.db"])
+def test_one_database_has_one_kept_password_however_it_is_spelt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    settings = Settings(home=tmp_path / "home")
+    accounts = []
+    for path in (str(tmp_path / "same.db"), spelling):
+        storage = opened(path)
+        accounts.append(prepare_account(storage, settings))
+        storage.close()
+    assert accounts[0] == accounts[1]
