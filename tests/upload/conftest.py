@@ -51,14 +51,14 @@ def desk(home: Path, catalogue: Catalogue) -> Iterator[Desk]:
 def make_clients(tmp_path: Path) -> MakeClients:
     """Write a workbook of clients with given documents under a title, from B4 on."""
 
-    def make(*documents: str, name: str = "clientes.xlsx") -> Path:
+    def make(*documents: str, name: str = "clientes.xlsx", called: str = "Cliente") -> Path:
         path = tmp_path / name
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet("Clientes")
             sheet.write_string(0, 0, "Clientes novos")
             sheet.write_row(2, 1, ["nomeComercial", "cnpj"])
             for row, document in enumerate(documents):
-                sheet.write_row(3 + row, 1, [f"Cliente {document}", document])
+                sheet.write_row(3 + row, 1, [f"{called} {document}", document])
         return path
 
     return make

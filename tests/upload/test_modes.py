@@ -51,7 +51,7 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
-    path = make_clients(fresh, taken, name="mais.xlsx")
+    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
     job = run_job(desk, client, write_job(desk, path, "queue"), YES)
     report = job_json(job)
     assert report["state"] == "partial"
@@ -72,7 +72,7 @@ def test_a_direct_import_is_all_or_nothing(
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
-    path = make_clients(fresh, taken, name="mais.xlsx")
+    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
     job = run_job(desk, client, write_job(desk, path, "direct"), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
@@ -80,7 +80,7 @@ def test_a_direct_import_is_all_or_nothing(
     assert [item["row"] for item in report["rejected"]] == [5]
     assert not registered(client, fresh)
     sheet = load_workbook(report["rejects_file"])["cliente"]
-    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Cliente {fresh}", f"Cliente {taken}"]
+    assert [sheet.cell(row, 1).value for row in (2, 3)] == [f"Outro {fresh}", f"Outro {taken}"]
 
 
 def test_the_same_rows_are_not_sent_twice(
@@ -93,8 +93,37 @@ def test_the_same_rows_are_not_sent_twice(
         write_job(desk, path, "queue")
     with pytest.raises(JournalError, match=first.id):
         write_job(desk, make_clients(document, name="copia.xlsx"), "direct")
+    assert write_job(desk, path, "preview").state is State.PREPARED
+    with pytest.raises(UsageError, match="reason"):
+        write_job(desk, path, "direct", again=" ")
     again = write_job(desk, path, "direct", again="the first was deleted by hand")
-    assert again.events[0].detail["instead_of"] == first.id
+    assert again.events[0].detail["instead_of"] == [first.id]
+
+
+def test_rows_are_known_again_in_any_order_and_company(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
+    run_job(desk, client, write_job(desk, make_clients(one, two), "direct"), YES)
+    with pytest.raises(JournalError, match="2 of these rows"):
+        write_job(desk, make_clients(two, one, name="trocadas.xlsx"), "direct")
+    with pytest.raises(JournalError, match="1 of these rows"):
+        write_job(desk, make_clients(three, two, name="novas.xlsx"), "direct")
+    alone = write_job(desk, make_clients(three, name="nova.xlsx"), "direct")
+    assert run_job(desk, client, alone, YES).state is State.DONE
+
+
+def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken, fresh = new_cnpj(), new_cnpj()
+    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
+    job = write_job(desk, path, "queue")
+    assert run_job(desk, client, job, YES).state is State.PARTIAL
+    with pytest.raises(JournalError, match="1 of these rows") as caught:
+        write_job(desk, path, "queue")
+    assert "xlbridge retry" in str(caught.value.hint)
 
 
 def test_refused_consent_sends_nothing_and_frees_the_rows(
@@ -172,7 +201,7 @@ def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
 ) -> None:
     taken = new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
-    path = make_clients(taken, new_cnpj(), name="mais.xlsx")
+    path = make_clients(taken, new_cnpj(), name="mais.xlsx", called="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)

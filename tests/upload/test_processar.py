@@ -134,7 +134,7 @@ def test_a_job_that_died_anywhere_is_applied_once(
     """The process died right after writing down a state; what it announced may have happened."""
     full = run_job(desk, client, receivables_job(desk, tmp_path, customer), YES)
     log_id = full.last("log_id")
-    job = desk.journal.create(full.what, again="the same rows, for this test")
+    job = desk.journal.create(full.what, ["a digest"], again="the same rows, for this test")
     for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
         job = desk.journal.record(job, state, attempt=1, log_id=log_id)
         if state is died:

@@ -11,9 +11,11 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.journal import Job
 from xlbridge.upload.plan import Plan, WantedMode
+from xlbridge.upload.report import verdict_of
 from xlbridge.upload.retry import mended_rows, require_rejected
 from xlbridge.upload.send import Desk, run_job, write_down
 from xlbridge.upload.states import State
+from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 
@@ -23,7 +25,7 @@ def rejected_job(
     """A job of four rows, two of which name documents that are taken; and one that is not."""
     first, second, fresh = new_cnpj(), new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(first, second), "direct"), YES)
-    path = make_clients(fresh, first, new_cnpj(), second, name="mais.xlsx")
+    path = make_clients(fresh, first, new_cnpj(), second, name="mais.xlsx", called="Outro")
     return run_job(desk, client, write_job(desk, path, mode), YES), fresh
 
 
@@ -39,6 +41,23 @@ def mend(job: Job, row: int, document: str) -> None:
     book.save(job.last("rejects_file"))
 
 
+def send_again(desk: Desk, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
+    """Send what has been mended, as the command does."""
+    mended = mended_rows(desk, job, sheet)
+    plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
+    assert sheet.resource is not None
+    retry = mended.retry
+    again = write_down(desk, mended.sheet, sheet.resource, plan, "rehearsal", retry=retry)
+    return run_job(desk, client, again, YES)
+
+
+def named(client: Client, name: str) -> int:
+    """How many clients have that name."""
+    found = client.operations.registry.clients.list()
+    assert isinstance(found, list)
+    return sum(one.nomeComercial == name for one in found)
+
+
 def test_unmended_rows_stay_out(desk: Desk, client: Client, make_clients: MakeClients) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     assert job.state is State.PARTIAL
@@ -47,14 +66,65 @@ def test_unmended_rows_stay_out(desk: Desk, client: Client, make_clients: MakeCl
         mended_rows(desk, job, rejects(desk, job))
     document = new_cnpj()
     mend(job, 3, document)
-    sheet = mended_rows(desk, job, rejects(desk, job))
-    assert (sheet.rows, sheet.frame["cnpj"].tolist()) == ([3], [document])
-    assert sheet.resource is not None
-    plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
-    again = write_down(desk, sheet, sheet.resource, plan, "rehearsal", retry_of=job.id)
-    assert again.last("retry_of") == job.id
-    assert run_job(desk, client, again, YES).state is State.DONE
+    mended = mended_rows(desk, job, rejects(desk, job))
+    assert (mended.sheet.rows, mended.left_out) == ([3], 1)
+    assert mended.sheet.frame["cnpj"].tolist() == [document]
+    again = send_again(desk, client, job, rejects(desk, job))
+    assert (again.state, again.last("retry_of")) == (State.DONE, job.id)
     assert registered(client, document)
+
+
+@pytest.mark.parametrize("mode", ["queue", "direct"])
+def test_row_by_row_each_is_sent_once(
+    desk: Desk, client: Client, make_clients: MakeClients, mode: WantedMode
+) -> None:
+    job, fresh = rejected_job(desk, client, make_clients, mode)
+    names = [str(name) for name in rejects(desk, job).frame["nomeComercial"]]
+    complained = [row.row for row in rejects_of(job)]
+    first, second = (place_of(desk, job, row) for row in complained)
+    mend(job, first, new_cnpj())
+    assert send_again(desk, client, job, rejects(desk, job)).state is State.DONE
+    mend(job, second, new_cnpj())
+    mend(job, first, new_cnpj())
+    assert send_again(desk, client, job, rejects(desk, job)).state is State.DONE
+    with pytest.raises(UsageError, match="not sent again"):
+        mended_rows(desk, job, rejects(desk, job))
+    assert [named(client, name) for name in names] == [1] * len(names)
+    assert registered(client, fresh)
+
+
+def rejects_of(job: Job) -> tuple[RejectedRow, ...]:
+    return verdict_of(job).rejected_rows
+
+
+def place_of(desk: Desk, job: Job, row: int | None) -> int:
+    """Where the rejects workbook has a row of the job."""
+    rows = rejects(desk, job).rows
+    sent = [r for r in job.what.rows if job.state is State.REJECTED or r in refused(job)]
+    return rows[sent.index(row or 0)]
+
+
+def refused(job: Job) -> set[int | None]:
+    return {row.row for row in rejects_of(job)}
+
+
+def test_the_very_file_that_was_sent_can_be_mended_instead(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    job, _ = rejected_job(desk, client, make_clients, "queue")
+    file = Path(job.what.file)
+    book = load_workbook(file)
+    book["Clientes"].cell(5, 3).value = new_cnpj()
+    book.save(file)
+    mended = mended_rows(desk, job, validate_workbook(file, desk.catalogue))
+    assert (mended.sheet.rows, mended.left_out) == ([5], 3)
+
+
+def test_rows_of_no_ones_are_refused(desk: Desk, client: Client, make_clients: MakeClients) -> None:
+    job, _ = rejected_job(desk, client, make_clients, "queue")
+    other = validate_workbook(make_clients(new_cnpj(), name="outra.xlsx"), desk.catalogue)
+    with pytest.raises(UsageError, match="no rejected row"):
+        mended_rows(desk, job, other)
 
 
 def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
@@ -63,9 +133,9 @@ def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
     job, fresh = rejected_job(desk, client, make_clients, "direct")
     assert job.state is State.REJECTED
     assert len(rejects(desk, job).rows) == 4
-    sheet = mended_rows(desk, job, rejects(desk, job))
-    assert fresh in sheet.frame["cnpj"].tolist()
-    assert len(sheet.rows) == 2
+    mended = mended_rows(desk, job, rejects(desk, job))
+    assert fresh in mended.sheet.frame["cnpj"].tolist()
+    assert len(mended.sheet.rows) == 2
 
 
 def test_a_job_without_rejected_rows_cannot_be_retried(

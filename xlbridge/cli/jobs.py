@@ -7,7 +7,7 @@ from xlbridge.cli.options import report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.upload_session import open_desk, print_job
 from xlbridge.i18n import Text
-from xlbridge.upload.report import job_json
+from xlbridge.upload.report import listed_json
 
 
 @click.command(
@@ -30,7 +30,7 @@ def command(job_id: str | None, form: str) -> ExitCode:
             return ExitCode.GOOD
         jobs = desk.journal.jobs()
         if form == "json":
-            result_json({"version": 1, "jobs": [job_json(job) for job in jobs]})
+            result_json({"version": 1, "jobs": [listed_json(job) for job in jobs]})
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))

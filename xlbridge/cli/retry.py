@@ -65,15 +65,14 @@ def command(
         if not judged.ok:
             return refuse_sheet(judged, job.what.mode, form)
         mended = mended_rows(desk, job, judged)
-        left_out = len(judged.rows) - len(mended.rows)
-        if left_out:
+        if mended.left_out:
             told = Text(
-                pt="{n} linhas não mudaram e ficam de fora.",
-                en="{n} rows have not changed and are left out.",
+                pt="Linhas que ficam de fora (iguais, ou já enviadas): {n}.",
+                en="Rows left out (unchanged, or sent already): {n}.",
             )
-            remark(told.format(n=left_out))
+            remark(told.format(n=mended.left_out))
         plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
         with connect(desk.settings) as client:
             profile = client.target.profile
-            again = write_down(desk, mended, resource, plan, profile, retry_of=job.id)
+            again = write_down(desk, mended.sheet, resource, plan, profile, retry=mended.retry)
             return carry_out(desk, client, again, yes=yes, wait=wait, preview=preview, form=form)

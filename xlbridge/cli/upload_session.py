@@ -10,7 +10,7 @@ from xlbridge.api.client import Client
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings, read_settings
@@ -22,6 +22,7 @@ from xlbridge.upload.states import State
 from xlbridge.validation.report import report_text
 from xlbridge.validation.validate import ValidatedSheet
 
+_GO_ON = Text(pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}")
 _YES = frozenset({"s", "sim", "y", "yes"})
 
 _EXIT_CODES = {
@@ -66,11 +67,14 @@ def carry_out(
                 settle_seconds=desk.settings.settle_seconds,
             )
             job = run_job(desk, client, job, options)
+    except XlbridgeError as error:
+        if form == "json":
+            result_json(job_json(desk.journal.job(job.id)))
+        if error.hint is None:
+            remark(_GO_ON.format(job=job.id))
+        raise
     except KeyboardInterrupt:
-        told = Text(
-            pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
-        )
-        remark(told.format(job=job.id))
+        remark(_GO_ON.format(job=job.id))
         raise
     return print_job(job, form)
 

@@ -1,14 +1,14 @@
 """The journal: what is written down before anything is sent.
 
-One SQLite file in WAL mode, synchronised at every commit. Events are only ever added. The rows of
-a job are claimed by their digest, so that the same rows cannot be sent to the same environment
-twice unless the earlier job applied nothing, or a person says so.
+One SQLite file in WAL mode, synchronised at every commit. Events are only ever added. Each row of
+a job is claimed by its digest, so that the same row cannot be sent to the same environment twice,
+in whatever file and company, unless the earlier job did not apply it, or a person says so.
 """
 
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,10 +32,15 @@ CREATE TABLE IF NOT EXISTS jobs (
     digest TEXT NOT NULL,
     payload TEXT NOT NULL,
     rows TEXT NOT NULL,
-    columns TEXT NOT NULL,
-    claimed INTEGER NOT NULL
+    columns TEXT NOT NULL
 );
-CREATE UNIQUE INDEX IF NOT EXISTS claims ON jobs (profile, resource, digest) WHERE claimed = 1;
+CREATE TABLE IF NOT EXISTS claims (
+    job TEXT NOT NULL REFERENCES jobs (id),
+    position INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (job, position)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS claims_by_digest ON claims (digest);
 CREATE TABLE IF NOT EXISTS events (
     job TEXT NOT NULL REFERENCES jobs (id),
     number INTEGER NOT NULL,
@@ -53,9 +58,9 @@ _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 class NewJob:
     """What is known of a job before it exists.
 
-    ``digest`` is that of the canonical rows, ``payload`` the content hash of the stored workbook.
-    ``rows`` maps the payload's data rows to Excel's row numbers in the analyst's sheet, in order;
-    ``columns`` gives the zero-based position of each column there.
+    ``digest`` is that of the rows' values in whatever order, ``payload`` the content hash of the
+    stored workbook. ``rows`` maps the payload's data rows to Excel's row numbers in the analyst's
+    sheet, in order; ``columns`` gives the zero-based position of each column there.
     """
 
     profile: str
@@ -135,64 +140,74 @@ class Journal:
         """Close the file."""
         self._db.close()
 
-    def create(self, new: NewJob, *, again: str | None = None, retry_of: str | None = None) -> Job:
-        """Write a job down as prepared, claiming its rows.
+    def create(
+        self,
+        new: NewJob,
+        digests: Sequence[str],
+        *,
+        again: str | None = None,
+        retry_of: str | None = None,
+        origins: Sequence[int] = (),
+    ) -> Job:
+        """Write a job down as prepared, claiming its rows by their ``digests``.
 
-        ``again`` is a person's reason to send the same rows once more: it is recorded, and the
-        earlier job's claim ends. ``retry_of`` names the job whose rejected rows these are. A job
-        that holds the rows and has sent nothing is abandoned in favour of the new one. Raises
-        ``JournalError`` when the rows were sent already.
+        ``again`` is a person's reason to send the same rows once more, and is recorded.
+        ``retry_of`` names the job whose rejected rows these are, ``origins`` their row numbers in
+        it. Jobs that hold some of the rows and have sent nothing are abandoned in favour of the
+        new one; a preview claims nothing. Raises ``JournalError`` when some of the rows were sent
+        already.
         """
         job_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        detail: dict[str, Any] = {}
         with self._transaction():
-            holder = self._claim_holder(new)
-            if holder is not None:
-                held = self.job(holder)
-                if held.state in _UNSENT:
-                    self._add(holder, State.ABANDONED, {"replaced_by": job_id})
-                elif again is None:
-                    raise _claimed(held)
-                self._db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (holder,))
-            self._db.execute(
-                "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                (
-                    job_id,
-                    datetime.now().isoformat(),
-                    new.profile,
-                    new.resource,
-                    new.mode,
-                    new.file,
-                    new.sheet,
-                    new.digest,
-                    new.payload,
-                    json.dumps(new.rows),
-                    json.dumps(dict(new.columns)),
-                ),
-            )
-            detail = {} if again is None else {"again": again, "instead_of": holder}
+            if new.mode is not Mode.PREVIEW:
+                holders = self._make_way(self._holders(new, digests), job_id)
+                if holders and again is None:
+                    raise _claimed(self.job(next(iter(holders))), holders)
+                if again is not None:
+                    detail = {"again": again, "instead_of": list(holders)}
             if retry_of is not None:
-                detail["retry_of"] = retry_of
+                detail |= {"retry_of": retry_of, "origins": list(origins)}
+            self._insert(job_id, new)
+            if new.mode is not Mode.PREVIEW:
+                self._db.executemany(
+                    "INSERT INTO claims VALUES (?, ?, ?)",
+                    ((job_id, position, digest) for position, digest in enumerate(digests)),
+                )
             self._add(job_id, State.PREPARED, detail)
         return self.job(job_id)
 
     def unsent(self, new: NewJob) -> Job | None:
-        """Return the job that holds the same rows in the same mode and has sent nothing yet."""
-        holder = self._claim_holder(new)
-        job = None if holder is None else self.job(holder)
-        waiting = job is not None and job.state in _UNSENT
-        return job if waiting and job is not None and job.what.mode == new.mode else None
+        """Return the job that has the same rows in the same mode and has sent nothing yet."""
+        found = self._db.execute(
+            "SELECT id FROM jobs WHERE profile = ? AND resource = ? AND digest = ? AND mode = ? "
+            "ORDER BY created_at DESC",
+            (new.profile, new.resource, new.digest, new.mode),
+        )
+        jobs = (self.job(row[0]) for row in found.fetchall())
+        return next((job for job in jobs if job.state in _UNSENT), None)
 
-    def record(self, job: Job, state: State, **detail: Any) -> Job:
+    def retries_of(self, job_id: str) -> list[Job]:
+        """Return the jobs that sent rejected rows of a job again."""
+        return [job for job in self.jobs() if job.events[0].detail.get("retry_of") == job_id]
+
+    def record(self, job: Job, state: State, *, freed: Sequence[int] = (), **detail: Any) -> Job:
         """Add an event and return the job as it is then. The event is on the disk afterwards.
 
-        Raises ``JournalError`` when the job has moved on since ``job`` was read.
+        A state in which nothing was applied frees all rows of the job; ``freed`` are the positions
+        of rows that were not applied in another. Raises ``JournalError`` when the job has moved on
+        since ``job`` was read.
         """
         with self._transaction():
             if self.job(job.id).events != job.events:
                 raise _overtaken(job)
             self._add(job.id, state, detail)
             if state.frees_rows:
-                self._db.execute("UPDATE jobs SET claimed = 0 WHERE id = ?", (job.id,))
+                self._db.execute("DELETE FROM claims WHERE job = ?", (job.id,))
+            self._db.executemany(
+                "DELETE FROM claims WHERE job = ? AND position = ?",
+                ((job.id, position) for position in freed),
+            )
         return self.job(job.id)
 
     def job(self, job_id: str) -> Job:
@@ -227,12 +242,45 @@ class Journal:
         found = self._db.execute("SELECT id FROM jobs ORDER BY created_at DESC, id DESC")
         return [self.job(row[0]) for row in found.fetchall()]
 
-    def _claim_holder(self, new: NewJob) -> str | None:
+    def _holders(self, new: NewJob, digests: Sequence[str]) -> dict[str, int]:
+        """Return the jobs that claim some of the rows, newest first, and how many."""
         found = self._db.execute(
-            "SELECT id FROM jobs WHERE profile = ? AND resource = ? AND digest = ? AND claimed = 1",
-            (new.profile, new.resource, new.digest),
-        ).fetchone()
-        return None if found is None else str(found[0])
+            "SELECT jobs.id, COUNT(*) FROM claims JOIN jobs ON jobs.id = claims.job "
+            "WHERE profile = ? AND resource = ? "
+            "AND claims.digest IN (SELECT value FROM json_each(?)) "
+            "GROUP BY jobs.id ORDER BY created_at DESC",
+            (new.profile, new.resource, json.dumps(sorted(set(digests)))),
+        )
+        return dict(found.fetchall())
+
+    def _make_way(self, holders: dict[str, int], successor: str) -> dict[str, int]:
+        """Abandon those of the jobs that have sent nothing, and return the others."""
+        sent = {}
+        for job_id, count in holders.items():
+            if self.job(job_id).state in _UNSENT:
+                self._add(job_id, State.ABANDONED, {"replaced_by": successor})
+                self._db.execute("DELETE FROM claims WHERE job = ?", (job_id,))
+            else:
+                sent[job_id] = count
+        return sent
+
+    def _insert(self, job_id: str, new: NewJob) -> None:
+        self._db.execute(
+            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                job_id,
+                datetime.now().isoformat(),
+                new.profile,
+                new.resource,
+                new.mode,
+                new.file,
+                new.sheet,
+                new.digest,
+                new.payload,
+                json.dumps(new.rows),
+                json.dumps(dict(new.columns)),
+            ),
+        )
 
     def _events(self, job_id: str) -> Iterator[Event]:
         rows = self._db.execute(
@@ -259,26 +307,44 @@ class Journal:
         self._db.execute("COMMIT")
 
 
-def _claimed(job: Job) -> JournalError:
+def _claimed(job: Job, holders: Mapping[str, int]) -> JournalError:
     return JournalError(
         Text(
-            pt="Estas mesmas linhas já foram enviadas a {profile}: envio {job}, de {when}, "
-            "estado {state}.",
-            en="These very rows were sent to {profile} already: upload {job} of {when}, "
-            "state {state}.",
+            pt="Já enviadas a {profile}: {n} destas linhas. Envio {job}, de {when}, estado "
+            "{state}.",
+            en="Sent to {profile} already: {n} of these rows. Upload {job} of {when}, state "
+            "{state}.",
         ).format(
             profile=job.what.profile,
+            n=sum(holders.values()),
             job=job.id,
             when=f"{job.created_at:%d/%m/%Y %H:%M}",
             state=job.state.public,
         ),
-        Text(
-            pt="Veja-o com xlbridge jobs {job}; continue-o com xlbridge resume {job}; ou envie "
-            'de novo de propósito com --again "motivo".',
-            en="See it with xlbridge jobs {job}; continue it with xlbridge resume {job}; or send "
-            'again on purpose with --again "reason".',
-        ).format(job=job.id),
+        _WHAT_NOW.get(job.state, _SEE).format(job=job.id),
     )
+
+
+_SEE = Text(
+    pt="Veja-o com xlbridge jobs {job}; continue-o com xlbridge resume {job}; ou envie de novo "
+    'de propósito com --again "motivo".',
+    en="See it with xlbridge jobs {job}; continue it with xlbridge resume {job}; or send again on "
+    'purpose with --again "reason".',
+)
+_WHAT_NOW = {
+    State.DONE: Text(
+        pt='Tire essas linhas da planilha, ou envie de novo de propósito com --again "motivo". '
+        "O envio: xlbridge jobs {job}",
+        en='Take those rows out of the sheet, or send again on purpose with --again "reason". '
+        "The upload: xlbridge jobs {job}",
+    ),
+    State.PARTIAL: Text(
+        pt="Só as linhas rejeitadas e corrigidas: xlbridge retry {job}; a planilha inteira de "
+        'propósito: --again "motivo".',
+        en="Only the rejected rows, once mended: xlbridge retry {job}; the whole sheet on purpose: "
+        '--again "reason".',
+    ),
+}
 
 
 def _overtaken(job: Job) -> JournalError:

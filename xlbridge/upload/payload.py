@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,14 +19,26 @@ from xlbridge.resources.resource import Resource
 from xlbridge.workbook.records import write_records
 
 
-def rows_digest(resource: Resource, frame: pd.DataFrame) -> str:
-    """Return the digest of the rows' values: independent of the file, its styles and its layout."""
-    digest = hashlib.sha256(resource.name.encode())
-    filled = frame.dropna(axis="columns", how="all")
-    for name in sorted(filled.columns):
-        values = [None if pd.isna(value) else str(value) for value in filled[name]]
-        digest.update(json.dumps([name, values]).encode())
-    return digest.hexdigest()
+def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
+    """Return a digest of each row's values, whatever the file, its styles and its layout."""
+    names = sorted(frame.columns)
+    texts = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in names]
+    return [
+        hashlib.blake2b(
+            json.dumps([resource.name, *filter(_filled, zip(names, row, strict=True))]).encode(),
+            digest_size=16,
+        ).hexdigest()
+        for row in zip(*texts, strict=True)
+    ]
+
+
+def _filled(named: tuple[str, str | None]) -> bool:
+    return named[1] is not None
+
+
+def sheet_digest(rows: Sequence[str]) -> str:
+    """Return the digest of all rows, in whatever order they stand."""
+    return hashlib.sha256("".join(sorted(rows)).encode()).hexdigest()
 
 
 def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:

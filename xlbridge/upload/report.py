@@ -8,7 +8,7 @@ from xlbridge.findings import Severity
 from xlbridge.i18n import Text
 from xlbridge.upload.journal import Job
 from xlbridge.upload.states import State
-from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown
+from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown, none_applied
 from xlbridge.validation.validate import ValidatedSheet
 
 _SHOWN_ROWS = 10
@@ -48,6 +48,8 @@ _WAITING = Text(
 
 def verdict_of(job: Job) -> Verdict:
     """Return what the journal knows of the job's rows."""
+    if job.state in {State.PREPARED, State.PREVIEWING}:
+        return none_applied(job.what)
     stored = job.last("verdict")
     if stored is None or job.state in {State.POLLING, State.STAGED, State.STARTING}:
         return all_unknown(job.what)
@@ -69,6 +71,12 @@ def job_json(job: Job) -> dict[str, Any]:
         "rejected": [_rejected_json(row) for row in verdict.rejected_rows],
         "rejects_file": job.last("rejects_file"),
     }
+
+
+def listed_json(job: Job) -> dict[str, Any]:
+    """Return the job as JSON with what tells it from others: file, environment and time."""
+    what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
+    return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
 
 
 def invalid_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:

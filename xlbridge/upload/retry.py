@@ -1,6 +1,8 @@
-"""Which rows of a mended rejects workbook are sent again."""
+"""Which rows of a mended workbook are sent again: those that were rejected, and no other."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -9,9 +11,23 @@ from xlbridge.i18n import Text
 from xlbridge.upload.journal import Job
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Desk
+from xlbridge.upload.send import Desk, Retry
 from xlbridge.upload.states import State
+from xlbridge.validation.header import normalise
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.workbook.reader import Workbook
+from xlbridge.workbook.signature import REMARK_COLUMNS
+
+_Values = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MendedRows:
+    """The rows to send, of which rows of the job they are, and how many stay out."""
+
+    sheet: ValidatedSheet
+    retry: Retry
+    left_out: int
 
 
 def require_rejected(job: Job) -> None:
@@ -25,37 +41,96 @@ def require_rejected(job: Job) -> None:
         )
 
 
-def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> ValidatedSheet:
-    """Return the sheet without the rows that were rejected before and are still the same.
+def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> MendedRows:
+    """Return the rows of ``sheet`` that were not applied and may be sent now.
 
-    Raises ``UsageError`` when nothing has been mended.
+    ``sheet`` is the rejects workbook, whose column ``linha original`` tells which row is which,
+    or the very file that was sent. Left out are rows that were complained about and have not
+    changed, and rows that an earlier retry has sent. Raises ``UsageError`` when a row is none of
+    the job's, or nothing is left to send.
     """
-    refused = {row.row for row in verdict_of(job).rejected_rows}
-    sent = validate_workbook(
-        payload_path(desk.settings.payloads, job.what.payload),
-        desk.catalogue,
-        resource=job.what.resource,
-    )
-    before = {
-        values
-        for row, values in zip(job.what.rows, _values(sent.frame), strict=True)
-        if row in refused
-    }
-    changed = [values not in before for values in _values(sheet.frame)]
-    if not any(changed):
+    refused = {row.row for row in verdict_of(job).rejected_rows if row.row is not None}
+    open_rows = set(job.what.rows) if job.state is State.REJECTED else refused
+    origins = _origins(desk, job, sheet, open_rows)
+    before = _sent_values(desk, job)
+    after = _values(sheet.frame)
+    settled = _settled_by_retries(desk, job)
+    kept = [
+        position
+        for position, origin in enumerate(origins)
+        if origin in open_rows
+        and origin not in settled
+        and (origin not in refused or after[position] != before.get(origin))
+    ]
+    if not kept:
         raise UsageError(
             Text(
-                pt="Nenhuma linha rejeitada foi corrigida em {file}.",
-                en="No rejected row has been mended in {file}.",
+                pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
+                en="In {file} no rejected row has been mended and not sent again yet.",
             ).format(file=sheet.file)
         )
-    return replace(
-        sheet,
-        frame=sheet.frame[changed].reset_index(drop=True),
-        rows=[row for row, keep in zip(sheet.rows, changed, strict=True) if keep],
+    return MendedRows(
+        replace(
+            sheet,
+            frame=sheet.frame.iloc[kept].reset_index(drop=True),
+            rows=[sheet.rows[position] for position in kept],
+        ),
+        Retry(job.id, tuple(origins[position] for position in kept)),
+        left_out=len(origins) - len(kept),
     )
 
 
-def _values(frame: pd.DataFrame) -> list[tuple[str | None, ...]]:
+def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -> list[int]:
+    if sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet:
+        return sheet.rows
+    told = _told_origins(desk, sheet)
+    for row in sheet.rows:
+        if told.get(row) not in open_rows:
+            raise UsageError(
+                Text(
+                    pt="{file}, linha {row}: não é uma linha rejeitada do envio {job}.",
+                    en="{file}, row {row}: this is no rejected row of the upload {job}.",
+                ).format(file=sheet.file, row=row, job=job.id),
+                Text(
+                    pt="Corrija a pasta das linhas rejeitadas sem mexer na coluna {column!r}, ou a "
+                    "própria pasta enviada. Linhas novas vão com xlbridge upload.",
+                    en="Mend the rejects workbook and leave its column {column!r} alone, or the "
+                    "very workbook that was sent. New rows go with xlbridge upload.",
+                ).format(column=REMARK_COLUMNS[0]),
+            )
+    return [told[row] for row in sheet.rows]
+
+
+def _told_origins(desk: Desk, sheet: ValidatedSheet) -> Mapping[int, int]:
+    """Return what the column ``linha original`` says of each row of the sheet."""
+    cells = Workbook(sheet.file, desk.settings.limits).cells(sheet.sheet)
+    header = [normalise(cell) for cell in cells.rows[(sheet.header_row or 1) - 1]]
+    if REMARK_COLUMNS[0] not in header:
+        return {}
+    place = header.index(REMARK_COLUMNS[0])
+    told = {row: cells.rows[row - 1][place] for row in sheet.rows}
+    return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
+
+
+def _settled_by_retries(desk: Desk, job: Job) -> set[int]:
+    """Return the rows that earlier retries have sent and that were not refused again."""
+    settled: set[int] = set()
+    for retry in desk.journal.retries_of(job.id):
+        if retry.state.frees_rows or retry.state in {State.PREPARED, State.PREVIEWING}:
+            continue
+        refused = {row.row for row in verdict_of(retry).rejected_rows}
+        origins = retry.events[0].detail["origins"]
+        pairs = zip(retry.what.rows, origins, strict=True)
+        settled |= {origin for row, origin in pairs if row not in refused}
+    return settled
+
+
+def _sent_values(desk: Desk, job: Job) -> Mapping[int, _Values]:
+    payload = payload_path(desk.settings.payloads, job.what.payload)
+    sent = validate_workbook(payload, desk.catalogue, resource=job.what.resource)
+    return dict(zip(job.what.rows, _values(sent.frame), strict=True))
+
+
+def _values(frame: pd.DataFrame) -> list[_Values]:
     text = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in frame]
     return list(zip(*text, strict=True))

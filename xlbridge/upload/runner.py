@@ -23,6 +23,7 @@ from xlbridge.upload.verdict import (
     Verdict,
     all_accepted,
     all_unknown,
+    none_applied,
     of_log,
     refused_whole,
 )
@@ -237,7 +238,9 @@ class Runner:
         if verdict.rejected == 0:
             return self._end(job, State.DONE, verdict), False
         state = State.PARTIAL if verdict.accepted else State.REJECTED
-        return self._end(job, state, verdict), False
+        refused = {row.row for row in verdict.rejected_rows}
+        freed = [place for place, row in enumerate(job.what.rows) if row in refused]
+        return self._end(job, state, verdict, freed=freed), False
 
     def _reconcile(self, job: Job) -> Step:
         """Settle a doubt by the log, where there is one; anything else needs a person."""
@@ -267,7 +270,7 @@ class Runner:
         return self._end(job, State.REJECTED, verdict), False
 
     def _end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
-        evidence = _evidence(verdict) if verdict else _evidence(all_unknown(job.what))
+        evidence = _evidence(verdict or none_applied(job.what))
         return self._journal.record(job, state, **evidence, **detail)
 
     def _announce(self, job: Job, state: State) -> Job:

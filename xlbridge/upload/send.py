@@ -11,7 +11,7 @@ from xlbridge.resources.resource import Resource
 from xlbridge.settings import Settings
 from xlbridge.upload.journal import Job, Journal, NewJob
 from xlbridge.upload.lock import job_lock
-from xlbridge.upload.payload import rows_digest, store_payload
+from xlbridge.upload.payload import row_digests, sheet_digest, store_payload
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.rejects import rejects_path, write_rejects_workbook
 from xlbridge.upload.report import verdict_of
@@ -29,6 +29,14 @@ class Desk:
     journal: Journal
 
 
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What is sent once more: of which job, and the row numbers that the rows have there."""
+
+    of: str
+    origins: tuple[int, ...]
+
+
 def write_down(
     desk: Desk,
     sheet: ValidatedSheet,
@@ -37,26 +45,34 @@ def write_down(
     profile: str,
     *,
     again: str | None = None,
-    retry_of: str | None = None,
+    retry: Retry | None = None,
 ) -> Job:
     """Store the payload and write the job down, before anything is sent.
 
     A job with the same rows that was written down and not sent is taken up again. Raises
-    ``JournalError`` when the same rows were sent already and ``again`` gives no reason.
-    ``retry_of`` names the job whose rejected rows these are.
+    ``JournalError`` when some of the rows were sent already and ``again`` gives no reason,
+    ``UsageError`` when it gives an empty one.
     """
+    if again is not None and not again.strip():
+        raise UsageError(
+            Text(pt="--again pede um motivo.", en="--again needs a reason."),
+            Text(pt="Nada foi enviado.", en="Nothing was sent."),
+        )
+    digests = row_digests(resource, sheet.frame)
     new = NewJob(
         profile=profile,
         resource=resource.name,
         mode=plan.mode,
         file=str(sheet.file.resolve()),
         sheet=sheet.sheet,
-        digest=rows_digest(resource, sheet.frame),
+        digest=sheet_digest(digests),
         payload=store_payload(desk.settings.payloads, resource, sheet.frame),
         rows=tuple(sheet.rows),
         columns=sheet.columns,
     )
-    return desk.journal.unsent(new) or desk.journal.create(new, again=again, retry_of=retry_of)
+    if retry is not None:
+        return desk.journal.create(new, digests, retry_of=retry.of, origins=retry.origins)
+    return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again)
 
 
 def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:

@@ -49,6 +49,11 @@ def all_unknown(job: NewJob) -> Verdict:
     return Verdict(read=len(job.rows), accepted=0, unknown=len(job.rows))
 
 
+def none_applied(job: NewJob) -> Verdict:
+    """No row was applied, and none was complained about."""
+    return Verdict(read=len(job.rows), accepted=0, unknown=0)
+
+
 def refused_whole(job: NewJob, complaints: Sequence[Complaint]) -> Verdict:
     """The whole sheet was refused; the complaints name the rows and columns they are about."""
     return Verdict(
