@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from xlbridge import __version__
+from xlbridge.cli.output import StdoutFailed
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
 
@@ -44,6 +45,10 @@ _COMMANDS: dict[str, Text] = {
     ),
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
+
+
+_HUNG_UP = 141
+"""As a shell has it: whoever read the output went away."""
 
 
 class _LazyGroup(click.Group):
@@ -88,6 +93,12 @@ def root() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     set_language(choose(os.environ))
+    code = _run(arguments)
+    failure = _stdout_failure()
+    return code if failure is None else _report_stdout(failure)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
@@ -98,13 +109,41 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_code
     except XlbridgeError as error:
         return _report(error)
-    except BrokenPipeError:
-        # The reader of stdout went away; nothing is left to tell it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except SystemExit as end:
+        # click makes a 1 of a broken pipe; a 0 is shell completion's.
+        return _HUNG_UP if end.code else 0
     except Exception as error:
-        return _report_crash(error)
+        failure = error if isinstance(error, StdoutFailed) else _stdout_failure()
+        return _report_crash(error) if failure is None else _report_stdout(failure)
     return int(code or 0)
+
+
+def _stdout_failure() -> OSError | None:
+    """Return why what was printed cannot be written, None where it was.
+
+    click wraps ``sys.stdout`` and hides a broken pipe; the interpreter's own stream does not.
+    """
+    try:
+        for stream in filter(None, (sys.stdout, sys.__stdout__)):
+            stream.flush()
+    except OSError as error:
+        return error
+    return None
+
+
+def _report_stdout(failure: OSError) -> int:
+    from xlbridge.cli.exit_codes import ExitCode
+
+    # What is left in the buffer has nowhere to go, and is not tried again when Python ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(failure, BrokenPipeError):
+        return _HUNG_UP
+    told = Text(
+        pt="Erro: não foi possível escrever na saída padrão: {reason}.",
+        en="Error: cannot write to standard output: {reason}.",
+    )
+    click.echo(str(told.format(reason=failure.strerror)), err=True)
+    return ExitCode.WRONG_USAGE
 
 
 def _report(error: XlbridgeError) -> int:

@@ -9,17 +9,33 @@ import click
 from xlbridge.i18n import Text
 
 
+class StdoutFailed(OSError):
+    """The result cannot be written: the disk is full, the device failed."""
+
+
 def remark(text: Text | str) -> None:
     """Tell the user something that is not the result."""
     click.echo(str(text), err=True)
 
 
 def result(text: Text | str) -> None:
-    """Print (part of) the result."""
-    click.echo(str(text))
+    """Print (part of) the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
+    _print(str(text))
 
 
 def result_json(document: Any) -> None:
-    """Print the result as one JSON document, indented where a person reads it."""
+    """Print the result as one JSON document, indented where a person reads it.
+
+    Raises ``StdoutFailed``, ``BrokenPipeError``.
+    """
     indent = 2 if sys.stdout.isatty() else None
-    click.echo(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
+    _print(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StdoutFailed(error.errno, error.strerror) from error

@@ -1,0 +1,60 @@
+"""What a command does when its output cannot be written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+from environment import clean_environment
+
+from xlbridge.cli.main import main
+
+COMMANDS = [("listings",), ("resources", "--format", "json"), ("--help",), ("listings", "--help")]
+
+
+def run(
+    home: Path, stdout: int | IO[bytes], *arguments: str, unbuffered: str = ""
+) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "xlbridge", *arguments],
+        env=clean_environment(home, PYTHONUNBUFFERED=unbuffered),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert run(home, writing, *command) == (141, "")
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [*((command, "") for command in COMMANDS), (COMMANDS[0], "1")]
+)
+def test_a_full_disk_is_told_and_no_defect(
+    home: Path, command: tuple[str, ...], unbuffered: str
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        code, told = run(home, full, *command, unbuffered=unbuffered)
+    assert code == 2
+    assert told.startswith("Error: cannot write to standard output: ")
+    assert len(told.splitlines()) == 1
+
+
+def test_what_can_be_written_ends_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listings"]) == 0
+    assert capsys.readouterr().out
