@@ -51,6 +51,8 @@ def same(written: object, read: object) -> bool:
     match written:
         case None | "":
             return read is None or read == ""
+        case tuple():
+            return same("\n".join(written), read)
         case bool():
             return read is written
         case datetime():

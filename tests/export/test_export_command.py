@@ -35,7 +35,9 @@ def test_a_hole_ends_with_1_and_says_what_to_do(
 ) -> None:
     output = tmp_path / "clientes.csv"
     assert main(["export", "clientes", "-o", str(output), "--csv-dialect", "pt-br"]) == 1
-    assert "--from and --to" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "--from and --to" in told
+    assert "records came" in told
     assert output.read_text(encoding="utf-8-sig").startswith("codigoDoCliente;nomeComercial;")
 
 
@@ -69,6 +71,22 @@ def test_wrong_usage_ends_with_2_before_any_call(
     assert main(["export", *arguments]) == 2
     assert "did not answer" not in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["estoque", "estoque.2026-03"])
+def test_the_format_asked_for_needs_no_extension(
+    tmp_path: Path, configured: RunningSandbox, name: str
+) -> None:
+    output = tmp_path / name
+    assert main(["export", "estoque", "-o", str(output), "--format", "csv"]) == 0
+    assert output.read_text(encoding="utf-8-sig").startswith("codigoDaFilial,")
+
+
+def test_an_export_of_nothing_says_so(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "pedidos", "-o", str(tmp_path / "p.csv"), "--branch", "99"]) == 0
+    assert "Nothing was found" in capsys.readouterr().err
 
 
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,3 +93,12 @@ def test_an_export_broken_off_leaves_no_file(tmp_path: Path, open_book) -> None:
     with pytest.raises(KeyboardInterrupt), open_book(tmp_path / "p.csv", SHEETS):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_list_of_texts_stays_a_list_where_the_format_has_lists(tmp_path: Path) -> None:
+    order = ORDER | {"avisos": ["um", "dois; três"]}
+    write_all(tmp_path / "p.jsonl", [order, ORDER | {"avisos": []}], SHEETS, open_jsonl)
+    lines = (tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["avisos"] for line in lines] == [["um", "dois; três"], []]
+    write_all(tmp_path / "p.csv", [order], SHEETS, csv_opener(CSV_DIALECTS["plain"]))
+    assert read_csv(tmp_path / "p.csv", ",")[0]["avisos"] == "um\ndois; três"

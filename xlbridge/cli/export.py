@@ -138,6 +138,8 @@ def _tell(exported: ExportResult, output: Path) -> ExitCode:
         en="{file}: {n} records ({rows})",
     )
     result(told.format(file=output, n=exported.records, rows=rows))
+    if not exported.records:
+        remark(Text(pt="Nada foi encontrado.", en="Nothing was found."))
     for hole in exported.holes:
         remark(describe_hole(hole))
     return ExitCode.GOOD if exported.complete else ExitCode.DATA_ERRORS

@@ -10,8 +10,11 @@ from xlbridge.api.records import record_model
 from xlbridge.resources.column import Kind
 from xlbridge.wire.model import WireModel
 
-Cell = str | int | Decimal | datetime | bool | None
-"""What one cell holds. Every kind of number is exact; a moment is naive local time."""
+Cell = str | int | Decimal | datetime | bool | tuple[str, ...] | None
+"""What one cell holds. Every kind of number is exact; a moment is naive local time.
+
+A format that has no lists writes several texts as one, a line each.
+"""
 
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOLEAN),
@@ -28,7 +31,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 class ExportColumn:
     """One column: the field's name, and what its cells hold.
 
-    ``is_list`` says that the field is a list of texts, which share one cell, a line each.
+    ``is_list`` says that the field is a list of texts, which share one cell.
     """
 
     name: str

@@ -57,7 +57,7 @@ def _row(record: Record, sheet: Sheet) -> Row:
 
 
 def _convert(column: ExportColumn) -> Callable[[Any], Cell]:
-    return _lines if column.is_list else _CONVERT[column.kind]
+    return _texts if column.is_list else _CONVERT[column.kind]
 
 
 def _text(value: Any) -> Cell:
@@ -68,10 +68,10 @@ def _text(value: Any) -> Cell:
     raise _Misfit
 
 
-def _lines(value: Any) -> Cell:
+def _texts(value: Any) -> Cell:
     if not isinstance(value, list):
         raise _Misfit
-    return "\n".join(str(_text(item)) for item in value)
+    return tuple(str(_text(item)) for item in value)
 
 
 def _number(value: Any) -> Decimal:

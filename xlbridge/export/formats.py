@@ -35,11 +35,14 @@ def opener_of(form: str, csv_dialect: str | None = None) -> OpenBook:
 def format_of(output: Path, wanted: str | None) -> str:
     """Return the format of an output file: the one wanted, else the one of its extension.
 
-    Raises ``UsageError`` when the extension is of no format, or contradicts the one wanted.
+    Raises ``UsageError`` when none is wanted and the extension is of no format, or when it is of
+    another format than the one wanted.
     """
     extension = output.suffix.lower().removeprefix(".")
     if extension in FORMATS and wanted in (None, extension):
         return extension
+    if extension not in FORMATS and wanted is not None:
+        return wanted
     offered = Text(pt="Há: {names}.", en="There are: {names}.").format(
         names=", ".join(f".{name}" for name in FORMATS)
     )

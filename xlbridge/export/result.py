@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xlbridge.export.windows import FetchedWindow
+from xlbridge.export.windows import FetchedWindow, Window
 from xlbridge.i18n import Text
 from xlbridge.wire.model import format_moment
 from xlbridge.workbook.atomic import replacing
@@ -36,18 +36,20 @@ class ExportResult:
 
 def describe_hole(hole: FetchedWindow) -> Text:
     """Say what may be missing, and how to get it."""
-    start, end = hole.window.start, hole.window.end
     return Text(
-        pt="Pode faltar: vieram {records} registros atualizados {span}, o máximo de uma resposta. "
-        "Exporte em períodos menores, com --from e --to.",
-        en="Some may be missing: {records} records updated {span} came, the most that an answer "
-        "holds. Export shorter periods, with --from and --to.",
-    ).format(
-        records=hole.records,
-        span=Text(pt="de {start} a {end}", en="from {start} to {end}").format(
-            start="…" if start is None else format_moment(start),
-            end="…" if end is None else format_moment(end),
-        ),
+        pt="Pode faltar: vieram {records} registros{span}, o máximo de uma resposta. Exporte em "
+        "períodos menores, com --from e --to.",
+        en="Some may be missing: {records} records{span} came, the most that an answer holds. "
+        "Export shorter periods, with --from and --to.",
+    ).format(records=hole.records, span=_span(hole.window))
+
+
+def _span(window: Window) -> Text | str:
+    if window.start is None and window.end is None:
+        return ""
+    return Text(pt=" atualizados de {start} a {end}", en=" updated from {start} to {end}").format(
+        start="…" if window.start is None else format_moment(window.start),
+        end="…" if window.end is None else format_moment(window.end),
     )
 
 

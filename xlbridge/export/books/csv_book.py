@@ -83,6 +83,8 @@ class _CsvBook:
                 return ""
             case str():
                 return neutral(cell)
+            case tuple():
+                return neutral("\n".join(cell))
             case bool():
                 return self._dialect.true if cell else self._dialect.false
             case int():

@@ -175,6 +175,8 @@ class _SheetWriter:
         match cell:
             case str():
                 self._write_text(index, column, cell)
+            case tuple():
+                self._write_text(index, column, "\n".join(cell))
             case bool():
                 worksheet.write_boolean(row, index, cell, self._formats.of_kind[column.kind])
             case int() | Decimal():
