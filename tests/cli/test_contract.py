@@ -219,10 +219,35 @@ def test_a_server_that_answers_html(
     said(done, 4, "text/html")
 
 
-def test_a_missing_file_among_others_keeps_their_report(xlbridge: Xlbridge) -> None:
-    done = xlbridge("validate", SAMPLES / "cliente.xlsx", "none.xlsx", "--format", "json")
-    said(done, 2, "none.xlsx")
-    assert len(json.loads(done.stdout)["files"]) == 1
+@pytest.mark.parametrize(
+    ("bad", "options"),
+    [("none.xlsx", ()), (SAMPLES / "contaspagar.xlsx", ("--sheet", "cliente"))],
+)
+def test_an_unusable_file_among_others_is_reported_with_them(
+    xlbridge: Xlbridge, tmp_path: Path, bad: object, options: tuple[str, ...]
+) -> None:
+    good = write(tmp_path / "good.xlsx", ["nomeComercial"], ["Ana"], sheet="cliente")
+    arguments = ["validate", bad, good, "--resource", "cliente", *options]
+    done = xlbridge(*arguments, "--format", "json")
+    document = json.loads(done.stdout)
+    unusable, judged = document["files"]
+    said(done, 2)
+    assert (document["ok"], unusable["errors"], judged["errors"]) == (False, 1, 0)
+    assert unusable["refused"]["code"] == "unusable"
+    assert unusable["refused"]["message"] in done.stderr
+    said(xlbridge(*arguments), 2, f"✗ {bad}", "✓ ")
+
+
+@pytest.mark.parametrize(("password", "code"), [("not-this-one", 4), (None, 0)])
+def test_of_a_login_the_answer_decides(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, password: str | None, code: int
+) -> None:
+    login = {"email": empty_sandbox.email, "password": password or empty_sandbox.password}
+    arguments = ["api", "POST", "/v2/autenticar", "--data", json.dumps(login)]
+    done = xlbridge(*arguments, **credentials(empty_sandbox))
+    said(done, code)
+    assert json.loads(done.stdout)["authenticated"] is (code == 0)
+    assert bool(done.stderr) is (code != 0)
 
 
 def test_a_home_that_is_no_folder(xlbridge: Xlbridge, tmp_path: Path) -> None:

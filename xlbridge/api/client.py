@@ -37,7 +37,7 @@ from xlbridge.api.groups import Operations
 from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.api.records import Record, read_records, record_model
 from xlbridge.api.redaction import Secrets
-from xlbridge.api.session import Session, is_unauthorized
+from xlbridge.api.session import LOGIN_REFUSED, Session, is_refused_login, is_unauthorized
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.api.upload import Upload
@@ -185,7 +185,12 @@ class Client:
         return reply
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
-        """Say what became of a raw request; a success may carry any JSON document, or nothing."""
+        """Say what became of a raw request; a success may carry any JSON document, or nothing.
+
+        Of a login ``authenticated`` decides. Source: the spec, Authentication.
+        """
+        if is_refused_login(reply):
+            return NotExecuted(LOGIN_REFUSED)
         outcome = judge(reply, lambda data: data, self._secrets)
         if isinstance(outcome, Doubtful) and reply.is_success and is_json_or_empty(reply):
             return Executed(None)

@@ -103,6 +103,22 @@ class Session:
         return answer
 
 
+LOGIN_REFUSED = Text(
+    pt="O sistema não aceitou o e-mail ou a senha.",
+    en="The system did not accept the e-mail or the password.",
+)
+
+
+def is_refused_login(reply: httpx.Response) -> bool:
+    """Say whether a reply is a login's answer that its credentials were not accepted."""
+    if not reply.request.url.path.endswith(AUTHENTICATE.path):
+        return False
+    try:
+        return not Authentication.model_validate(parse_json(reply)).authenticated
+    except ValueError:
+        return False
+
+
 def is_unauthorized(reply: Reply) -> bool:
     """Say whether a reply is a 401."""
     return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.UNAUTHORIZED

@@ -99,9 +99,9 @@ def command(
             except WorkbookRefused as refusal:
                 judged.append(RefusedFile(file, refusal))
             except UsageError as error:
+                judged.append(RefusedFile(file, error))
                 unusable.append(error)
-    if judged:
-        _print(judged, form, output, limit)
+    _print(judged, form, output, limit)
     if unusable:
         raise unusable[0]
     if annotated and isinstance(judged[0], ValidatedSheet):

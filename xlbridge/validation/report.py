@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from xlbridge.errors import WorkbookRefused
+from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.validation.validate import ValidatedSheet
@@ -18,10 +18,15 @@ _SHOWN_LETTERS = 40
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that could not be judged at all."""
+    """A file that could not be judged at all, and why."""
 
     file: Path
-    refusal: WorkbookRefused
+    refusal: XlbridgeError
+
+    @property
+    def code(self) -> str:
+        """The stable code of why: the refused workbook's own, else ``unusable``."""
+        return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
 
 
 Judged = ValidatedSheet | RefusedFile
@@ -42,7 +47,7 @@ def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str,
 
 def _file_json(item: Judged, limit: int | None) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
-        refusal = {"code": item.refusal.code, "message": str(item.refusal)}
+        refusal = {"code": item.code, "message": str(item.refusal)}
         return {
             "file": str(item.file),
             "resource": None,
