@@ -1,6 +1,7 @@
 """The commands that talk to the system, as a script sees them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,21 @@ def test_the_doctor_names_what_is_not_set(
     monkeypatch.delenv(missing)
     assert main(["doctor"]) == 2
     assert f"{missing} missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("language", "word"), [("pt-BR", "nenhum"), ("en", "none")])
+def test_the_doctor_says_in_words_that_there_is_no_proxy(
+    server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    language: str,
+    word: str,
+) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    server.steps = [answer(200, {"success": True, "data": INFO})]
+    main(["--lang", language, "doctor"])
+    assert f"proxies: {word};" in capsys.readouterr().out
 
 
 def test_profiles_without_settings_name_the_embedded_sandbox(

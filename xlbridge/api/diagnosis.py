@@ -126,6 +126,9 @@ def _home(settings: Settings) -> Check:
     return Check("home", True, _same(str(settings.home)))
 
 
+_NONE = Text(pt="nenhum", en="none")
+
+
 def _proxies() -> Check:
     # Only the host: a proxy's address may hold a password.
     hosts = sorted({httpx.URL(url).host for name, url in getproxies().items() if name != "no"})
@@ -137,7 +140,7 @@ def _proxies() -> Check:
     return Check(
         "network",
         True,
-        told.format(hosts=", ".join(hosts) or "–", certificates=certificates or "certifi"),
+        told.format(hosts=", ".join(hosts) or _NONE, certificates=certificates or "certifi"),
     )
 
 
