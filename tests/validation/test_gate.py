@@ -1,5 +1,6 @@
 """Files that are no .xlsx, each refused with its own message."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -158,3 +159,24 @@ def test_uncommon_ways_of_writing_xml_hide_no_error(
     path = repacked(good, sheet1=sheet.format(ns=space).encode())
     judged = validate_workbook(path, catalogue, resource="cliente")
     assert [(f.cell, f.kind.code) for f in judged.findings] == [("A2", "cell-error")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "codes"),
+    [
+        (b'<c r="C2" t="str"><f>""</f><v></v></c>', []),
+        (b'<c r="C2" t="str"><f aca="false">""</f><v/></c>', []),
+        (b'<c r="C2" t="str"><f>""</f></c>', ["formula-no-value"]),
+        (b'<c r="C2"><f>""</f><v></v></c>', ["formula-no-value"]),
+    ],
+)
+def test_an_empty_text_is_a_result(
+    good: Path, catalogue: Catalogue, cell: bytes, codes: list[str]
+) -> None:
+    with zipfile.ZipFile(good) as package:
+        sheet = package.read("xl/worksheets/sheet1.xml")
+    changed, count = re.subn(rb'<c r="C2".*?</c>', cell, sheet)
+    assert count == 1
+    judged = validate_workbook(repacked(good, sheet1=changed), catalogue, resource="cliente")
+    found = [finding.kind.code for finding in judged.findings]
+    assert [code for code in found if code == "formula-no-value"] == codes

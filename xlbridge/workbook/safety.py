@@ -38,8 +38,9 @@ _ERROR_CELL = re.compile(
 )
 _BARE_FORMULA = re.compile(
     rb"<(?:\w+:)?c\b([^>]*)>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
-    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+    rb"(<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
+_TEXT_RESULT = re.compile(rb"\bt=[\"']str[\"']")
 _FIRST_FAR_COLUMN = 26
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ET.ParseError)
@@ -222,8 +223,9 @@ def _scan_block(block: bytes, sheet: RawSheet) -> None:
             if place := _place(attributes):
                 sheet.errors[place] = error.decode("utf-8", "replace")
     if unusual or b"<f>" in block or b"<f " in block or b"<f/" in block:
-        for attributes in _BARE_FORMULA.findall(block):
-            if place := _place(attributes):
+        for attributes, result in _BARE_FORMULA.findall(block):
+            is_empty_text = result and _TEXT_RESULT.search(attributes)
+            if not is_empty_text and (place := _place(attributes)):
                 sheet.unvalued.add(place)
 
 
