@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlbridge.validation.text_values import date_meanings, number_meanings
+from xlbridge.validation.text_values import date_meanings, number_meanings, whole_meanings
 
 days = st.dates(min_value=date(1900, 1, 1), max_value=date(2199, 12, 31))
 amounts = st.decimals(min_value=-(10**9), max_value=10**9, places=2)
@@ -61,6 +61,23 @@ def test_separators(text: str, native: str | None, foreign: str | None) -> None:
     assert meaning is not None
     assert meaning.native == (native and Decimal(native))
     assert meaning.foreign == (foreign and Decimal(foreign))
+
+
+@pytest.mark.parametrize(
+    ("text", "native", "foreign"),
+    [("1.001", 1001, None), ("1,001", None, 1001), ("1.000", 1000, 1), ("12", 12, 12)],
+)
+def test_a_whole_number_has_only_whole_meanings(
+    text: str, native: int | None, foreign: int | None
+) -> None:
+    meaning = whole_meanings(text)
+    assert meaning is not None
+    assert (meaning.native, meaning.foreign) == (native, foreign)
+
+
+@pytest.mark.parametrize("text", ["12,5", "0.123", "x"])
+def test_what_is_no_whole_number(text: str) -> None:
+    assert whole_meanings(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "-", "1e5", "R$ 10", "1.2.3", "12,34,5", "½", "١٢", "1 234"])

@@ -18,6 +18,7 @@ from xlbridge.validation.text_values import (
     evidence,
     number_meanings,
     read_all,
+    whole_meanings,
 )
 
 
@@ -67,9 +68,11 @@ def _decided(meaning: Meanings[Value], native: bool | None, declared: bool) -> V
     return chosen if declared or chosen is not None else other
 
 
-def _number_form(wrong: str) -> TextForm[Decimal]:
+def _number_form(
+    wrong: str, understand: Callable[[str], Meanings[Decimal] | None] = number_meanings
+) -> TextForm[Decimal]:
     return TextForm(
-        understand=number_meanings,
+        understand=understand,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         written=written,
         ambiguous="number-ambiguous",
@@ -78,7 +81,7 @@ def _number_form(wrong: str) -> TextForm[Decimal]:
 
 
 NUMBER_FORMS = {
-    Kind.INTEGER: _number_form("type-integer"),
+    Kind.INTEGER: _number_form("type-integer", whole_meanings),
     Kind.NUMBER: _number_form("type-number"),
     Kind.MONEY: _number_form("type-number"),
 }

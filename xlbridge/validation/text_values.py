@@ -72,6 +72,22 @@ def number_meanings(text: str) -> Meanings[Decimal] | None:
     return None if native is None and foreign is None else Meanings(native, foreign)
 
 
+def whole_meanings(text: str) -> Meanings[Decimal] | None:
+    """Return what a text may mean as a whole number, None when it is none.
+
+    ``1.001`` has one meaning, as one and a thousandth is not whole; ``1.000`` has two.
+    """
+    meaning = number_meanings(text)
+    if meaning is None:
+        return None
+    native, foreign = _whole(meaning.native), _whole(meaning.foreign)
+    return None if native is None and foreign is None else Meanings(native, foreign)
+
+
+def _whole(value: Decimal | None) -> Decimal | None:
+    return value if value is not None and value == value.to_integral_value() else None
+
+
 def _is_native(text: str) -> bool:
     return bool(_COMMA.fullmatch(text) or _PT_GROUPED.fullmatch(text)) or _is_one_group(
         _POINT, text
