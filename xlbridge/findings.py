@@ -107,6 +107,17 @@ _KINDS = (
             en="Keep only one; while there are two, neither is read.",
         ),
     ),
+    _error(
+        "column-misspelt",
+        Text(
+            pt="A coluna {header!r} parece ser {column}.",
+            en="The column {header!r} seems to be {column}.",
+        ),
+        Text(
+            pt="Escreva {column} no cabeçalho, ou dê outro nome à coluna se for anotação sua.",
+            en="Write {column} in the header, or rename the column if it is a note of your own.",
+        ),
+    ),
     _warning(
         "column-unknown",
         Text(

@@ -1,8 +1,9 @@
 """Finding the header row, and matching its cells to a resource's columns."""
 
 import difflib
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xlbridge.findings import CATALOGUE, Finding
@@ -13,6 +14,8 @@ from xlbridge.workbook.reader import SheetCells
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50
+_NEAR = 0.8
+_UNIT = re.compile(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,10 @@ class Header:
 
 
 def normalise(header: object) -> str:
-    """Return a header cell's text as it is compared: no case, no marks of requirement."""
+    """Return a header cell's text as it is compared: no case, accents, marks of requirement."""
     if not isinstance(header, str):
         return ""
-    text = unicodedata.normalize("NFKC", header)
+    text = "".join(c for c in unicodedata.normalize("NFKD", header) if not unicodedata.combining(c))
     return " ".join(text.split()).rstrip(" *").casefold()
 
 
@@ -122,17 +125,21 @@ def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
 
 
 def _unknown(
-    row: int, header: str, cell: str, missing: Iterable[str], resource: Resource
+    row: int, header: str, cell: str, missing: Sequence[str], resource: Resource
 ) -> Finding:
-    near = difflib.get_close_matches(normalise(header), map(normalise, missing), n=1, cutoff=0.75)
-    meant = next((name for name in missing if near and normalise(name) == near[0]), None)
-    suggestion = (
-        Text(pt="Quis dizer {name}?", en="Did you mean {name}?").format(name=meant)
-        if meant
-        else Text(
-            pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
-            en="Check the name, or leave it if it is a note of your own.",
-        )
+    if meant := _meant(header, missing, resource):
+        return _finding("column-misspelt", row, meant, cell, {"header": header, "column": meant})
+    suggestion = Text(
+        pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
+        en="Check the name, or leave it if it is a note of your own.",
     )
     details = {"header": header, "resource": resource.name, "suggestion": suggestion}
     return _finding("column-unknown", row, header, cell, details)
+
+
+def _meant(header: str, missing: Sequence[str], resource: Resource) -> str | None:
+    """Return the missing column that a header nearly names; a unit in parentheses is no matter."""
+    spellings = {text: name for text, name in _names(resource).items() if name in set(missing)}
+    bare = _UNIT.sub("", normalise(header))
+    near = difflib.get_close_matches(bare, spellings, n=1, cutoff=_NEAR)
+    return spellings[near[0]] if near else None
