@@ -197,7 +197,7 @@ _SERVICE_INVOICE = BadSheet(
     renamed={"codigoDoServicoPrestado": "codigoDoServicoPrestad"},
     layout={
         "codigoDoServicoPrestado": "column-missing",
-        "codigoDoServicoPrestad": "column-unknown",
+        "codigoDoServicoPrestad": "column-misspelt",
     },
     damages=(
         Damage(1, "valorDoServico", None, "required-missing"),

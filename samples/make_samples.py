@@ -125,13 +125,14 @@ def sheet_row(bad: BadSheet, record: int) -> int:
 def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
     """Return what is wrong in a bad sheet: the header's findings, then by row and column."""
     headers = header_places(resource, bad)
+    meant = {typed: column for column, typed in bad.renamed.items()}
     found = [(bad.header_row, column, code) for column, code in bad.layout.items()]
     wrong = [(sheet_row(bad, d.row), d.column, d.code) for d in bad.damages if d.code]
     found += sorted(wrong, key=lambda entry: (entry[0], headers[entry[1]]))
     return [
         {
             "cell": cell_address(row, headers[column]) if column in headers else None,
-            "column": column,
+            "column": meant.get(column, column),
             "code": code,
             **({} if CATALOGUE[code].severity is Severity.ERROR else {"severity": "warning"}),
         }

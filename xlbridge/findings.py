@@ -253,6 +253,19 @@ _KINDS = (
         ),
     ),
     _error(
+        "number-percent",
+        Text(
+            pt="A célula mostra {shown}, mas guarda {stored}: o valor seria enviado cem vezes "
+            "menor.",
+            en="The cell shows {shown} but stores {stored}: a value a hundred times smaller would "
+            "be sent.",
+        ),
+        Text(
+            pt="Formate a célula como número e digite o valor sem o sinal de porcentagem.",
+            en="Format the cell as a number and type the value without the percent sign.",
+        ),
+    ),
+    _error(
         "code-leading-zeros",
         Text(
             pt="O código está gravado como número e tem menos de {width} algarismos: "

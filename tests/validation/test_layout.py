@@ -154,3 +154,32 @@ def test_the_sheet_that_fits_is_chosen_and_another_can_be_asked_for(
     ]
     with pytest.raises(UsageError, match="Notas, Dados"):
         validate_workbook(path, catalogue, sheet="Nada")
+
+
+def two_sheets(path: Path, second: list[list[object]]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in (("Um", [CLIENT, ROW]), ("Dois", second)):
+            page = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                page.write_row(number, 0, row)
+    return path
+
+
+def test_two_sheets_with_data_that_fit_are_never_chosen_from_silently(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    receivable = GOOD["contasreceber"]
+    numbers = [value if isinstance(value, int | float) else "x" for value in receivable.values()]
+    for name, second in (("a", [CLIENT, ROW]), ("b", [list(receivable), numbers])):
+        path = two_sheets(tmp_path / f"{name}.xlsx", second)
+        with pytest.raises(UsageError, match=r"Um .*; Dois ") as caught:
+            validate_workbook(path, catalogue)
+        assert "--sheet" in str(caught.value.hint)
+        assert validate_workbook(path, catalogue, sheet="Um").ok
+
+
+def test_a_sheet_that_only_has_the_header_is_no_choice(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = two_sheets(tmp_path / "a.xlsx", [CLIENT])
+    assert validate_workbook(path, catalogue).sheet == "Um"

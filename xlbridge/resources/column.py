@@ -31,6 +31,11 @@ class Kind(StrEnum):
         """Whether values of this kind are text."""
         return self in _TEXT_KINDS
 
+    @property
+    def is_code(self) -> bool:
+        """Whether a leading zero counts in values of this kind."""
+        return self in _TEXT_KINDS - {Kind.TEXT}
+
 
 _TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
 

@@ -6,7 +6,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.header import matched_columns, normalise
+from xlbridge.validation.header import find_header_row, matched_columns, normalise
 from xlbridge.workbook.reader import SheetCells, Workbook
 
 
@@ -30,14 +30,46 @@ def choose(
     if sheet is not None:
         cells = workbook.cells(sheet)
         return Choice(cells, wanted or _of_headers([cells], catalogue)[1])
-    names = workbook.sheet_names
+    sheets = [workbook.cells(name) for name in workbook.sheet_names]
+    sheets = _with_data(sheets, [wanted] if wanted else list(catalogue.values()))
     if wanted is not None:
-        return Choice(_sheet_for(workbook, wanted), wanted)
-    for name in names:
-        if name in catalogue:
-            return Choice(workbook.cells(name), catalogue[name])
-    cells, found = _of_headers([workbook.cells(name) for name in names], catalogue)
-    return Choice(cells, found)
+        return Choice(_sheet_for(sheets, wanted), wanted)
+    for cells in sheets:
+        if cells.name in catalogue:
+            return Choice(cells, catalogue[cells.name])
+    return Choice(*_of_headers(sheets, catalogue))
+
+
+def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
+    """Return the only sheet that has data for one of the resources, or all when none has.
+
+    Raises ``UsageError`` when more than one has.
+    """
+    if len(sheets) == 1:
+        return sheets
+    fits = {
+        cells.name: [resource.name for resource in resources if _could_take(resource, cells)]
+        for cells in sheets
+    }
+    filled = {name: names for name, names in fits.items() if names}
+    if len(filled) > 1:
+        listed = "; ".join(f"{name} ({', '.join(names)})" for name, names in filled.items())
+        raise UsageError(
+            Text(
+                pt="Mais de uma planilha tem dados que servem: {sheets}.",
+                en="More than one sheet has data that fits: {sheets}.",
+            ).format(sheets=listed),
+            Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
+        )
+    return [cells for cells in sheets if cells.name in filled] or sheets
+
+
+def _could_take(resource: Resource, cells: SheetCells) -> bool:
+    """Whether the sheet has the resource's required columns, and rows below their names."""
+    position = find_header_row(cells, resource)
+    if position is None or not any(any(row) for row in cells.rows[position + 1 :]):
+        return False
+    return matched_columns(cells, resource)[0].issuperset(resource.required)
 
 
 def _of_fingerprint(workbook: Workbook, catalogue: Catalogue) -> Resource | None:
@@ -45,16 +77,15 @@ def _of_fingerprint(workbook: Workbook, catalogue: Catalogue) -> Resource | None
     return catalogue.get(name)
 
 
-def _sheet_for(workbook: Workbook, resource: Resource) -> SheetCells:
-    """Return the sheet named as the resource, else the one whose header fits it best."""
-    names = workbook.sheet_names
-    for name in names:
-        if normalise(name) == normalise(resource.name):
-            return workbook.cells(name)
-    return max(
-        (workbook.cells(name) for name in names),
-        key=lambda cells: len(matched_columns(cells, resource)[0]),
-    )
+def _sheet_for(sheets: list[SheetCells], resource: Resource) -> SheetCells:
+    """Return the sheet whose header fits best; of equals one with data, or of the right name."""
+
+    def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
+        known = len(matched_columns(cells, resource)[0])
+        named = normalise(cells.name) == normalise(resource.name)
+        return known, _could_take(resource, cells), named
+
+    return max(sheets, key=fitness)
 
 
 def _of_headers(

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.coercion import coerce
+from xlbridge.validation.display import display
 from xlbridge.validation.header import Header
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.reader import SheetCells
@@ -47,6 +49,7 @@ def typed_rows(
         else:
             arrays[column.name], found = coerce(column, in_columns[place], reading)
             _note_raw(cells, cells.first_column + place, rows, found)
+            _note_shown(column, cells, place, rows, found)
             problems[column.name] = found
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)))
     return _without_blank_rows(TypedRows(frame, rows, problems))
@@ -75,6 +78,26 @@ def _note_raw(cells: SheetCells, place: int, rows: list[int], problems: CellProb
             problems.add(position, "cell-error", {"error": error})
         elif (row, place) in cells.raw.unvalued:
             problems.add(position, "formula-no-value")
+
+
+def _note_shown(
+    column: Column, cells: SheetCells, place: int, rows: list[int], problems: CellProblems
+) -> None:
+    """Note the numbers that the sheet shows as something else than they are."""
+    percents, padded = cells.raw.percents, cells.raw.padded
+    if not (percents or padded):
+        return
+    at = cells.first_column + place
+    for position, row in enumerate(rows):
+        value = cells.rows[row - 1][place] if row <= len(cells.rows) else ""
+        if not isinstance(value, float) or problems.failed[position]:
+            continue
+        if (row, at) in percents and not column.kind.is_text:
+            details = {"shown": f"{value * 100:.10g}%", "stored": display(value)}
+            problems.add(position, "number-percent", details)
+        width = padded.get((row, at), 0)
+        if column.kind.is_code and len(display(value)) < width:
+            problems.add(position, "code-leading-zeros", {"width": width})
 
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:

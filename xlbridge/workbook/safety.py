@@ -9,7 +9,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -19,6 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import column_index
 from xlbridge.workbook.file_kind import refuse_unless_workbook, refuse_unless_zip
+from xlbridge.workbook.number_formats import padding_styles, percent_styles
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
 _CHUNK = 1 << 20
@@ -57,11 +58,14 @@ class RawSheet:
     """What the raw XML of a sheet shows and a reader would not.
 
     ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
-    no stored result.
+    no stored result. ``percents`` are cells shown as a percentage, ``padded`` those shown with
+    leading zeros, to so many digits.
     """
 
     errors: dict[CellPlace, str] = field(default_factory=dict)
     unvalued: set[CellPlace] = field(default_factory=set)
+    percents: set[CellPlace] = field(default_factory=set)
+    padded: dict[CellPlace, int] = field(default_factory=dict)
     last_row: int = 0
     last_column: int = _FIRST_FAR_COLUMN - 1
 
@@ -127,10 +131,11 @@ def _inspect(package: zipfile.ZipFile, content: bytes, limits: WorkbookLimits) -
     small: dict[str, bytes] = {}
     raw: dict[str, RawSheet] = {}
     total = 0
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: entry.filename.lower() != _STYLES):
         chunks = _inflate(package, entry, limits)
         if _SHEET_PART.fullmatch(entry.filename):
-            raw[entry.filename.lower()], size = _scan_sheet(chunks)
+            telling = _telling_styles(small.get(_STYLES))
+            raw[entry.filename.lower()], size = _scan_sheet(chunks, telling)
             _check_box(raw[entry.filename.lower()], limits)
         else:
             size, kept = 0, []
@@ -159,7 +164,29 @@ _CONTENT_TYPES = "[content_types].xml"
 _WORKBOOK = "xl/workbook.xml"
 _WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _CUSTOM = "docprops/custom.xml"
-_WANTED = frozenset({_CONTENT_TYPES, _WORKBOOK, _WORKBOOK_RELATIONS, _CUSTOM})
+_STYLES = "xl/styles.xml"
+_WANTED = frozenset({_CONTENT_TYPES, _WORKBOOK, _WORKBOOK_RELATIONS, _CUSTOM, _STYLES})
+
+
+@dataclass(frozen=True, slots=True)
+class _TellingStyles:
+    """The styles that show a number as something else; ``cell`` finds the cells that have one."""
+
+    percent: frozenset[int]
+    padding: Mapping[int, int]
+    cell: re.Pattern[bytes]
+
+
+def _telling_styles(styles: bytes | None) -> _TellingStyles | None:
+    if styles is None:
+        return None
+    root = _parse(styles)
+    percent, padding = percent_styles(root), padding_styles(root)
+    if not percent and not padding:
+        return None
+    either = "|".join(map(str, sorted({*percent, *padding})))
+    cell = rf"<(?:\w+:)?c\b([^>]*\bs=[\"']({either})[\"'][^>]*)>"
+    return _TellingStyles(percent, padding, re.compile(cell.encode()))
 
 
 def _check_directory(entries: list[zipfile.ZipInfo], limits: WorkbookLimits) -> None:
@@ -198,19 +225,32 @@ def _inflate(
             yield chunk
 
 
-def _scan_sheet(chunks: Iterator[bytes]) -> tuple[RawSheet, int]:
+def _scan_sheet(chunks: Iterator[bytes], telling: _TellingStyles | None) -> tuple[RawSheet, int]:
     sheet, size, rest = RawSheet(), 0, b""
     for chunk in chunks:
         size += len(chunk)
         block = rest + chunk
         cut = _row_start(block)
-        _scan_block(block[:cut], sheet)
+        _scan_block(block[:cut], sheet, telling)
         rest = block[cut:]
-    _scan_block(rest, sheet)
+    _scan_block(rest, sheet, telling)
     return sheet, size
 
 
-def _scan_block(block: bytes, sheet: RawSheet) -> None:
+def _note_styles(block: bytes, sheet: RawSheet, telling: _TellingStyles) -> None:
+    for attributes, style in telling.cell.findall(block):
+        place = _place(attributes)
+        if place is None:
+            continue
+        if int(style) in telling.percent:
+            sheet.percents.add(place)
+        else:
+            sheet.padded[place] = telling.padding[int(style)]
+
+
+def _scan_block(block: bytes, sheet: RawSheet, telling: _TellingStyles | None) -> None:
+    if telling is not None:
+        _note_styles(block, sheet, telling)
     # Nobody who writes large sheets prefixes or single-quotes; only then are those forms sought.
     unusual = b"='" in block or b":row" in block
     sheet.last_row = max(sheet.last_row, _last_row(block))
