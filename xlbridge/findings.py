@@ -124,7 +124,10 @@ _KINDS = (
             pt="A coluna {header!r} não existe em {resource} e não será enviada.",
             en="The column {header!r} does not exist in {resource} and will not be sent.",
         ),
-        Text(pt="{suggestion}", en="{suggestion}"),
+        Text(
+            pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
+            en="Check the name, or leave it if it is a note of your own.",
+        ),
     ),
     _error(
         "required-missing",

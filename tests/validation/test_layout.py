@@ -8,6 +8,7 @@ from sheets import GOOD, ErrorCell, write_rows
 
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.report import report_text
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 CLIENT = list(GOOD["cliente"])
@@ -183,3 +184,20 @@ def test_a_sheet_that_only_has_the_header_is_no_choice(
 ) -> None:
     path = two_sheets(tmp_path / "a.xlsx", [CLIENT])
     assert validate_workbook(path, catalogue).sheet == "Um"
+
+
+def test_thousands_of_unknown_columns_are_one_group(tmp_path: Path, catalogue: Catalogue) -> None:
+    strange = [f"anotação {number}" for number in range(5_000)]
+    path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *strange], [ROW])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert [finding.kind.code for finding in judged.findings] == ["column-unknown"] * 5_000
+    lines = list(report_text([judged]))
+    assert len(lines) < 12
+    assert any("5000" in line or "4995" in line for line in lines)
+
+
+def test_repeated_values_all_name_the_first(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", CLIENT, [ROW] * 3_000)
+    judged = validate_workbook(path, catalogue)
+    assert [finding.row for finding in judged.findings] == list(range(3, 3_002))
+    assert {finding.details["first"] for finding in judged.findings} == {"C2"}

@@ -1,20 +1,20 @@
 """Finding the header row, and matching its cells to a resource's columns."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rapidfuzz import fuzz, process
+
 from xlbridge.findings import CATALOGUE, Finding
-from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reader import SheetCells
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50
-_NEAR = 0.8
+_NEAR = 80
 _UNIT = re.compile(r"\s*\([^()]*\)$")
 
 
@@ -87,12 +87,15 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
         if len(found) > 1
     ]
     missing = [column.name for column in resource.columns if column.name not in places]
+    spellings = {text: name for text, name in names.items() if name not in places}
     findings += [
         _finding("column-missing", row, name, None, {"column": name})
         for name in missing
         if resource.by_name[name].required
     ]
-    findings += [_unknown(row, text, address(place), missing, resource) for text, place in unknown]
+    findings += [
+        _unknown(row, text, address(place), spellings, resource) for text, place in unknown
+    ]
     return Header(
         row=row,
         columns={name: found[0] for name, found in places.items() if len(found) == 1},
@@ -125,21 +128,19 @@ def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
 
 
 def _unknown(
-    row: int, header: str, cell: str, missing: Sequence[str], resource: Resource
+    row: int, header: str, cell: str, spellings: Mapping[str, str], resource: Resource
 ) -> Finding:
-    if meant := _meant(header, missing, resource):
+    if meant := _meant(header, spellings):
         return _finding("column-misspelt", row, meant, cell, {"header": header, "column": meant})
-    suggestion = Text(
-        pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
-        en="Check the name, or leave it if it is a note of your own.",
-    )
-    details = {"header": header, "resource": resource.name, "suggestion": suggestion}
+    details = {"header": header, "resource": resource.name}
     return _finding("column-unknown", row, header, cell, details)
 
 
-def _meant(header: str, missing: Sequence[str], resource: Resource) -> str | None:
-    """Return the missing column that a header nearly names; a unit in parentheses is no matter."""
-    spellings = {text: name for text, name in _names(resource).items() if name in set(missing)}
+def _meant(header: str, spellings: Mapping[str, str]) -> str | None:
+    """Return the column that a header nearly names; a unit in parentheses is no matter.
+
+    ``spellings`` maps those of the columns that the sheet lacks to the columns.
+    """
     bare = _UNIT.sub("", normalise(header))
-    near = difflib.get_close_matches(bare, spellings, n=1, cutoff=_NEAR)
+    near = process.extractOne(bare, spellings.keys(), scorer=fuzz.ratio, score_cutoff=_NEAR)
     return spellings[near[0]] if near else None

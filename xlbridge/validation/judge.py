@@ -41,9 +41,15 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
     broken = list(_violations(frame, resource, problems))
     for item in sorted(broken, key=lambda item: item.code == _REPEATED):
         column = problems[item.column]
-        for position in item.positions[~column.failed[item.positions]].tolist():
-            details = {**item.details, **_particulars(frame, item, position)}
-            column.add(position, item.code, details, _first(frame, item, position))
+        positions = item.positions[~column.failed[item.positions]].tolist()
+        if item.code == _REPEATED:
+            firsts = _first_of_equals(frame[list(item.keys)])
+            for position in positions:
+                column.add(position, item.code, first_position=int(firsts[position]))
+        else:
+            for position in positions:
+                details = {**item.details, **_particulars(frame, item, position)}
+                column.add(position, item.code, details)
 
 
 def _violations(
@@ -108,10 +114,8 @@ def _particulars(frame: pd.DataFrame, broken: _Broken, position: int) -> dict[st
     return {}
 
 
-def _first(frame: pd.DataFrame, broken: _Broken, position: int) -> int | None:
-    """Return where a repeated value stands for the first time."""
-    if broken.code != _REPEATED:
-        return None
-    keys = frame[list(broken.keys)]
-    same = (keys == keys.iloc[position]).all(axis="columns")
-    return int(same.to_numpy(dtype=bool, na_value=False).argmax())
+def _first_of_equals(keys: pd.DataFrame) -> Any:
+    """Return, for each row, the position of the first row with the same values."""
+    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    return first[group]

@@ -14,6 +14,8 @@ from xlbridge.workbook.address import column_index
 
 _SHOWN_CELLS = 5
 _SHOWN_LETTERS = 40
+_POOLED = frozenset({"column-unknown", "column-unnamed"})
+"""The findings that are one group in the text whatever their column: there may be thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +127,26 @@ def _rule(finding: Finding) -> tuple[bool, int, str, str]:
     """Order: errors before warnings, the layout before the cells, then as the columns stand."""
     letters = (finding.cell or "").rstrip("0123456789")
     is_warning = finding.kind.severity is Severity.WARNING
+    if finding.kind.code in _POOLED:
+        return is_warning, -1, "", finding.kind.code
     return is_warning, column_index(letters), finding.column or "", finding.kind.code
 
 
 def _group_text(group: Sequence[Finding]) -> Iterator[str]:
     first = group[0]
-    name = f"{first.column}: " if first.column else ""
+    column = None if first.kind.code in _POOLED else first.column
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     shown = [finding for finding in group[:_SHOWN_CELLS] if finding.cell]
     rest = Text(pt="… e mais {n}", en="… and {n} more").format(n=len(group) - len(shown))
     if len({str(finding.message) for finding in shown}) > 1:
-        yield f"  {mark} {name.rstrip(': ')}  [{first.kind.code}]"
+        yield (
+            f"  {mark} {column}  [{first.kind.code}]" if column else f"  {mark} [{first.kind.code}]"
+        )
         yield from (f"      {_cell_text(finding)}: {finding.message}" for finding in shown)
         if len(group) > len(shown):
             yield f"      {rest}"
     else:
-        yield f"  {mark} {name}{first.message}  [{first.kind.code}]"
+        yield f"  {mark} {f'{column}: ' if column else ''}{first.message}  [{first.kind.code}]"
         if shown:
             cells = ", ".join(map(_cell_text, shown))
             yield f"      {cells} {rest}" if len(group) > len(shown) else f"      {cells}"
