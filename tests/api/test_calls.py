@@ -20,6 +20,8 @@ from xlbridge.errors import (
     TransportError,
     UsageError,
 )
+from xlbridge.wire.financial import ReceivableInput
+from xlbridge.wire.operations.financial import RECEIVABLE_CREATE
 from xlbridge.wire.operations.registry import CLIENT_CREATE, CLIENT_LIST
 from xlbridge.wire.operations.sales import SALES_ORDER_LIST
 from xlbridge.wire.operations.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
@@ -44,6 +46,33 @@ def test_data_comes_typed_and_exact(server: ScriptedServer, client: Client) -> N
     balance = client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
     assert balance.valorTotal == Decimal("12345678.91")
     assert server.requests[0].path == "/v2/estoque/produto/7"
+
+
+def test_a_write_is_not_in_doubt_for_want_of_fields_that_nobody_promised(
+    server: ScriptedServer, client: Client
+) -> None:
+    # The seven fields that the spec names in the answer of POST /v2/financeiro/contasreceber.
+    promised = {
+        "codigoDoExercicio": 2026,
+        "numeroDaTransacao": 7,
+        "sequenciaDaTransacao": 1,
+        "codigoDoCliente": 3,
+        "historico": "Venda",
+        "valorDoLancamento": 10.5,
+        "dataDeVencimento": "2026-12-01T00:00:00",
+    }
+    server.steps = [ok(promised)]
+    body = ReceivableInput(
+        codigoDaFilial=1,
+        codigoDoCliente=3,
+        codigoDoItemDeLancamento="1.01",
+        codigoDoCentroDeCusto="01",
+        codigoDaContaCorrente=1,
+        historico="Venda",
+    )
+    title = client.call(RECEIVABLE_CREATE, body=body)
+    assert (title.numeroDaTransacao, title.valorDoLancamento) == (7, Decimal("10.5"))
+    assert title.codigoDaFilial is None
 
 
 def test_a_query_goes_out_as_the_interface_writes_it(
@@ -145,6 +174,14 @@ def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client:
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
     assert caught.value.status == 400
     assert caught.value.complaints == (Complaint("cnpjcpf", "já cadastrado"),)
+
+
+def test_a_refusal_is_one_whatever_its_items_leave_out(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [answer(400, {"success": False, "errors": [{"key": None, "value": None}]})]
+    with pytest.raises(RemoteRejected):
+        client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
 
 
 def test_a_token_is_renewed_once_and_then_the_call_fails(

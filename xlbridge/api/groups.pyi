@@ -9,7 +9,7 @@ from xlbridge.wire.authentication import Authentication
 from xlbridge.wire.budget import SpendingLimit
 from xlbridge.wire.cash import Statement
 from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
-from xlbridge.wire.financial import Allocation, Payable, Receivable
+from xlbridge.wire.financial import AllocationInput, Payable, Receivable
 from xlbridge.wire.forecasts import ServiceForecast
 from xlbridge.wire.imports import ImportLog
 from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryItem
@@ -175,8 +175,8 @@ class RegistryProducts:
     def update(
         self,
         *,
-        descricaoDoProduto: str,
         idProduto: int,
+        descricaoDoProduto: str,
         DescricaoDoProdutoIngles: str | None = ...,
         codigoInterno: str | None = ...,
         CodigoGenerico: str | None = ...,
@@ -271,9 +271,9 @@ class FinancialReceivables:
         dataDeVencimento: datetime | None = ...,
         valorDoLancamento: Decimal | None = ...,
         codigoDaFormaDePagamento: int | None = ...,
-        rateio: builtins.list[Allocation] = ...,
         codigoDaCarteira: int | None = ...,
         idws: str | None = ...,
+        rateio: builtins.list[AllocationInput] = ...,
     ) -> Receivable:
         """``POST /v2/financeiro/contasreceber``."""
 
@@ -314,7 +314,6 @@ class FinancialPayables:
         dataDeVencimento: datetime | None = ...,
         valorDoLancamento: Decimal | None = ...,
         codigoDaFormaDePagamento: int | None = ...,
-        rateio: builtins.list[Allocation] = ...,
         PeriodoDeCompetencia: datetime | None = ...,
         CodigoDeBarras: str | None = ...,
         CodigoDoCustoABC: str | None = ...,
@@ -325,6 +324,7 @@ class FinancialPayables:
         ValorIRRetido: Decimal | None = ...,
         ValorISSRetido: Decimal | None = ...,
         ValorINSSRetido: Decimal | None = ...,
+        rateio: builtins.list[AllocationInput] = ...,
     ) -> Payable:
         """``POST /v2/financeiro/contaspagar``."""
 
@@ -345,7 +345,6 @@ class FinancialPayables:
         dataDeVencimento: datetime | None = ...,
         valorDoLancamento: Decimal | None = ...,
         codigoDaFormaDePagamento: int | None = ...,
-        rateio: builtins.list[Allocation] = ...,
         PeriodoDeCompetencia: datetime | None = ...,
         CodigoDeBarras: str | None = ...,
         CodigoDoCustoABC: str | None = ...,
@@ -356,6 +355,7 @@ class FinancialPayables:
         ValorIRRetido: Decimal | None = ...,
         ValorISSRetido: Decimal | None = ...,
         ValorINSSRetido: Decimal | None = ...,
+        rateio: builtins.list[AllocationInput] = ...,
     ) -> Payable:
         """``PUT /v2/financeiro/contaspagar``."""
 

@@ -9,6 +9,6 @@ class Attachment(WireModel):
     """A file attached to a record. ``Url`` carries a token that lets its holder read the file."""
 
     Id: int
-    NomeDoArquivo: str
-    Url: str = Field(repr=False)
+    NomeDoArquivo: str | None = None
+    Url: str | None = Field(default=None, repr=False)
     Observacao: str | None = None

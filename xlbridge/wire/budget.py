@@ -8,13 +8,24 @@ from pydantic import Field
 from xlbridge.wire.model import Number, WireModel
 
 
-class SpendingLimitInput(WireModel):
+class SpendingLimitTerms(WireModel):
     """What may be spent in one month, in reais; without a project, outside all projects."""
+
+    codigoDaFilial: int | None = None
+    codigoDoCentroDeCusto: str | None = None
+    codigoDoItemDeLancamento: str | None = None
+    codigoDoProjeto: int | None = None
+    ano: int | None = None
+    mes: int | None = None
+    valorLimite: Number | None = None
+
+
+class SpendingLimitInput(SpendingLimitTerms):
+    """A spending limit to set."""
 
     codigoDaFilial: int
     codigoDoCentroDeCusto: str = Field(min_length=1)
     codigoDoItemDeLancamento: str = Field(min_length=1)
-    codigoDoProjeto: int | None = None
     ano: int = Field(ge=2000, le=2100)
     mes: int = Field(ge=1, le=12)
     valorLimite: Number
@@ -26,8 +37,12 @@ class SpendingLimitId(WireModel):
     idPlanejamento: int
 
 
-class SpendingLimit(SpendingLimitInput, SpendingLimitId):
-    """A spending limit as it is read, and as it is to be from now on."""
+class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
+    """A spending limit as it is to be from now on."""
+
+
+class SpendingLimit(SpendingLimitTerms, SpendingLimitId):
+    """A spending limit as it is read."""
 
 
 class SpendingLimitQuery(WireModel):

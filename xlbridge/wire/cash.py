@@ -4,12 +4,10 @@ Its parameters and shape are not shown there; those here are this project's choi
 (``docs/assumptions.md``).
 """
 
-from typing import Literal
-
 from pydantic import Field
 
-from xlbridge.wire.financial import Allocation, TitleKey
-from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.financial import Allocation, TitleNumber
+from xlbridge.wire.model import Many, Moment, Number, QueryMoment, WireModel
 
 
 class StatementQuery(WireModel):
@@ -20,32 +18,33 @@ class StatementQuery(WireModel):
     dataSuperior: QueryMoment
 
 
-class StatementLine(TitleKey):
+class StatementLine(TitleNumber):
     """A settled title: what came in or went out, and the account's balance after it.
 
-    ``rateio`` adds up to ``valor``; of a title that was not split it is one part.
+    ``tipo`` is ``Entrada`` or ``Saída``. ``rateio`` adds up to ``valor``; of a title that was not
+    split it is one part.
     """
 
-    data: Moment
-    tipo: Literal["Entrada", "Saída"]
+    data: Moment | None = None
+    tipo: str | None = None
     codigoDoCliente: int | None = None
     codigoDoFornecedor: int | None = None
-    historico: str
+    historico: str | None = None
     numeroDoDocumento: str | None = None
-    valor: Number
-    saldo: Number
-    rateio: list[Allocation] = Field(default_factory=list)
+    valor: Number | None = None
+    saldo: Number | None = None
+    rateio: Many[Allocation] = Field(default_factory=list)
 
 
 class Statement(WireModel):
     """The movements of one current account in a period, oldest first, and its balances."""
 
     codigoDaContaCorrente: int
-    descricaoDaContaCorrente: str
-    dataInferior: Moment
-    dataSuperior: Moment
-    saldoAnterior: Number
-    totalDeEntradas: Number
-    totalDeSaidas: Number
-    saldoFinal: Number
-    lancamentos: list[StatementLine] = Field(default_factory=list)
+    descricaoDaContaCorrente: str | None = None
+    dataInferior: Moment | None = None
+    dataSuperior: Moment | None = None
+    saldoAnterior: Number | None = None
+    totalDeEntradas: Number | None = None
+    totalDeSaidas: Number | None = None
+    saldoFinal: Number | None = None
+    lancamentos: Many[StatementLine] = Field(default_factory=list)

@@ -1,17 +1,17 @@
 """The response envelope and the error envelope. Source: the spec, Response envelope and Errors."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 
-from xlbridge.wire.model import Moment, WireModel
+from xlbridge.wire.model import Moment, WireModel, null_as
 
 
 class ErrorItem(WireModel):
     """One error: ``key`` is the field concerned, ``value`` the message."""
 
-    key: str = ""
-    value: str = ""
+    key: Annotated[str, null_as("")] = ""
+    value: Annotated[str, null_as("")] = ""
     dateOccurred: Moment | None = None
 
 

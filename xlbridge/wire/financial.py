@@ -7,16 +7,22 @@ The fields of the split (``rateio``) are not shown there; those here are this pr
 from pydantic import Field
 
 from xlbridge.wire.attachments import Attachment
-from xlbridge.wire.model import Moment, Number, WireModel
+from xlbridge.wire.model import Many, Moment, Number, WireModel
 
 
-class TitleKey(WireModel):
-    """What identifies a title; all but the branch is generated."""
+class TitleNumber(WireModel):
+    """What identifies a title as it is read."""
 
     codigoDoExercicio: int
-    codigoDaFilial: int
+    codigoDaFilial: int | None = None
     numeroDaTransacao: int
     sequenciaDaTransacao: int
+
+
+class TitleKey(TitleNumber):
+    """What a caller names a title by; all but the branch is generated."""
+
+    codigoDaFilial: int
 
 
 class Allocation(WireModel):
@@ -30,34 +36,56 @@ class Allocation(WireModel):
     codigoDoCentroDeCusto: str | None = None
     codigoDoProjeto: int | None = None
     CodigoDoCustoABC: str | None = None
+    valor: Number | None = None
+
+
+class AllocationInput(Allocation):
+    """One part of a title that is to be split."""
+
     valor: Number
 
 
-class EntryInput(WireModel):
-    """What a receivable and a payable entry have in common when they are created."""
+class EntryTerms(WireModel):
+    """What a receivable and a payable entry have in common."""
+
+    codigoDaFilial: int | None = None
+    codigoDoItemDeLancamento: str | None = None
+    codigoDoCentroDeCusto: str | None = None
+    codigoDaContaCorrente: int | None = None
+    historico: str | None = None
+    numeroDoDocumento: str | None = None
+    dataDeEmissao: Moment | None = None
+    dataDeVencimento: Moment | None = None
+    valorDoLancamento: Number | None = None
+    codigoDaFormaDePagamento: int | None = None
+
+
+class EntryInput(EntryTerms):
+    """What every entry needs when it is created."""
 
     codigoDaFilial: int
     codigoDoItemDeLancamento: str
     codigoDoCentroDeCusto: str
     codigoDaContaCorrente: int
     historico: str
-    numeroDoDocumento: str | None = None
-    dataDeEmissao: Moment | None = None
-    dataDeVencimento: Moment | None = None
-    valorDoLancamento: Number | None = None
-    codigoDaFormaDePagamento: int | None = None
-    rateio: list[Allocation] = Field(default_factory=list)
+    rateio: list[AllocationInput] = Field(default_factory=list)
 
 
-class ReceivableInput(EntryInput):
-    """A receivable entry to create; its title key is generated.
+class ReceivableTerms(EntryTerms):
+    """What a receivable entry says.
 
     ``idws`` is the caller's own identifier, by which the title is found again.
     """
 
-    codigoDoCliente: int
+    codigoDoCliente: int | None = None
     codigoDaCarteira: int | None = None
     idws: str | None = None
+
+
+class ReceivableInput(EntryInput, ReceivableTerms):
+    """A receivable entry to create; its title key is generated."""
+
+    codigoDoCliente: int
 
 
 class Settlement(WireModel):
@@ -70,10 +98,11 @@ class Settlement(WireModel):
     valorBaixado: Number | None = None
 
 
-class Receivable(Settlement, ReceivableInput, TitleKey):
+class Receivable(Settlement, ReceivableTerms, TitleNumber):
     """A receivable title as it is read."""
 
     PeriodoDeCompetencia: Moment | None = None
+    rateio: Many[Allocation] = Field(default_factory=list)
 
 
 class ReceivableQuery(WireModel):
@@ -88,10 +117,10 @@ class ReceivableLookup(WireModel):
     idws: str = Field(min_length=1)
 
 
-class PayableInput(EntryInput):
-    """A payable entry to create; ``valorDoLancamento`` is the net value of the title."""
+class PayableTerms(EntryTerms):
+    """What a payable entry says; ``valorDoLancamento`` is the net value of the title."""
 
-    codigoDoFornecedor: int
+    codigoDoFornecedor: int | None = None
     PeriodoDeCompetencia: Moment | None = None
     CodigoDeBarras: str | None = None
     CodigoDoCustoABC: str | None = None
@@ -104,12 +133,19 @@ class PayableInput(EntryInput):
     ValorINSSRetido: Number | None = None
 
 
+class PayableInput(EntryInput, PayableTerms):
+    """A payable entry to create."""
+
+    codigoDoFornecedor: int
+
+
 class PayableChange(PayableInput, TitleKey):
     """A payable title as it is to be from now on; what is left out is emptied."""
 
 
-class Payable(Settlement, PayableInput, TitleKey):
+class Payable(Settlement, PayableTerms, TitleNumber):
     """A payable title as it is read. ``Arquivos`` stays empty in listings."""
 
     DescricaoDoCustoABC: str | None = None
-    Arquivos: list[Attachment] = Field(default_factory=list)
+    Arquivos: Many[Attachment] = Field(default_factory=list)
+    rateio: Many[Allocation] = Field(default_factory=list)

@@ -5,14 +5,17 @@ are this project's choice (``docs/assumptions.md``).
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, WireModel
+from xlbridge.wire.model import Many, Moment, WireModel, null_as
 
 UPLOAD_FIELD = "ArquivoExcel"
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+Count = Annotated[int, null_as(0)]
 
 
 class ImportQuery(WireModel):
@@ -25,23 +28,23 @@ class ImportRecords(WireModel):
     """What an import or its preview read: the count, and the records themselves."""
 
     totalDeRegistros: int
-    registros: list[dict[str, Any]] = Field(default_factory=list)
+    registros: Many[dict[str, Any]] = Field(default_factory=list)
 
 
 class AddressingRecord(WireModel):
     """One addressing record that was read."""
 
-    codigoDaFilial: int
-    codigoDoAlmoxarifado: int
+    codigoDaFilial: int | None = None
+    codigoDoAlmoxarifado: int | None = None
     codigoDaSecao: str | None = None
-    idProd: int
+    idProd: int | None = None
 
 
 class AddressingRecords(WireModel):
     """What the addressing import or its preview read."""
 
     totalDeRegistros: int
-    produtoMapeamentoEstoque: list[AddressingRecord] = Field(default_factory=list)
+    produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=list)
 
 
 class ImportState(StrEnum):
@@ -60,7 +63,7 @@ class RejectedLine(WireModel):
 
     linha: int
     coluna: str | None = None
-    mensagem: str
+    mensagem: Annotated[str, null_as("")] = ""
 
 
 class ImportLog(WireModel):
@@ -73,8 +76,8 @@ class ImportLog(WireModel):
     dataDeInclusao: Moment | None = None
     dataDeInicio: Moment | None = None
     dataDeConclusao: Moment | None = None
-    totalDeRegistros: int = 0
-    registrosImportados: int = 0
-    registrosRejeitados: int = 0
-    linhasRejeitadas: list[RejectedLine] = Field(default_factory=list)
+    totalDeRegistros: Count = 0
+    registrosImportados: Count = 0
+    registrosRejeitados: Count = 0
+    linhasRejeitadas: Many[RejectedLine] = Field(default_factory=list)
     mensagem: str | None = None

@@ -22,7 +22,18 @@ class InventorySituation(StrEnum):
     CLOSED = "Encerrado"
 
 
-class InventoryInput(WireModel):
+class InventoryTerms(WireModel):
+    """Which warehouse an inventory counts, and what is said about it."""
+
+    codigoDaFilial: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDoCentroDeCusto: str | None = None
+    descricaoDoInventario: str | None = None
+    observacao: str | None = None
+    carregarBaseDeProdutos: bool | None = None
+
+
+class InventoryInput(InventoryTerms):
     """An inventory of a warehouse to open.
 
     With ``carregarBaseDeProdutos`` every product that has a balance there is to be counted; else
@@ -31,9 +42,6 @@ class InventoryInput(WireModel):
 
     codigoDaFilial: int = Field(gt=0)
     codigoDoAlmoxarifado: int = Field(gt=0)
-    codigoDoCentroDeCusto: str | None = None
-    descricaoDoInventario: str | None = None
-    observacao: str | None = None
     carregarBaseDeProdutos: bool = False
 
 
@@ -46,7 +54,7 @@ class InventoryChange(WireModel):
     observacao: str | None = None
 
 
-class Inventory(InventoryInput):
+class Inventory(InventoryTerms):
     """The header of an inventory.
 
     ``inventarioContagem1`` … ``3`` say which counts were started, the ``pode…`` flags what is
@@ -57,24 +65,24 @@ class Inventory(InventoryInput):
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
     descricaoDoCentroDeCusto: str | None = None
-    situacaoDoInventario: InventorySituation
-    inventarioContagem1: bool
-    inventarioContagem2: bool
-    inventarioContagem3: bool
-    emProcessamento: bool
-    podeEditar: bool
-    podeAtualizarSaldos: bool
-    podeIniciarContagem1: bool
-    podeIniciarContagem2: bool
-    podeIniciarContagem3: bool
-    podeProcessar: bool
-    podeEncerrar: bool
-    encerrado: bool
-    dataDeInicio: Moment
+    situacaoDoInventario: str | None = None
+    inventarioContagem1: bool | None = None
+    inventarioContagem2: bool | None = None
+    inventarioContagem3: bool | None = None
+    emProcessamento: bool | None = None
+    podeEditar: bool | None = None
+    podeAtualizarSaldos: bool | None = None
+    podeIniciarContagem1: bool | None = None
+    podeIniciarContagem2: bool | None = None
+    podeIniciarContagem3: bool | None = None
+    podeProcessar: bool | None = None
+    podeEncerrar: bool | None = None
+    encerrado: bool | None = None
+    dataDeInicio: Moment | None = None
     dataDeEncerramento: Moment | None = None
     idProcessamento: UUID | None = None
     logProcessamento: str | None = None
-    ultimaAtualizacao: str
+    ultimaAtualizacao: str | None = None
 
 
 class CountedProduct(WireModel):
@@ -105,7 +113,7 @@ class InventoryItem(WireModel):
     descricaoDoProduto: str | None = None
     numeroDeSerieLote: str | None = None
     codigoDoProjeto: int | None = None
-    saldo: Number
+    saldo: Number | None = None
     quantidadeContagem1: Number | None = None
     quantidadeContagem2: Number | None = None
     quantidadeContagem3: Number | None = None

@@ -1,5 +1,8 @@
 """The ground that every wire model stands on.
 
+What is created is strict, what is read is lenient: a model of something read requires only what
+identifies it, and every other field may be missing or null.
+
 Field names stay exactly as the spec writes them. On reading, the other spelling of a name's first
 letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the spec's
 own spelling goes out.
@@ -9,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -53,6 +56,17 @@ Moment = Annotated[datetime, AfterValidator(_without_zone)]
 
 QueryMoment = Annotated[datetime, BeforeValidator(parse_moment), PlainSerializer(format_moment)]
 """A date and time in a query string: ``dd/MM/yyyy``, optionally with `` HH:mm``."""
+
+Item = TypeVar("Item")
+
+
+def null_as(default: Any) -> BeforeValidator:
+    """Read null as ``default``."""
+    return BeforeValidator(lambda value: default if value is None else value)
+
+
+Many = Annotated[list[Item], null_as([])]
+"""A list that is read; null is an empty one."""
 
 Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
 """A decimal number; a JSON number on the wire, exact in Python."""

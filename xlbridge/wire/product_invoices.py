@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Number, WireModel
+from xlbridge.wire.model import Many, Moment, Number, WireModel
 
 OperationKind = Literal["Entrada", "Saída", "Simples Remessa"]
 """``tipoDeOperacao``: inbound, outbound sale, shipment without transfer of ownership."""
@@ -42,13 +42,13 @@ class ProductInvoiceInput(WireModel):
 class ProductInvoiceItem(WireModel):
     """One product of an invoice as it is read."""
 
-    idNF: int
-    seq: int
-    idProduto: int
+    idNF: int | None = None
+    seq: int | None = None
+    idProduto: int | None = None
     descricaoDoProduto: str | None = None
-    quantidade: Number
-    valorUnitario: Number
-    valorTotal: Number
+    quantidade: Number | None = None
+    valorUnitario: Number | None = None
+    valorTotal: Number | None = None
 
 
 class ProductInvoice(WireModel):
@@ -58,8 +58,8 @@ class ProductInvoice(WireModel):
     """
 
     idNF: int
-    codigoDaFilial: int
-    codigoDoCliente: int
+    codigoDaFilial: int | None = None
+    codigoDoCliente: int | None = None
     nomeDoCliente: str | None = None
     cep: str | None = None
     codigoDaNotaFiscal: int | None = None
@@ -72,4 +72,4 @@ class ProductInvoice(WireModel):
     numeroDaNotaFiscalEletronica: int | None = None
     chaveDaNotaFiscalEletronica: str | None = None
     ultimaAtualizacao: Moment | None = None
-    produtos: list[ProductInvoiceItem] = Field(default_factory=list)
+    produtos: Many[ProductInvoiceItem] = Field(default_factory=list)

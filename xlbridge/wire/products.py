@@ -9,10 +9,10 @@ from decimal import Decimal
 from xlbridge.wire.model import Number, WireModel
 
 
-class ProductInput(WireModel):
-    """A product to create. Weights are in kilograms; ``Peso`` fills neither of the others."""
+class ProductTerms(WireModel):
+    """What is said of a product. Weights are in kilograms; ``Peso`` fills neither of the others."""
 
-    descricaoDoProduto: str
+    descricaoDoProduto: str | None = None
     DescricaoDoProdutoIngles: str | None = None
     codigoInterno: str | None = None
     CodigoGenerico: str | None = None
@@ -24,8 +24,8 @@ class ProductInput(WireModel):
     codigoDoTipoDeProduto: int | None = None
     codigoDoGrupoDeProduto: str | None = None
     codigoDaCategoriaDeProduto: int | None = None
-    valorUnitario: Number = Decimal(0)
-    Peso: Number = Decimal(0)
+    valorUnitario: Number | None = None
+    Peso: Number | None = None
     PesoBruto: Number | None = None
     PesoLiquido: Number | None = None
     Altura: str | None = None
@@ -33,7 +33,23 @@ class ProductInput(WireModel):
     Comprimento: str | None = None
 
 
-class Product(ProductInput):
-    """A product as it is read, and as it is to be from now on: what is left out is emptied."""
+class ProductId(WireModel):
+    """Which product."""
 
     idProduto: int
+
+
+class ProductInput(ProductTerms):
+    """A product to create."""
+
+    descricaoDoProduto: str
+    valorUnitario: Number = Decimal(0)
+    Peso: Number = Decimal(0)
+
+
+class ProductChange(ProductInput, ProductId):
+    """A product as it is to be from now on: what is left out is emptied."""
+
+
+class Product(ProductTerms, ProductId):
+    """A product as it is read."""

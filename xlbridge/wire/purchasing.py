@@ -4,12 +4,12 @@ What refers from one document to the next, who is responsible, and the dates and
 carry beyond those named there, are this project's choice (``docs/assumptions.md``).
 """
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from xlbridge.wire.attachments import Attachment
-from xlbridge.wire.model import Moment, Number, WireModel
+from xlbridge.wire.model import Many, Moment, Number, WireModel
 
 DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
 """The number of another document, which the interface types as a decimal."""
@@ -27,18 +27,18 @@ class RequestedItem(WireModel):
     """One item of a requisition or order; ``quantidadeAprovada`` is 0 initially."""
 
     seq: int
-    idProduto: int
-    descricaoDoProduto: str
-    quantidade: Number
-    quantidadeAprovada: Number
+    idProduto: int | None = None
+    descricaoDoProduto: str | None = None
+    quantidade: Number | None = None
+    quantidadeAprovada: Number | None = None
 
 
 class RequisitionHeader(WireModel):
     """What requisitions and orders have in common, created and read."""
 
-    codigoDaFilial: int
-    codigoDoTipoDeCompra: int
-    codigoDoColaborador: int
+    codigoDaFilial: int | None = None
+    codigoDoTipoDeCompra: int | None = None
+    codigoDoColaborador: int | None = None
     codigoDoMotivo: int | None = None
     codigoDoCentroDeCusto: str | None = None
     CodigoDoProjeto: int | None = None
@@ -47,6 +47,9 @@ class RequisitionHeader(WireModel):
 class PurchaseRequisitionInput(RequisitionHeader):
     """A purchase requisition to create; its number is generated."""
 
+    codigoDaFilial: int
+    codigoDoTipoDeCompra: int
+    codigoDoColaborador: int
     itens: list[RequestedItemInput] = Field(min_length=1)
 
 
@@ -54,11 +57,11 @@ class PurchaseRequisition(RequisitionHeader):
     """A purchase requisition as it is read."""
 
     numeroDaRequisicao: int
-    dataDaRequisicao: Moment
+    dataDaRequisicao: Moment | None = None
     DescricaoDoProjeto: str | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
-    encerrada: bool
-    itens: list[RequestedItem]
+    encerrada: bool | None = None
+    itens: Many[RequestedItem] = Field(default_factory=list)
 
 
 class RequisitionQuery(WireModel):
@@ -80,16 +83,16 @@ class BuyingOrder(RequisitionHeader):
     """An order (Ordem) as it is read."""
 
     numeroDaOrdem: int
-    dataDaOrdem: Moment
+    dataDaOrdem: Moment | None = None
     NumeroDaRequisicaoDeCompra: Number | None = None
     NumeroDaRequisicaoDeEstoque: Number | None = None
     DescricaoDoProjeto: str | None = None
     codigoDoColaboradorResponsavelCompras: int | None = None
     DescricaoDoColaboradorResponsavelCompras: str | None = None
-    TotalDeCotacoes: int
+    TotalDeCotacoes: int | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
-    encerrada: bool
-    itens: list[RequestedItem]
+    encerrada: bool | None = None
+    itens: Many[RequestedItem] = Field(default_factory=list)
 
 
 class PurchaseOrderItemInput(WireModel):
@@ -104,11 +107,11 @@ class PurchaseOrderItem(WireModel):
     """One item of a purchase order; ``valorTotal`` is rounded to cents."""
 
     seq: int
-    idProduto: int
-    descricaoDoProduto: str
-    quantidade: Number
-    valorUnitario: Number
-    valorTotal: Number
+    idProduto: int | None = None
+    descricaoDoProduto: str | None = None
+    quantidade: Number | None = None
+    valorUnitario: Number | None = None
+    valorTotal: Number | None = None
 
 
 class PurchaseOrderHeader(WireModel):
@@ -118,8 +121,8 @@ class PurchaseOrderHeader(WireModel):
     identifier.
     """
 
-    codigoDaFilial: int
-    codigoDoFornecedor: int
+    codigoDaFilial: int | None = None
+    codigoDoFornecedor: int | None = None
     numeroDaOrdem: int | None = None
     IdPedidoWS: str | None = None
 
@@ -127,6 +130,8 @@ class PurchaseOrderHeader(WireModel):
 class PurchaseOrderInput(PurchaseOrderHeader):
     """A purchase order to create; the order (Ordem) that it names is closed by it."""
 
+    codigoDaFilial: int
+    codigoDoFornecedor: int
     itens: list[PurchaseOrderItemInput] = Field(min_length=1)
 
 
@@ -134,20 +139,20 @@ class PurchaseOrder(PurchaseOrderHeader):
     """A purchase order as it is read; the two lists of files stay empty in listings."""
 
     numeroPedido: int
-    dataDoPedido: Moment
+    dataDoPedido: Moment | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
-    encerrado: bool
-    valorTotal: Number
-    itens: list[PurchaseOrderItem]
-    Arquivos: list[Attachment] = Field(default_factory=list)
-    ArquivosNotasFiscais: list[Attachment] = Field(default_factory=list)
+    encerrado: bool | None = None
+    valorTotal: Number | None = None
+    itens: Many[PurchaseOrderItem] = Field(default_factory=list)
+    Arquivos: Many[Attachment] = Field(default_factory=list)
+    ArquivosNotasFiscais: Many[Attachment] = Field(default_factory=list)
 
 
 class PurchaseOrderCreated(WireModel):
     """A purchase order as its creation answers with it: not the shape of the reads."""
 
     numeroPedido: int
-    codigoDoFornecedor: int
+    codigoDoFornecedor: int | None = None
 
 
 class Notification(WireModel):
@@ -164,8 +169,14 @@ class PurchaseOrderAnswer(WireModel):
     notifications it is a failure, and ``payload`` is null.
     """
 
-    notifications: list[Notification]
-    payload: PurchaseOrderCreated | None
+    notifications: Many[Notification] = Field(default_factory=list)
+    payload: PurchaseOrderCreated | None = None
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if not self.notifications and self.payload is None:
+            raise ValueError("neither notifications nor payload")
+        return self
 
 
 class ActiveQuery(WireModel):
@@ -178,13 +189,13 @@ class PurchaseType(WireModel):
     """A type of purchase."""
 
     codigoDoTipoDeCompra: int
-    descricaoDoTipoDeCompra: str
-    ativo: bool
+    descricaoDoTipoDeCompra: str | None = None
+    ativo: bool | None = None
 
 
 class PurchaseReason(WireModel):
     """A reason (motivo) for a purchase."""
 
     codigoDoMotivo: int
-    descricaoDoMotivo: str
-    ativo: bool
+    descricaoDoMotivo: str | None = None
+    ativo: bool | None = None

@@ -49,7 +49,7 @@ class Client(WireModel):
     codigoDoVendedor: int | None = None
     email: str | None = None
     telefone: str | None = None
-    ativo: bool = True
+    ativo: bool | None = None
     idws: str | None = None
     ultimaAtualizacao: Moment | None = None
 
@@ -89,7 +89,7 @@ class Contact(WireModel):
 
     codigoDoCliente: int
     seqContato: int
-    nomeDoContato: str
+    nomeDoContato: str | None = None
     nomeAbreviado: str | None = None
     departamento: str | None = None
     cargo: str | None = None
@@ -97,7 +97,7 @@ class Contact(WireModel):
     celular: str | None = None
     email: str | None = None
     observacao: str | None = None
-    ativo: bool = True
+    ativo: bool | None = None
 
 
 class SupplierInput(PartyInput):
@@ -112,9 +112,9 @@ class Supplier(WireModel):
     """A supplier as it is read."""
 
     codigoDoFornecedor: int
-    nomeComercial: str
-    natureza: Literal["J", "F"]
+    nomeComercial: str | None = None
+    natureza: Literal["J", "F"] | None = None
     cnpjcpf: str | None = None
     email: str | None = None
     telefone: str | None = None
-    ativo: bool = True
+    ativo: bool | None = None

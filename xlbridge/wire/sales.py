@@ -6,7 +6,7 @@ Which of its fields a caller may set is not shown there; it is this project's ch
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.model import Many, Moment, Number, QueryMoment, WireModel
 
 MOST_INSTALLMENTS = 360
 """Most instalments of one order: thirty years of months."""
@@ -196,9 +196,9 @@ class SalesOrder(SalesOrderTerms, SalesOrderNumber):
     pendente: bool | None = None
     processado: bool | None = None
     cancelado: bool | None = None
-    avisos: list[str] = Field(default_factory=list)
-    parcelas: list[SalesOrderInstallment] = Field(default_factory=list)
-    produtos: list[SalesOrderItem] = Field(default_factory=list)
+    avisos: Many[str] = Field(default_factory=list)
+    parcelas: Many[SalesOrderInstallment] = Field(default_factory=list)
+    produtos: Many[SalesOrderItem] = Field(default_factory=list)
 
 
 class SalesOrderQuery(WireModel):

@@ -7,11 +7,9 @@ What the spec does not show (an entry's answer, the history, a requisition's ite
 project's choice (``docs/assumptions.md``).
 """
 
-from typing import Literal
-
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Number, WireModel
+from xlbridge.wire.model import Many, Moment, Number, WireModel
 
 
 class StockBalance(WireModel):
@@ -33,11 +31,11 @@ class StockBalance(WireModel):
     valorTotal: Number | None = None
 
 
-class StockOutputInput(WireModel):
-    """Goods that leave the stock."""
+class StockOutputTerms(WireModel):
+    """What is said of goods that leave the stock."""
 
-    codigoDaFilial: int = Field(gt=0)
-    quantidade: Number = Field(gt=0)
+    codigoDaFilial: int | None = None
+    quantidade: Number | None = None
     codigoDoAlmoxarifado: int | None = None
     codigoDaSecao: str | None = None
     codigoDoLocal: str | None = None
@@ -55,6 +53,13 @@ class StockOutputInput(WireModel):
     codigoDoColaboradorDestino: int | None = None
 
 
+class StockOutputInput(StockOutputTerms):
+    """Goods that leave the stock."""
+
+    codigoDaFilial: int = Field(gt=0)
+    quantidade: Number = Field(gt=0)
+
+
 class StockOutputChange(StockOutputInput):
     """An output to alter; optional fields that are left out stay as they are.
 
@@ -66,11 +71,11 @@ class StockOutputChange(StockOutputInput):
     descricaoDoEstorno: str | None = None
 
 
-class StockOutput(StockOutputInput):
+class StockOutput(StockOutputTerms):
     """An output as it was recorded, at the average cost of the balance that it came from."""
 
     numeroDaSaida: int
-    seq: int
+    seq: int | None = None
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
     descricaoDaSecao: str | None = None
@@ -79,21 +84,36 @@ class StockOutput(StockOutputInput):
     marca: str | None = None
     modelo: str | None = None
     simboloDaUnidadeDeMedida: str | None = None
-    dataDaSaida: Moment
-    valorUnitario: Number
-    valorTotal: Number
+    dataDaSaida: Moment | None = None
+    valorUnitario: Number | None = None
+    valorTotal: Number | None = None
     descricaoDoColaboradorSolicitante: str | None = None
     descricaoDoColaboradorDestino: str | None = None
-    estorno: bool
-    quantidadeEstornada: Number
+    estorno: bool | None = None
+    quantidadeEstornada: Number | None = None
     descricaoDoEstorno: str | None = None
-    ajuste: bool
-    transferencia: bool
-    ultimaMovimentacao: bool
-    ultimaAtualizacao: str
+    ajuste: bool | None = None
+    transferencia: bool | None = None
+    ultimaMovimentacao: bool | None = None
+    ultimaAtualizacao: str | None = None
 
 
-class StockEntryInput(WireModel):
+class StockEntryTerms(WireModel):
+    """What is said of goods that come into the stock."""
+
+    codigoDaFilial: int | None = None
+    dataDaEntrada: Moment | None = None
+    quantidade: Number | None = None
+    idProd: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDoProjeto: int | None = None
+    numeroDeSerie: str | None = None
+    valorUnitario: Number | None = None
+    documento: str | None = None
+    observacao: str | None = None
+
+
+class StockEntryInput(StockEntryTerms):
     """Goods that come into the stock.
 
     Beyond the four fields that the spec shows: where they go, and what one unit costs (by
@@ -103,60 +123,54 @@ class StockEntryInput(WireModel):
     codigoDaFilial: int = Field(gt=0)
     dataDaEntrada: Moment
     quantidade: Number = Field(gt=0)
-    idProd: int | None = None
-    codigoDoAlmoxarifado: int | None = None
-    codigoDoProjeto: int | None = None
-    numeroDeSerie: str | None = None
     valorUnitario: Number | None = Field(default=None, ge=0)
-    documento: str | None = None
-    observacao: str | None = None
 
 
-class StockEntry(StockEntryInput):
+class StockEntry(StockEntryTerms):
     """An entry as it was recorded."""
 
     numeroDaEntrada: int
-    seq: int
+    seq: int | None = None
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
     codigoInterno: str | None = None
     descricaoDoProduto: str | None = None
     simboloDaUnidadeDeMedida: str | None = None
-    valorTotal: Number
-    estorno: bool
-    ajuste: bool
-    transferencia: bool
-    ultimaMovimentacao: bool
-    ultimaAtualizacao: str
+    valorTotal: Number | None = None
+    estorno: bool | None = None
+    ajuste: bool | None = None
+    transferencia: bool | None = None
+    ultimaMovimentacao: bool | None = None
+    ultimaAtualizacao: str | None = None
 
 
 class StockMovement(WireModel):
     """One entry or output in the history of a product, oldest first.
 
-    ``numeroDaMovimentacao`` is the number of the entry or of the output. A reversal is an entry
-    that names the output that it returns.
+    ``tipoDeMovimentacao`` is ``Entrada`` or ``Saída``, ``numeroDaMovimentacao`` the number of
+    the entry or of the output. A reversal is an entry that names the output that it returns.
     """
 
-    tipoDeMovimentacao: Literal["Entrada", "Saída"]
+    tipoDeMovimentacao: str | None = None
     numeroDaMovimentacao: int
-    seq: int
-    dataDaMovimentacao: Moment
-    codigoDaFilial: int
+    seq: int | None = None
+    dataDaMovimentacao: Moment | None = None
+    codigoDaFilial: int | None = None
     descricaoDaFilial: str | None = None
-    codigoDoAlmoxarifado: int
+    codigoDoAlmoxarifado: int | None = None
     descricaoDoAlmoxarifado: str | None = None
-    idProd: int
+    idProd: int | None = None
     descricaoDoProduto: str | None = None
     numeroDeSerieLote: str | None = None
     codigoDoProjeto: int | None = None
-    quantidade: Number
-    valorUnitario: Number
-    valorTotal: Number
+    quantidade: Number | None = None
+    valorUnitario: Number | None = None
+    valorTotal: Number | None = None
     documento: str | None = None
     observacao: str | None = None
-    ajuste: bool
-    transferencia: bool
-    estorno: bool
+    ajuste: bool | None = None
+    transferencia: bool | None = None
+    estorno: bool | None = None
     numeroDaSaidaEstornada: int | None = None
 
 
@@ -164,23 +178,23 @@ class StockRequisitionItem(WireModel):
     """What a requisition asks for, and what outputs have settled of it."""
 
     seq: int
-    idProd: int
+    idProd: int | None = None
     descricaoDoProduto: str | None = None
-    quantidade: Number
-    quantidadeAtendida: Number
-    quantidadePendente: Number
+    quantidade: Number | None = None
+    quantidadeAtendida: Number | None = None
+    quantidadePendente: Number | None = None
 
 
 class StockRequisition(WireModel):
     """A requisition of goods from the stock; pending until outputs have settled all of it."""
 
     numeroDaRequisicao: int
-    dataDaRequisicao: Moment
-    codigoDaFilial: int
+    dataDaRequisicao: Moment | None = None
+    codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None
-    pendente: bool
-    liberadoParaAprovacao: bool
-    itens: list[StockRequisitionItem]
+    pendente: bool | None = None
+    liberadoParaAprovacao: bool | None = None
+    itens: Many[StockRequisitionItem] = Field(default_factory=list)
 
 
 class StockRequisitionQuery(WireModel):
@@ -190,7 +204,16 @@ class StockRequisitionQuery(WireModel):
     qtde: int = Field(default=0, ge=0)
 
 
-class AddressingKey(WireModel):
+class AddressingPlace(WireModel):
+    """Where a product is kept, as it is read."""
+
+    codigoDaFilial: int | None = None
+    codigoDoAlmoxarifado: int | None = None
+    codigoDaSecao: str | None = None
+    idProd: int
+
+
+class AddressingKey(AddressingPlace):
     """What tells one product address from another."""
 
     codigoDaFilial: int
@@ -207,9 +230,12 @@ class AddressingInput(AddressingKey):
     ativo: bool = True
 
 
-class Addressing(AddressingInput):
+class Addressing(AddressingPlace):
     """A product's address as it is read."""
 
+    codigoDaFilialSecao: int | None = None
+    codigoDoAlmoxarifadoSecao: int | None = None
+    ativo: bool | None = None
     codigoDoTipoDeProduto: int | None = None
     codigoDaCategoriaDeProduto: int | None = None
     descricaoDaFilial: str | None = None
@@ -222,7 +248,7 @@ class Addressing(AddressingInput):
     codigoDoGrupoDeProduto: str | None = None
     descricaoDoGrupoDeProduto: str | None = None
     descricaoDaCategoriaDeProduto: str | None = None
-    ultimaAtualizacao: str
+    ultimaAtualizacao: str | None = None
     aviso: str | None = None
-    podeAtivar: bool
-    podeDesativar: bool
+    podeAtivar: bool | None = None
+    podeDesativar: bool | None = None

@@ -11,7 +11,7 @@ from xlbridge.sandbox.business.entries import amount_problems, category_problems
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.tables.financial import OWNER_KEY
 from xlbridge.sandbox.tables.registries import abc_costs, branches, cost_centres, projects
-from xlbridge.wire.financial import Allocation, EntryInput
+from xlbridge.wire.financial import Allocation, AllocationInput, EntryInput, EntryTerms
 
 _REGISTRIES = {
     "codigoDaFilialDoRateio": (branches, "Filial"),
@@ -38,7 +38,7 @@ def allocated(data: EntryInput) -> list[Allocation]:
     return [Allocation(**own | part.model_dump(exclude_none=True)) for part in data.rateio]
 
 
-def undivided(title: EntryInput, value: Decimal) -> Allocation:
+def undivided(title: EntryTerms, value: Decimal) -> Allocation:
     """Return the one part that a title is while it is not split."""
     return Allocation(**_own_codes(title), valor=value)
 
@@ -50,13 +50,13 @@ def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Itera
         yield {**owner, "place": place, **part.model_dump()}
 
 
-def _own_codes(data: EntryInput) -> dict[str, Any]:
+def _own_codes(data: EntryTerms) -> dict[str, Any]:
     codes = data.model_dump(include=set(Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
 
 
 def _part_problems(
-    known: Known, part: Allocation, place: str, *, revenue: bool
+    known: Known, part: AllocationInput, place: str, *, revenue: bool
 ) -> Iterator[Problem]:
     for name, (registry, label) in _REGISTRIES.items():
         yield from known.complaint(place + name, registry, getattr(part, name), label)

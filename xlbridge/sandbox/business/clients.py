@@ -46,6 +46,7 @@ class ClientIntake:
         client = Client(
             codigoDoCliente=self._numbers.next("client"),
             cnpjcpf=document,
+            ativo=True,
             ultimaAtualizacao=self._now,
             **data.model_dump(exclude={"cnpj", "cpf"}),
         )

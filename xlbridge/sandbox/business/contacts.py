@@ -29,6 +29,7 @@ class ContactIntake:
         contact = Contact(
             seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
             nomeDoContato=data.nome,
+            ativo=True,
             **data.model_dump(exclude={"nome"}),
         )
         self._rows.append(contact.model_dump())

@@ -106,7 +106,7 @@ def require_running(connection: Connection, number: int, count: int) -> Inventor
     Raises ``RequestError`` (400) where it is not.
     """
     inventory = _locked(connection, number)
-    if inventory.situacaoDoInventario is not InventorySituation.COUNTING:
+    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _refusal(inventory)
     if count != _started(inventory):
         raise invalid(("contagem", f"A contagem em andamento é a {_started(inventory)}."))
@@ -119,7 +119,7 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
     Raises ``RequestError`` (400) unless a count is going on, and every product is counted.
     """
     inventory = _locked(connection, number)
-    if inventory.situacaoDoInventario is not InventorySituation.COUNTING:
+    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _refusal(inventory)
     of_number = inventories.c.idInventario == number
     if not connection.scalar(select(all_counted()).select_from(inventories).where(of_number)):

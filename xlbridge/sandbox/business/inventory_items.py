@@ -115,13 +115,7 @@ def record_counts(
         for row in connection.execute(inventory_rows(inventory.idInventario))
     }
     for item in data.itens:
-        place = Place(
-            inventory.codigoDaFilial,
-            inventory.codigoDoAlmoxarifado,
-            item.idProd,
-            item.numeroDeSerieLote,
-            item.codigoDoProjeto,
-        )
+        place = _place(inventory, item)
         if place not in there:
             there[place] = len(there) + 1
             row = _item(inventory.idInventario, there[place], place)
@@ -200,14 +194,11 @@ def _item(number: int, seq: int, place: Place) -> dict[str, Any]:
     }
 
 
-def _place(inventory: Inventory, row: Row[Any]) -> Place:
-    return Place(
-        inventory.codigoDaFilial,
-        inventory.codigoDoAlmoxarifado,
-        row.idProd,
-        row.numeroDeSerieLote,
-        row.codigoDoProjeto,
-    )
+def _place(inventory: Inventory, item: CountedProduct | Row[Any]) -> Place:
+    branch, warehouse = inventory.codigoDaFilial, inventory.codigoDoAlmoxarifado
+    if branch is None or warehouse is None:
+        raise AssertionError("an inventory of ours is of a warehouse")
+    return Place(branch, warehouse, item.idProd, item.numeroDeSerieLote, item.codigoDoProjeto)
 
 
 def _change(connection: Connection, inventory: Inventory, seq: int, values: dict[str, Any]) -> None:

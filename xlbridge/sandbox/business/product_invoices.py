@@ -63,7 +63,7 @@ class ProductInvoiceIntake:
         invoice = ProductInvoice(
             idNF=id_nf,
             numeroDoPedido=self._order,
-            valorDosProdutos=sum((item.valorTotal for item in items), Decimal(0)),
+            valorDosProdutos=sum(map(_worth, data.produtos), Decimal(0)),
             ultimaAtualizacao=self._now,
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
@@ -87,6 +87,10 @@ class ProductInvoiceIntake:
             idNF=id_nf,
             seq=seq,
             descricaoDoProduto=self._known.required(products, item.idProduto).name,
-            valorTotal=cents(item.quantidade * item.valorUnitario),
+            valorTotal=_worth(item),
             **item.model_dump(),
         )
+
+
+def _worth(item: ProductInvoiceItemInput) -> Decimal:
+    return cents(item.quantidade * item.valorUnitario)

@@ -17,7 +17,7 @@ from xlbridge.sandbox.tables.registries import (
     products,
     units,
 )
-from xlbridge.wire.products import Product, ProductInput
+from xlbridge.wire.products import Product, ProductChange, ProductInput
 
 PRODUCT_COLUMNS = {
     "idProduto": "code",
@@ -99,7 +99,7 @@ class ProductIntake:
         if not data.codigoInterno.strip():
             yield "codigoInterno", "O código interno está em branco."
         others = products.c.internal_code == data.codigoInterno
-        if isinstance(data, Product):
+        if isinstance(data, ProductChange):
             others &= products.c.code != data.idProduto
         if self._connection.scalar(select(exists().where(others))):
             yield "codigoInterno", f"O código {data.codigoInterno} já é de outro produto."

@@ -62,7 +62,7 @@ class PurchaseOrderIntake:
             numeroPedido=self._numbers.next("purchase_order"),
             dataDoPedido=self._now,
             encerrado=False,
-            valorTotal=sum((item.valorTotal for item in items), Decimal(0)),
+            valorTotal=sum(map(_worth, data.itens), Decimal(0)),
             itens=items,
         )
         self._accepted.append(order)

@@ -18,6 +18,8 @@ from xlbridge.wire.financial import Payable, Receivable
 from xlbridge.wire.operations.financial import CASH_STATEMENT
 
 _NOTHING = Decimal(0)
+_INCOME = "Entrada"
+_EXPENSE = "Saída"
 _COPIED = set(StatementLine.model_fields) - {"rateio"}
 
 
@@ -27,8 +29,8 @@ def show_statement(call: Call) -> Statement:
     name = _account_name(call, query.codigoDaContaCorrente)
     before = _settled_before(call, receivables) - _settled_before(call, payables)
     lines = list(_lines(_settled_titles(call), before))
-    income = sum((line.valor for line in lines if line.tipo == "Entrada"), _NOTHING)
-    expense = sum((line.valor for line in lines if line.tipo == "Saída"), _NOTHING)
+    income = _total(lines, _INCOME)
+    expense = _total(lines, _EXPENSE)
     return Statement(
         codigoDaContaCorrente=query.codigoDaContaCorrente,
         descricaoDaContaCorrente=name,
@@ -40,6 +42,10 @@ def show_statement(call: Call) -> Statement:
         saldoFinal=before + income - expense,
         lancamentos=lines,
     )
+
+
+def _total(lines: list[StatementLine], kind: str) -> Decimal:
+    return sum((line.valor or _NOTHING for line in lines if line.tipo == kind), _NOTHING)
 
 
 def _account_name(call: Call, code: int) -> str:
@@ -80,7 +86,7 @@ def _lines(titles: list[Receivable | Payable], balance: Decimal) -> Iterator[Sta
         yield StatementLine(
             **title.model_dump(include=_COPIED),
             data=title.dataDeBaixa,
-            tipo="Entrada" if is_income else "Saída",
+            tipo=_INCOME if is_income else _EXPENSE,
             valor=value,
             saldo=balance,
             rateio=title.rateio or [undivided(title, value)],

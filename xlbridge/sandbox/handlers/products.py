@@ -16,7 +16,7 @@ from xlbridge.wire.operations.registry import (
     PRODUCT_LIST,
     PRODUCT_UPDATE,
 )
-from xlbridge.wire.products import Product, ProductInput
+from xlbridge.wire.products import Product, ProductChange, ProductInput
 
 
 @handles(PRODUCT_CREATE)
@@ -26,7 +26,7 @@ def create(call: Call) -> Product:
 
 @handles(PRODUCT_UPDATE)
 def alter(call: Call) -> Product:
-    change = call.sent(Product)
+    change = call.sent(ProductChange)
     this = products.c.code == change.idProduto
     if not call.connection.scalar(select(exists().where(this))):
         raise not_found("idProduto", "Produto não encontrado.")
@@ -35,7 +35,7 @@ def alter(call: Call) -> Product:
         raise RequestError(400, problems)
     values = stored(change, PRODUCT_COLUMNS)
     call.connection.execute(update(products).where(this).values(values))
-    return change
+    return Product(**change.model_dump())
 
 
 @handles(PRODUCT_LIST)

@@ -90,7 +90,9 @@ def _found(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
         PurchaseOrder.model_construct(
             **row,
             itens=items[row["numeroPedido"]],
-            valorTotal=sum((item.valorTotal for item in items[row["numeroPedido"]]), Decimal(0)),
+            valorTotal=sum(
+                (item.valorTotal or Decimal(0) for item in items[row["numeroPedido"]]), Decimal(0)
+            ),
         )
         for row in call.connection.execute(statement).mappings()
     ]

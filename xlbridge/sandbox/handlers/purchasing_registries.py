@@ -20,7 +20,7 @@ def list_types(call: Call) -> list[PurchaseType]:
 def list_reasons(call: Call) -> list[PurchaseReason]:
     names = ("codigoDoMotivo", "descricaoDoMotivo")
     reasons = _entries(call, PurchaseReason, purchase_reasons, names)
-    return sorted(reasons, key=lambda reason: _dictionary_order(reason.descricaoDoMotivo))
+    return sorted(reasons, key=lambda reason: _dictionary_order(reason.descricaoDoMotivo or ""))
 
 
 def _entries(

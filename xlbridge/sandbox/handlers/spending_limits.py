@@ -11,6 +11,7 @@ from xlbridge.sandbox.tables.purchasing import spending_limits
 from xlbridge.sandbox.tables.registries import categories
 from xlbridge.wire.budget import (
     SpendingLimit,
+    SpendingLimitChange,
     SpendingLimitId,
     SpendingLimitInput,
     SpendingLimitQuery,
@@ -46,12 +47,12 @@ def create(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_UPDATE)
 def change(call: Call) -> SpendingLimit:
-    wanted = call.sent(SpendingLimit)
+    wanted = call.sent(SpendingLimitChange)
     _existing(call, wanted.idPlanejamento)
     _refuse(call, wanted, replaces=wanted.idPlanejamento)
     this = spending_limits.c.idPlanejamento == wanted.idPlanejamento
     call.connection.execute(update(spending_limits).where(this).values(wanted.model_dump()))
-    return wanted
+    return SpendingLimit(**wanted.model_dump())
 
 
 @handles(SPENDING_LIMIT_DELETE)

@@ -33,6 +33,7 @@ _FOR_PROJECT, _RELEASED, _AD_HOC, _FILED = 0.2, 0.5, 0.3, 0.5
 _MOST_ITEMS, _MOST_UNITS, _MOST_QUOTATIONS = 4, 60, 5
 _STEP = timedelta(days=3)
 _COST = Decimal("0.6")
+_NOTHING = Decimal(0)
 _UNPLANNED = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
 _NO_PRODUCT = 0
 _GOODS = "2.02.001"
@@ -135,7 +136,7 @@ class PurchaseMaker:
             dataDoPedido=day,
             DataLiberacaoParaAprovacao=self.orders[-1].DataLiberacaoParaAprovacao,
             encerrado=received,
-            valorTotal=sum((line.valorTotal for line in lines), Decimal(0)),
+            valorTotal=sum((line.valorTotal or _NOTHING for line in lines), _NOTHING),
             itens=lines,
         )
         self.purchase_orders.append(order)
@@ -182,11 +183,12 @@ def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
 
 def _bought(article: Product, item: RequestedItem) -> PurchaseOrderItem:
     price = cents(article.price * _COST)
+    quantity = item.quantidade or _NOTHING
     return PurchaseOrderItem(
         seq=item.seq,
         idProduto=article.code,
         descricaoDoProduto=article.name,
-        quantidade=item.quantidade,
+        quantidade=quantity,
         valorUnitario=price,
-        valorTotal=item.quantidade * price,
+        valorTotal=quantity * price,
     )

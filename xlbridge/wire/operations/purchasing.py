@@ -2,6 +2,7 @@
 
 from xlbridge.wire.budget import (
     SpendingLimit,
+    SpendingLimitChange,
     SpendingLimitId,
     SpendingLimitInput,
     SpendingLimitQuery,
@@ -170,7 +171,7 @@ SPENDING_LIMIT_UPDATE = Operation(
     method="PUT",
     path=_BUDGET,
     section=_SECTION,
-    body=SpendingLimit,
+    body=SpendingLimitChange,
     data=SpendingLimit,
     repeatable=True,
 )

@@ -1,8 +1,17 @@
 """Clients and the other registries. Source: the spec, Endpoints, Registry."""
 
-from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
+from xlbridge.wire.code_lists import (
+    ClientCategory,
+    ClientCategoryInput,
+    ClientType,
+    ClientTypeInput,
+    CostCentre,
+    CostCentreInput,
+    ProductType,
+    ProductTypeInput,
+)
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.products import Product, ProductInput
+from xlbridge.wire.products import Product, ProductChange, ProductInput
 from xlbridge.wire.registry import (
     Client,
     ClientIdws,
@@ -63,7 +72,7 @@ CLIENT_CATEGORY_CREATE = Operation(
     method="POST",
     path="/v2/categoriacliente",
     section=_SECTION,
-    body=ClientCategory,
+    body=ClientCategoryInput,
     data=ClientCategory,
 )
 CLIENT_CATEGORY_LIST = Operation(
@@ -79,7 +88,7 @@ CLIENT_TYPE_CREATE = Operation(
     method="POST",
     path="/v2/tipocliente",
     section=_SECTION,
-    body=ClientType,
+    body=ClientTypeInput,
     data=ClientType,
 )
 CLIENT_TYPE_LIST = Operation(
@@ -95,7 +104,7 @@ PRODUCT_TYPE_CREATE = Operation(
     method="POST",
     path="/v2/tipo-de-produto",
     section=_SECTION,
-    body=ProductType,
+    body=ProductTypeInput,
     data=ProductType,
 )
 PRODUCT_TYPE_LIST = Operation(
@@ -119,7 +128,7 @@ PRODUCT_UPDATE = Operation(
     method="PUT",
     path="/v2/produto",
     section=_SECTION,
-    body=Product,
+    body=ProductChange,
     data=Product,
     repeatable=True,
 )
@@ -160,7 +169,7 @@ COST_CENTRE_CREATE = Operation(
     method="POST",
     path="/v2/centrodecusto",
     section=_SECTION,
-    body=CostCentre,
+    body=CostCentreInput,
     data=CostCentre,
 )
 COST_CENTRE_LIST = Operation(

@@ -1,0 +1,155 @@
+"""What is read needs no more than what identifies it, and has every field that the spec shows."""
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
+
+TYPES = {
+    "int": int,
+    "string": str,
+    "number": Decimal,
+    "datetime": datetime,
+    "boolean": bool,
+    "uuid": UUID,
+    "list": list,
+}
+EXAMPLES: dict[Any, Any] = {
+    int: 7,
+    str: "J",
+    Decimal: 1.5,
+    datetime: "2026-01-31T10:30:00",
+    bool: True,
+    UUID: "7f1f9a0e-55d0-4f4c-8a0e-2c9d3a1b4c5d",
+    list: [],
+    dict: {},
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the spec says of one model."""
+
+    model: type[WireModel]
+    key: tuple[str, ...]
+    fields: dict[str, Any]
+
+
+def shown() -> Iterator[Shown]:
+    entries = yaml.safe_load((Path(__file__).parent / "spec_fields.yaml").read_text("utf-8"))
+    for entry in entries:
+        module, _, name = entry["model"].rpartition(".")
+        model = getattr(importlib.import_module(f"xlbridge.wire.{module}"), name)
+        fields = {
+            field: kind for word, kind in TYPES.items() for field in entry.get(word, "").split()
+        }
+        yield Shown(model, tuple(entry.get("key", "").split()), fields)
+
+
+SHOWN = list(shown())
+each_model = pytest.mark.parametrize("said", SHOWN, ids=lambda said: said.model.__name__)
+
+
+def models_in(annotation: Any) -> Iterator[type[WireModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, WireModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from models_in(field.annotation)
+    for part in get_args(annotation):
+        yield from models_in(part)
+
+
+def leaf_types(annotation: Any) -> set[Any]:
+    parts = {part for part in get_args(annotation) if type(part).__hash__}
+    return {annotation}.union(*map(leaf_types, parts))
+
+
+def example(model: type[WireModel], name: str) -> Any:
+    """Return a value that fits a field, as JSON has it."""
+    adapter = TypeAdapter(Any) if name not in model.model_fields else _adapter(model, name)
+    for value in (*EXAMPLES.values(), "Pendente", {"numeroPedido": 1}, {"seq": 1}):
+        try:
+            adapter.validate_python(value)
+        except ValueError:
+            continue
+        return value
+    raise AssertionError(name)
+
+
+def _adapter(model: type[WireModel], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(model.model_fields[name].annotation)
+
+
+def record(said: Shown) -> dict[str, Any]:
+    """Return the least of a record: what identifies it, and what its answer must have."""
+    return {name: example(said.model, name) for name in said.key} | ALSO.get(
+        said.model.__name__, {}
+    )
+
+
+ALSO = {"PurchaseOrderAnswer": {"payload": {"numeroPedido": 1}}}
+"""A purchase order's creation answers with notifications or a payload: one of them is there."""
+
+
+def test_everything_that_is_read_is_listed() -> None:
+    read = {model for operation in OPERATIONS.values() for model in models_in(operation.data)}
+    assert read == {said.model for said in SHOWN}
+
+
+@each_model
+def test_only_what_identifies_a_record_is_required(said: Shown) -> None:
+    required = {n for n, field in said.model.model_fields.items() if field.is_required()}
+    assert required == set(said.key)
+    said.model.model_validate(record(said))
+
+
+@each_model
+def test_every_other_field_may_be_null(said: Shown) -> None:
+    nulls = dict.fromkeys(said.model.model_fields) | record(said)
+    assert said.model.model_validate(nulls) == said.model.model_validate(record(said))
+
+
+@each_model
+def test_the_fields_have_the_types_of_the_spec(said: Shown) -> None:
+    fields = said.model.model_fields
+    assert set(said.fields) <= set(fields)
+    for name, kind in said.fields.items():
+        annotation = fields[name].annotation
+        origins = {getattr(leaf, "__origin__", leaf) for leaf in leaf_types(annotation)}
+        literal = {type(leaf) for leaf in leaf_types(annotation) if isinstance(leaf, str)}
+        assert kind in origins | literal, name
+        _adapter(said.model, name).validate_python(EXAMPLES[kind])
+
+
+@each_model
+def test_both_spellings_are_read_and_unknown_fields_ignored(said: Shown) -> None:
+    values = {name: example(said.model, name) for name in said.model.model_fields} | record(said)
+    other = {name[0].swapcase() + name[1:]: value for name, value in values.items()}
+    assert said.model.model_validate(other) == said.model.model_validate(values)
+    assert said.model.model_validate(values | {"novidade": [1]}) == said.model.model_validate(
+        values
+    )
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [operation for operation in OPERATIONS.values() if operation.body],
+    ids=lambda operation: operation.name,
+)
+def test_a_body_is_no_weaker_than_what_is_read(operation: Operation) -> None:
+    """What is created keeps its rules: leniency is for reading only."""
+    body = operation.body
+    assert body is not None
+    assert any(field.is_required() for field in body.model_fields.values())
