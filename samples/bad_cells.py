@@ -85,9 +85,9 @@ _CLIENT = BadSheet(
         Damage(15, "seuCodigo", "СLI-000015", "hidden-character"),
         Damage(17, "cnpj", CopyOf(13), "duplicate-in-sheet"),
         Damage(18, "codigoDoVendedor", ErrorCell("#N/A"), "cell-error"),
-        Damage(19, "nomeComercial", "Gráfica " + "Horizonte " * 15, "text-length"),
-        Damage(21, "nomeComercial", "  Padaria Três Irmãos Ltda ", None),
-        Damage(22, "email", "\N{NO-BREAK SPACE}contato@example.com ", None),
+        Damage(19, "nomeComercial", "Gráfica" + " Horizonte" * 15, "text-length"),
+        Damage(21, "nomeComercial", "  Padaria Três Irmãos Ltda ", "text-spaces"),
+        Damage(22, "email", "\N{NO-BREAK SPACE}contato@example.com ", "text-spaces"),
     ),
 )
 
@@ -107,7 +107,7 @@ _RECEIVABLE = BadSheet(
         Damage(5, "codigoDoItemDeLancamento", date(2001, 1, 1), "type-text"),
         Damage(6, "codigoDoCentroDeCusto", 1.001, "type-text"),
         Damage(7, "historico", None, "required-missing"),
-        Damage(8, "historico", "Mensalidade " * 42, "text-length"),
+        Damage(8, "historico", "Mensalidade" + " Mensalidade" * 42, "text-length"),
         Damage(9, "dataDeEmissao", "31/02/2026", "type-date"),
         Damage(10, "dataDeEmissao", "25/09/2026", "date-as-text"),
         Damage(10, "dataDeVencimento", date(2026, 10, 25), None),

@@ -6,9 +6,14 @@ both languages and are rendered when they are shown.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 
 from xlbridge.i18n import Text
+
+Mended = str | Decimal | date
+"""What a cell holds once it is put right."""
 
 
 class Severity(StrEnum):
@@ -36,7 +41,8 @@ class Finding:
     """One thing wrong, and where.
 
     ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
-    are None where the finding concerns no single place. ``value`` is the cell's content as text.
+    are None where the finding concerns no single place. ``value`` is the cell's content as text;
+    ``mended`` what the cell should hold instead, None where that is not certain.
     """
 
     kind: FindingKind
@@ -45,6 +51,7 @@ class Finding:
     cell: str | None = None
     value: str | None = None
     details: Mapping[str, object] = field(default_factory=dict)
+    mended: Mended | None = None
 
     @property
     def message(self) -> Text:
@@ -214,6 +221,24 @@ _KINDS = (
         Text(pt="O ano tem só dois algarismos.", en="The year has only two digits."),
         Text(pt="Escreva o ano com quatro algarismos.", en="Write the year with four digits."),
     ),
+    _error(
+        "date-serial",
+        Text(
+            pt="A célula tem formato de data, mas guarda um número pequeno demais para ser uma "
+            "data (aparece como {shown}).",
+            en="The cell has the format of a date but stores a number too small to be one "
+            "(shown as {shown}).",
+        ),
+        Text(pt="Digite a data de novo.", en="Type the date again."),
+    ),
+    _warning(
+        "date-implausible",
+        Text(
+            pt="A data fica fora do comum: {shown}.",
+            en="The date is out of the ordinary: {shown}.",
+        ),
+        Text(pt="Confira o ano.", en="Check the year."),
+    ),
     _warning(
         "date-has-time",
         Text(
@@ -272,9 +297,9 @@ _KINDS = (
         "code-leading-zeros",
         Text(
             pt="O código está gravado como número e tem menos de {width} algarismos: "
-            "zeros à esquerda podem ter se perdido.",
+            "zeros à esquerda podem ter se perdido{proposal}.",
             en="The code is stored as a number and has fewer than {width} digits: "
-            "leading zeros may have been lost.",
+            "leading zeros may have been lost{proposal}.",
         ),
         Text(
             pt="Formate a célula como texto e digite o código com os zeros.",
@@ -291,6 +316,58 @@ _KINDS = (
         Text(
             pt="Formate a célula como texto e digite o código de novo, do original.",
             en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    _error(
+        "code-scientific",
+        Text(
+            pt="O código está em notação científica: os algarismos do fim se perderam.",
+            en="The code is in scientific notation: its last digits are lost.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    _warning(
+        "code-form",
+        Text(
+            pt="O código está escrito de um modo incomum; será lido como {read}.",
+            en="The code is written in an unusual way; it is read as {read}.",
+        ),
+        Text(
+            pt="Escreva-o como {read}, com ou sem a máscara.",
+            en="Write it as {read}, with or without its mask.",
+        ),
+    ),
+    _warning(
+        "text-spaces",
+        Text(
+            pt="Há espaços no começo ou no fim do texto; não serão enviados.",
+            en="There are spaces at the beginning or the end of the text; they are not sent.",
+        ),
+        Text(pt="Apague os espaços.", en="Delete the spaces."),
+    ),
+    _warning(
+        "invisible-character",
+        Text(
+            pt="O texto tem um caractere invisível ({character}), que não será enviado.",
+            en="The text holds an invisible character ({character}), which is not sent.",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    _warning(
+        "look-alike-letter",
+        Text(
+            pt="O texto tem uma letra de outro alfabeto que só parece latina ({character}).",
+            en="The text holds a letter of another alphabet that only looks Latin ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
         ),
     ),
     _error(
@@ -333,6 +410,14 @@ _KINDS = (
             en="The value is not one of those allowed: {allowed}.",
         ),
         Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
+    ),
+    _warning(
+        "value-spelling",
+        Text(
+            pt="O valor difere do permitido em maiúsculas ou acentos; será lido como {read}.",
+            en="The value differs from the allowed one in case or accents; it is read as {read}.",
+        ),
+        Text(pt="Escreva {read}.", en="Write {read}."),
     ),
     _error(
         "value-range",

@@ -1,7 +1,7 @@
 """Small workbooks, written the way an analyst's program writes them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ def write_rows(
         formats = {
             date: book.add_format({"num_format": "dd/mm/yyyy"}),
             datetime: book.add_format({"num_format": "dd/mm/yyyy hh:mm"}),
+            time: book.add_format({"num_format": "hh:mm"}),
         }
         if title:
             page.write_string(0, 0, title)
@@ -80,7 +81,7 @@ def write_rows(
                     page.write_formula(row, column, "=NA()", None, str(value))
                 elif isinstance(value, Formula):
                     page.write_formula(row, column, str(value), None, "")
-                elif isinstance(value, date):
+                elif isinstance(value, date | time):
                     page.write_datetime(row, column, value, formats[type(value)])
                 elif isinstance(value, str):
                     page.write_string(row, column, value)

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pandera.extensions import register_check_method  # type: ignore[attr-defined]
-from stdnum.br import cnpj as stdnum_cnpj
-from stdnum.br import cpf as stdnum_cpf
 
 from xlbridge.resources.boleto import is_boleto
+from xlbridge.resources.documents import is_cnpj, is_cpf
 
 _EMAIL = r"[^\s@,;<>()\"]+@[^\s@,;<>()\".]+(?:\.[^\s@,;<>()\".]+)+"
-_CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
-_CPF_SHAPE = re.compile(r"[0-9]{11}")
 
 
 def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Series:
@@ -27,27 +24,16 @@ def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Serie
     return ~values.isin(wrong)
 
 
-def _is_document(shape: re.Pattern[str], value: str) -> bool:
-    """One symbol repeated passes the check digits, and is never a document."""
-    return shape.fullmatch(value) is not None and len(set(value)) > 1
-
-
 @register_check_method()
 def cnpj(values: pd.Series) -> pd.Series:
     """A CNPJ without mask, numeric or alphanumeric, with right check digits."""
-    return _judge_distinct(
-        values,
-        lambda v: _is_document(_CNPJ_SHAPE, v) and stdnum_cnpj.is_valid(v),
-    )
+    return _judge_distinct(values, is_cnpj)
 
 
 @register_check_method()
 def cpf(values: pd.Series) -> pd.Series:
     """A CPF without mask, with right check digits."""
-    return _judge_distinct(
-        values,
-        lambda v: _is_document(_CPF_SHAPE, v) and stdnum_cpf.is_valid(v),
-    )
+    return _judge_distinct(values, is_cpf)
 
 
 @register_check_method()

@@ -49,6 +49,7 @@ def _finding(
         cell=None if place is None else cell_address(row, place),
         value=None if place is None else _shown(cells, row, place, details),
         details=details,
+        mended=item.mended,
     )
 
 

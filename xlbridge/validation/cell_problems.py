@@ -7,7 +7,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.findings import CATALOGUE, Severity
+from xlbridge.findings import CATALOGUE, Mended, Severity
 
 _NO_DETAILS: Mapping[str, object] = MappingProxyType({})
 
@@ -18,13 +18,15 @@ BoolArray = npt.NDArray[np.bool_]
 class CellProblem:
     """A finding in the making: the position in the column, and what the catalogue needs.
 
-    ``first_position`` is that of a repeated value's first occurrence.
+    ``first_position`` is that of a repeated value's first occurrence; ``mended`` what the cell
+    would hold once it is put right, None where that is not certain.
     """
 
     position: int
     code: str
     details: Mapping[str, object]
     first_position: int | None = None
+    mended: Mended | None = None
 
 
 @dataclass(slots=True)
@@ -48,10 +50,11 @@ class CellProblems:
         code: str,
         details: Mapping[str, object] = _NO_DETAILS,
         first_position: int | None = None,
+        mended: Mended | None = None,
     ) -> None:
-        """Note a problem; an error also takes the cell out of the further rules."""
-        self.items.append(CellProblem(position, code, details, first_position))
-        if CATALOGUE[code].severity is Severity.ERROR:
+        """Note a problem; an error without a certain value takes the cell out of further rules."""
+        self.items.append(CellProblem(position, code, details, first_position, mended))
+        if mended is None and CATALOGUE[code].severity is Severity.ERROR:
             self.failed[position] = True
 
     def keep(self, kept: BoolArray) -> "CellProblems":

@@ -7,8 +7,6 @@ column.
 """
 
 import datetime as dt
-import math
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,23 +14,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells, TypeIds, as_cells, of_type, others, texts_of
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
+from xlbridge.validation.text_columns import coerce_text
+from xlbridge.validation.text_values import has_time
 
 _LARGEST_EXACT_INTEGER = 2**53
-_EXCEL_DIGITS = 10**15
 _EPOCH = dt.date(1970, 1, 1).toordinal()
-_MASK = str.maketrans("", "", ".-/ ‐‑‒–")
+_FIRST_REAL_DAY = np.datetime64("1905-01-01", "us")
+"""Excel counts days from 1900 or 1904: a date before this is a small number in disguise."""
+_USUAL = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
 _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
-_A_NUMBER = Text(pt="um número", en="a number")
-_A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
-_A_DATE = Text(pt="uma data ou hora", en="a date or time")
 
 
 def coerce(column: Column, values: Sequence[object], reading: Reading) -> tuple[Any, CellProblems]:
@@ -55,10 +52,14 @@ def _numbers(
     numbers[plain] = cells[plain].astype(float)
     for position, _ in others(cells, types, float, int):
         problems.add(position, wrong)
-    for position, value in read_texts(NUMBER_FORMS[column.kind], cells, types, reading, problems):
+    forms = read_texts(NUMBER_FORMS[column.kind], cells, types, reading, problems)
+    for position, value, certain in forms:
+        if column.kind is Kind.INTEGER and abs(value) > _LARGEST_EXACT_INTEGER:
+            problems.add(position, wrong)
+            continue
         numbers[position] = float(value)
-        if column.kind is not Kind.INTEGER or value == value.to_integral_value():
-            problems.add(position, "number-as-text", {"read": written(value)})
+        mended = value if certain else None
+        problems.add(position, "number-as-text", {"read": written(value)}, mended=mended)
     return numbers
 
 
@@ -100,11 +101,24 @@ def _date(
         days[timed] = moments.astype("datetime64[D]").astype("datetime64[us]")
         for position in timed[moments != days[timed]]:
             problems.add(int(position), "date-has-time")
-    for position, _ in others(cells, types, dt.date, dt.datetime):
-        problems.add(position, "type-date")
-    for position, value in read_texts(DATE_FORM, cells, types, reading, problems):
-        days[position] = np.datetime64(value, "us")
-        problems.add(position, "date-as-text", {"read": display(value)})
+    for position in np.flatnonzero(days < _FIRST_REAL_DAY):
+        problems.add(int(position), "date-serial", {"shown": display(cells[position])})
+    for position, value in others(cells, types, dt.date, dt.datetime):
+        if isinstance(value, dt.time):
+            problems.add(position, "date-serial", {"shown": display(value)})
+        else:
+            problems.add(position, "type-date")
+    for position, read, certain in read_texts(DATE_FORM, cells, types, reading, problems):
+        days[position] = np.datetime64(read, "us")
+        if has_time(cells[position]):
+            problems.add(position, "date-has-time")
+        else:
+            mended = read if certain else None
+            problems.add(position, "date-as-text", {"read": display(read)}, mended=mended)
+    for position in np.flatnonzero(~problems.failed & ((days < _USUAL[0]) | (days >= _USUAL[1]))):
+        shown = display(days[position].astype(object).date())
+        problems.add(int(position), "date-implausible", {"shown": shown})
+    days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
 
 
@@ -130,61 +144,7 @@ def _boolean(
 def _text(
     column: Column, cells: Cells, types: TypeIds, _reading: Reading, problems: CellProblems
 ) -> Any:
-    read: Cells = np.full(len(cells), None, dtype=object)
-    positions, texts = texts_of(cells, types)
-    if column.kind is not Kind.TEXT:
-        texts = _codes(column, positions, texts, problems)
-    read[positions] = texts
-    for position in of_type(types, float, int):
-        read[position] = _text_of_number(column, int(position), cells[position], problems)
-    for position, value in others(cells, types, float, int):
-        problems.add(
-            position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
-        )
-    read[problems.failed] = None
-    return pd.Series(read, dtype="str").array
-
-
-def _codes(
-    column: Column,
-    positions: npt.NDArray[np.intp],
-    texts: list[str],
-    problems: CellProblems,
-) -> list[str]:
-    """Normalise codes, refusing those with characters that only look right."""
-    if not "".join(texts).isascii():
-        texts = [unicodedata.normalize("NFKC", text).strip() for text in texts]
-        for position, text in zip(positions.tolist(), texts, strict=True):
-            strange = next((c for c in text if _is_strange(c)), None)
-            if strange is not None:
-                character = f"U+{ord(strange):04X} {unicodedata.name(strange, '')}".strip()
-                problems.add(position, "hidden-character", {"character": character})
-    if column.kind in {Kind.CNPJ, Kind.CPF}:
-        return [text.translate(_MASK).upper() for text in texts]
-    return texts
-
-
-def _is_strange(character: str) -> bool:
-    """Whether a character is invisible, or a letter of another alphabet than the Latin one."""
-    if character.isascii() or character in "‐‑‒–":
-        return False
-    if unicodedata.category(character).startswith("L"):
-        return not unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
-    return unicodedata.category(character) in {"Cf", "Cc", "Co", "Cn", "Zs", "Zl", "Zp"}
-
-
-def _text_of_number(
-    column: Column, position: int, value: float, problems: CellProblems
-) -> str | None:
-    if not math.isfinite(value) or value != int(value) or value < 0:
-        problems.add(position, "type-text", {"found": _A_NUMBER})
-        return None
-    text = str(int(value))
-    if value >= _EXCEL_DIGITS:
-        problems.add(position, "code-digits-lost")
-    elif column.width is not None and len(text) < column.width:
-        problems.add(position, "code-leading-zeros", {"width": column.width})
-    return text
+    return coerce_text(column, cells, types, problems)
 
 
 _Coercer = Callable[[Column, Cells, TypeIds, Reading, CellProblems], Any]

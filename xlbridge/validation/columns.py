@@ -97,7 +97,7 @@ def _note_shown(
             problems.add(position, "number-percent", details)
         width = padded.get((row, at), 0)
         if column.kind.is_code and len(display(value)) < width:
-            problems.add(position, "code-leading-zeros", {"width": width})
+            problems.add(position, "code-leading-zeros", {"width": width, "proposal": ""})
 
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:

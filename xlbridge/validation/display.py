@@ -16,6 +16,8 @@ def display(value: object) -> str:
         return value.strftime("%d/%m/%Y %H:%M:%S")
     if isinstance(value, dt.date):
         return value.strftime("%d/%m/%Y")
+    if isinstance(value, dt.time):
+        return value.strftime("%H:%M:%S")
     return str(value)
 
 

@@ -1,5 +1,6 @@
 """Dates and numbers in text cells, read where they have one meaning."""
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,6 +9,7 @@ from typing import Generic
 from xlbridge.resources.column import Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells, TypeIds, texts_of
+from xlbridge.validation.characters import visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_values import (
@@ -16,6 +18,7 @@ from xlbridge.validation.text_values import (
     Value,
     date_meanings,
     evidence,
+    has_time,
     number_meanings,
     read_all,
     whole_meanings,
@@ -24,13 +27,17 @@ from xlbridge.validation.text_values import (
 
 @dataclass(frozen=True, slots=True)
 class TextForm(Generic[Value]):
-    """How values of a kind are understood from text, and what is said where they are not."""
+    """How values of a kind are understood from text, and what is said where they are not.
+
+    ``lasting`` tells the texts that are read and stay text, whatever is mended.
+    """
 
     understand: Callable[[str], Meanings[Value] | None]
     declared: Callable[[Reading], bool | None]
     written: Callable[[Value | None], object]
     ambiguous: str
     wrong: Callable[[str], str]
+    lasting: Callable[[str], bool] = lambda _: False
 
 
 def read_texts(
@@ -39,12 +46,24 @@ def read_texts(
     types: TypeIds,
     reading: Reading,
     problems: CellProblems,
-) -> Iterator[tuple[int, Value]]:
-    """Yield the text cells that have one meaning; the others become problems."""
+) -> Iterator[tuple[int, Value, bool]]:
+    """Yield the position and value of each text cell that has one meaning, and whether it may be
+    mended; the others become problems.
+
+    In a column whose texts follow both conventions each is read where it has one meaning, and none
+    is mended: the rest could then seem to follow one convention.
+    """
     positions, texts = texts_of(cells, types)
+    if not "".join(texts).isascii():
+        texts = [visible(unicodedata.normalize("NFKC", text))[0] for text in texts]
     meanings = read_all(texts, form.understand)
     declared = form.declared(reading)
-    native = evidence(meanings.values()) if declared is None else declared
+    native, contradictory = evidence(meanings.values())
+    certain = not any(form.lasting(text) for text in meanings)
+    if declared is not None:
+        native = declared
+    elif contradictory:
+        certain = False
     for position, text in zip(positions.tolist(), texts, strict=True):
         meaning = meanings.get(text)
         if meaning is not None and meaning.ambiguous and native is None:
@@ -55,7 +74,7 @@ def read_texts(
         if value is None:
             problems.add(position, form.wrong(text))
         else:
-            yield position, value
+            yield position, value, certain
 
 
 def _decided(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
@@ -91,4 +110,5 @@ DATE_FORM = TextForm(
     written=lambda day: display(day),
     ambiguous="date-ambiguous",
     wrong=lambda text: "date-short-year" if SHORT_YEAR.fullmatch(text) else "type-date",
+    lasting=has_time,
 )

@@ -14,8 +14,10 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value", date, Decimal)
 """What a text may stand for."""
 
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]00:00(?::00)?)?", re.ASCII)
-_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
+_TIME = r"(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?"
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})" + _TIME, re.ASCII)
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
+_MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?Z?$", re.ASCII)
 SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}", re.ASCII)
 
 _PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
@@ -25,6 +27,8 @@ _PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", re
 _EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})", re.ASCII)
 _ONE_GROUP = re.compile(r"[1-9]\d{0,2}", re.ASCII)
 _GROUP = 3
+_CURRENCY = re.compile(r"^([+-]?)R\$ ?", re.ASCII)
+_SPACED = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,20 @@ def date_meanings(text: str) -> Meanings[date] | None:
     return None
 
 
+def has_time(text: str) -> bool:
+    """Whether a text date also tells a time other than midnight."""
+    return ":" in text and _MIDNIGHT.search(text) is None
+
+
 def number_meanings(text: str) -> Meanings[Decimal] | None:
     """Return what a text may mean as a number, None when it is none.
 
-    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two.
+    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two. ``R$`` may stand
+    before the number, and spaces between its thousands.
     """
+    text = _CURRENCY.sub(r"\1", text)
+    if _SPACED.fullmatch(text):
+        text = text.replace(" ", "")
     if _PLAIN.fullmatch(text):
         return Meanings(Decimal(text), Decimal(text))
     native = Decimal(text.replace(".", "").replace(",", ".")) if _is_native(text) else None
@@ -113,14 +126,14 @@ def _date(year: str, month: str, day: str) -> date | None:
         return None
 
 
-def evidence(meanings: Iterable[Meanings[Value]]) -> bool | None:
+def evidence(meanings: Iterable[Meanings[Value]]) -> tuple[bool | None, bool]:
     """Tell what the unambiguous texts of a column follow: the Brazilian convention (True), the
-    other one (False), or neither alone (None)."""
+    other one (False), or neither alone (None); and whether they contradict one another."""
     native = foreign = False
     for meaning in meanings:
         native = native or meaning.foreign is None
         foreign = foreign or meaning.native is None
-    return native if native != foreign else None
+    return (native if native != foreign else None), native and foreign
 
 
 def read_all(

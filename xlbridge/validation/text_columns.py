@@ -1,0 +1,193 @@
+"""Columns of text and of codes: from cells as they are in the file to the text that is sent."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xlbridge.findings import CATALOGUE, Severity
+from xlbridge.i18n import Text
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_types import Cells, TypeIds, of_type, others, texts_of
+from xlbridge.validation.characters import (
+    describe,
+    foreign_to_codes,
+    has_look_alikes,
+    look_alike,
+    visible,
+)
+
+_EXCEL_DIGITS = 10**15
+_MASK = str.maketrans("", "", ".-/ ‐‑‒–")
+_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+", re.ASCII)
+_A_NUMBER = Text(pt="um número", en="a number")
+_A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
+_A_DATE = Text(pt="uma data ou hora", en="a date or time")
+_PROPOSAL = Text(
+    pt="; com eles seria {code}, que os dígitos verificadores confirmam",
+    en="; with them it would be {code}, which the check digits confirm",
+)
+
+_DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = {
+    Kind.CNPJ: (is_cnpj, masked_cnpj),
+    Kind.CPF: (is_cpf, masked_cpf),
+}
+
+
+def coerce_text(column: Column, cells: Cells, types: TypeIds, problems: CellProblems) -> Any:
+    """Return a text column as a pandas array, and note what is wrong with its cells."""
+    read: Cells = np.full(len(cells), None, dtype=object)
+    positions, texts = texts_of(cells, types)
+    read[positions] = _read_texts(column, cells, positions, texts, problems)
+    for position in of_type(types, float, int):
+        read[position] = _text_of_number(column, int(position), cells[position], problems)
+    for position, value in others(cells, types, float, int):
+        problems.add(
+            position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
+        )
+    read[problems.failed] = None
+    return pd.Series(read, dtype="str").array
+
+
+def _read_texts(
+    column: Column,
+    cells: Cells,
+    positions: npt.NDArray[np.intp],
+    texts: list[str],
+    problems: CellProblems,
+) -> list[str | None]:
+    """Return what is sent of each text; only those that are not plainly right are looked at."""
+    read: list[str | None] = list(texts)
+    if column.kind in _DOCUMENTS:
+        read = [text.translate(_MASK) for text in texts]
+    raw = cells[positions].tolist()
+    for place in _doubtful(column, raw, texts):
+        position = int(positions[place])
+        read[place] = _looked_at(column, position, raw[place], texts[place], problems)
+    return read
+
+
+def _doubtful(column: Column, raw: list[str], texts: list[str]) -> Iterable[int]:
+    """Return the places of the texts that cannot be taken as they are."""
+    plain = _plain_test(column, "".join(texts))
+    if plain is None and raw == texts:
+        return ()
+    return [
+        place
+        for place, (before, text) in enumerate(zip(raw, texts, strict=True))
+        if before != text or (plain is not None and not plain(text))
+    ]
+
+
+def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
+    """Return what tells a text that is plainly right, None where all of them are.
+
+    ``joined`` holds all characters of the column, so that one look often settles it.
+    """
+    if column.allowed:
+        return frozenset(column.allowed).__contains__
+    if column.kind in _DOCUMENTS:
+        return partial(_is_plain_document, _DOCUMENTS[column.kind][1])
+    if column.kind is Kind.TEXT:
+        if joined.isprintable() and not has_look_alikes(joined):
+            return None
+        return lambda text: text.isprintable() and look_alike(text) is None
+    if joined.isprintable() and joined.isascii() and "+" not in joined:
+        return None
+    return lambda text: text.isprintable() and text.isascii() and "+" not in text
+
+
+def _is_plain_document(masked: Callable[[str], str], text: str) -> bool:
+    bare = text.translate(_MASK)
+    is_usual = text in (bare, masked(bare)) and text.upper() == text
+    return is_usual and bare.isascii() and bare.isalnum()
+
+
+def _looked_at(
+    column: Column, position: int, raw: str, stripped: str, problems: CellProblems
+) -> str | None:
+    """Return what is sent of one text, with at most one finding about how it is written."""
+    text, invisible = visible(stripped)
+    if not text:
+        return None
+    if fault := _fault(column, text):
+        code, character = fault
+        problems.add(position, code, {"character": character})
+        return None if CATALOGUE[code].severity is Severity.ERROR else text
+    sent, written = _canonical(column, text)
+    if invisible is not None:
+        details: dict[str, object] = {"character": describe(invisible)}
+        problems.add(position, "invisible-character", details, mended=written)
+    elif written != text:
+        code = "value-spelling" if column.allowed else "code-form"
+        problems.add(position, code, {"read": sent}, mended=written)
+    elif raw != text:
+        problems.add(position, "text-spaces", mended=written)
+    return sent
+
+
+def _fault(column: Column, text: str) -> tuple[str, str] | None:
+    """Return the finding that makes a text uncertain, and the character that it is about."""
+    if column.kind is Kind.TEXT:
+        strange = look_alike(text)
+        return None if strange is None else ("look-alike-letter", describe(strange))
+    if _SCIENTIFIC.fullmatch(text):
+        return "code-scientific", ""
+    strange = foreign_to_codes(unicodedata.normalize("NFKC", text))
+    return None if strange is None else ("hidden-character", describe(strange))
+
+
+def _canonical(column: Column, text: str) -> tuple[str, str]:
+    """Return what is sent of a text, and how it should be written in the cell."""
+    if column.allowed and text not in column.allowed:
+        same = [value for value in column.allowed if _folded(value) == _folded(text)]
+        return (same[0], same[0]) if len(same) == 1 else (text, text)
+    if column.kind is Kind.TEXT:
+        return text, text
+    code = unicodedata.normalize("NFKC", text).strip()
+    if column.kind not in _DOCUMENTS:
+        return code, code
+    is_valid, masked = _DOCUMENTS[column.kind]
+    bare = code.translate(_MASK).upper()
+    is_usual = text in (bare, masked(bare)) or not is_valid(bare)
+    return bare, text if is_usual else masked(bare)
+
+
+def _folded(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+
+
+def _text_of_number(
+    column: Column, position: int, value: float, problems: CellProblems
+) -> str | None:
+    if not math.isfinite(value) or value != int(value) or value < 0:
+        problems.add(position, "type-text", {"found": _A_NUMBER})
+        return None
+    text = str(int(value))
+    if value >= _EXCEL_DIGITS:
+        problems.add(position, "code-digits-lost")
+    elif column.width is not None and len(text) < column.width:
+        return _short_number(column, position, text, column.width, problems)
+    return text
+
+
+def _short_number(
+    column: Column, position: int, text: str, width: int, problems: CellProblems
+) -> str | None:
+    """Report a number with fewer digits than its code; check digits may confirm lost zeros."""
+    padded = text.zfill(width)
+    if column.kind in _DOCUMENTS and _DOCUMENTS[column.kind][0](padded):
+        details = {"width": width, "proposal": _PROPOSAL.format(code=padded)}
+        problems.add(position, "code-leading-zeros", details, mended=padded)
+        return padded
+    problems.add(position, "code-leading-zeros", {"width": width, "proposal": ""})
+    return None
