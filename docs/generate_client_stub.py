@@ -1,4 +1,4 @@
-"""Writes ``xlbridge/api/groups.pyi``: what a type checker knows of ``client.operations``.
+"""Writes ``xlbridge/api/groups.pyi``: what a type checker knows of the client's groups.
 
 Usage: python docs/generate_client_stub.py [FILE]
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import xlbridge
+from xlbridge.api.groups import OFFERED
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
 
 STUB = Path(xlbridge.__file__).parent / "api" / "groups.pyi"
 
@@ -25,9 +25,7 @@ Tree = dict[str, Any]
 def stub() -> str:
     """Return the stub of all operations, one class for each group."""
     tree: Tree = {}
-    for name, operation in OPERATIONS.items():
-        if operation.upload:
-            continue
+    for name, operation in OFFERED.items():
         *groups, last = name.split(".")
         place = tree
         for group in groups:
@@ -63,6 +61,8 @@ def _method(name: str, operation: Operation) -> Iterator[str]:
     arguments = [f"{key}: {kind.__name__}" for key, kind in operation.path_parameters.items()]
     for model in filter(None, (operation.query, operation.body)):
         arguments += _fields(model)
+    if operation.upload:
+        arguments.append("file: Upload")
     arguments.sort(key=lambda argument: "=" in argument)
     yield f"    def {name}("
     yield "        self,"
@@ -110,7 +110,12 @@ def _imports(body: str) -> Iterator[str]:
 def _homes() -> dict[str, str]:
     """Return the module of every name that the stub may use."""
     homes = {"Any": "typing", "Literal": "typing", "Callable": "collections.abc"}
-    homes |= {"Decimal": "decimal", "datetime": "datetime", "date": "datetime"}
+    homes |= {
+        "Upload": "xlbridge.api.upload",
+        "Decimal": "decimal",
+        "datetime": "datetime",
+        "date": "datetime",
+    }
     waiting: list[type] = [WireModel]
     while waiting:
         model = waiting.pop()

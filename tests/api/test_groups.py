@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from scripted_server import ScriptedServer, ok
 
 from xlbridge.api.client import Client
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.api.groups import OFFERED
+from xlbridge.api.upload import Upload
 
 CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
 
@@ -23,9 +24,9 @@ def test_arguments_go_where_they_belong(server: ScriptedServer, client: Client) 
         ok(CLIENT),
         ok({"idProd": 5, "quantidadeTotal": 1, "valorTotal": 2}),
     ]
-    found = client.operations.registry.clients.list(cnpjcpf="52998224725")
-    created = client.operations.registry.clients.create(nomeComercial="Ana", natureza="F")
-    assert client.operations.stock.balances.of_product(id=5).quantidadeTotal == 1
+    found = client.registry.clients.list(cnpjcpf="52998224725")
+    created = client.registry.clients.create(nomeComercial="Ana", natureza="F")
+    assert client.stock.balances.of_product(id=5).quantidadeTotal == 1
     assert found == [created]
     listed, posted, asked = server.requests
     assert listed.path == "/v2/cliente?cnpjcpf=52998224725"
@@ -45,14 +46,30 @@ def test_what_cannot_be_sent_is_not(
     server: ScriptedServer, client: Client, arguments: dict[str, object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        client.operations.registry.clients.create(**arguments)  # type: ignore[arg-type]
+        client.registry.clients.create(**arguments)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="id"):
-        client.operations.stock.balances.of_product()  # type: ignore[call-arg]
+        client.stock.balances.of_product()  # type: ignore[call-arg]
     assert server.requests == []
 
 
+def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) -> None:
+    server.steps = [ok({"totalDeRegistros": 2, "registros": []}), ok(12)]
+    workbook = Upload("clientes.xlsx", b"PK-workbook")
+    read = client.imports.direct(resource="cliente", file=workbook, preview=True)
+    assert (read.totalDeRegistros, client.imports.queue(resource="cliente", file=workbook)) == (
+        2,
+        12,
+    )
+    assert server.requests[0].path == "/v2/importacao/cliente?preview=true"
+    assert b"PK-workbook" in server.requests[1].body
+    with pytest.raises(TypeError, match="file"):
+        client.imports.direct(resource="cliente")  # type: ignore[call-arg]
+
+
 def test_names_can_be_explored(client: Client) -> None:
-    assert set(dir(client.operations)) == {name.split(".")[0] for name in OPERATIONS}
-    assert "list" in dir(client.operations.registry.clients)
+    assert {name.split(".")[0] for name in OFFERED} | {"call", "records"} <= set(dir(client))
+    assert "create" in dir(client.registry.clients)
+    assert "authenticate" not in dir(client)
+    assert "list" in dir(client.registry.clients)
     with pytest.raises(AttributeError, match="nothing"):
-        client.operations.registry.nothing  # type: ignore[attr-defined]  # noqa: B018
+        client.registry.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -53,7 +53,7 @@ def send_again(desk: Desk, client: Client, job: Job, sheet: ValidatedSheet) -> J
 
 def named(client: Client, name: str) -> int:
     """How many clients have that name."""
-    found = client.operations.registry.clients.list()
+    found = client.registry.clients.list()
     assert isinstance(found, list)
     return sum(one.nomeComercial == name for one in found)
 

@@ -28,11 +28,6 @@ _LOOKED_AT = 10_000
 _BARE_MESSAGE = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _SENT_ELSEWHERE = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
 
-CHECK_ADDRESS = Text(
-    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL).",
-    en="Check the system's address (XLBRIDGE_BASE_URL).",
-)
-
 
 class Unreadable(ValueError):
     """A body that is not what the interface documents; ``reason`` says what came instead."""
@@ -40,6 +35,16 @@ class Unreadable(ValueError):
     def __init__(self, reason: Text) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def judge_envelope(envelope: Envelope, read_data: ReadData, secrets: Secrets) -> Outcome:
+    """Return the class that a successful reply falls into by its envelope."""
+    if envelope.refused:
+        return Rejected(HTTPStatus.OK, _complaints(envelope, secrets))
+    try:
+        return Executed(read_data(envelope.data))
+    except ValueError as error:
+        return Doubtful(_misfit(error))
 
 
 def judge(reply: Reply, read_data: ReadData, secrets: Secrets) -> Outcome:
@@ -82,8 +87,11 @@ def content_type(reply: httpx.Response) -> str:
     return _printable(reply.headers.get("Content-Type", "?"))
 
 
-def describe(reply: httpx.Response, secrets: Secrets) -> Text:
-    """Say what came: status, content type and the first words, without secrets."""
+def describe(reply: httpx.Response, secrets: Secrets, text: str | None = None) -> Text:
+    """Say what came: status, content type and the first words, without secrets.
+
+    ``text`` is the beginning of a body that is not read whole.
+    """
     return Text(
         pt="Veio uma resposta fora do combinado: status {status}, {kind}, “{words}”.",
         en="An answer came that the interface does not document: status {status}, {kind}, "
@@ -91,7 +99,7 @@ def describe(reply: httpx.Response, secrets: Secrets) -> Text:
     ).format(
         status=reply.status_code,
         kind=content_type(reply),
-        words=_first_words(reply, secrets),
+        words=_first_words(reply.text if text is None else text, secrets),
     )
 
 
@@ -99,12 +107,7 @@ def _judge_success(reply: httpx.Response, read_data: ReadData, secrets: Secrets)
     envelope = _envelope(reply)
     if envelope is None:
         return Doubtful(describe(reply, secrets))
-    if envelope.refused:
-        return Rejected(reply.status_code, _complaints(envelope, secrets))
-    try:
-        return Executed(read_data(envelope.data))
-    except ValueError as error:
-        return Doubtful(_misfit(error))
+    return judge_envelope(envelope, read_data, secrets)
 
 
 def _judge_refusal(reply: httpx.Response, secrets: Secrets) -> Outcome:
@@ -193,9 +196,9 @@ def _misfit(error: ValueError) -> Text:
     ).format(detail=detail)
 
 
-def _first_words(reply: httpx.Response, secrets: Secrets) -> str:
+def _first_words(text: str, secrets: Secrets) -> str:
     # The whole text is redacted before it is cut: half a secret is still a secret.
-    words = " ".join(_printable(secrets.hide(reply.text)[:_LOOKED_AT]).split())
+    words = " ".join(_printable(secrets.hide(text)[:_LOOKED_AT]).split())
     return words if len(words) <= _FIRST_WORDS else words[:_FIRST_WORDS] + "…"
 
 

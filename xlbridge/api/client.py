@@ -1,4 +1,4 @@
-"""The client of the interface: every operation through the same few methods.
+"""The client of the interface: every operation by its name, through the same few methods.
 
 Example::
 
@@ -9,14 +9,15 @@ Example::
 
     target = Target("production", "https://erp.example.com", "user@example.com", password)
     with Client(target) as client:
-        print(client.operations.system.info().nomeComercial)
-        client.operations.registry.clients.create(nomeComercial="Padaria Estrela")
+        print(client.system.info().nomeComercial)
+        client.registry.clients.create(nomeComercial="Padaria Estrela")
         query = SalesOrderQuery(dataInferior=datetime(2026, 1, 1))
         for order in client.records(SALES_ORDER_LIST, query=query):
             print(order["numeroDoPedido"], len(order["parcelas"]))
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -25,40 +26,46 @@ import httpx
 from pydantic import TypeAdapter
 
 from xlbridge.api.answer import (
-    CHECK_ADDRESS,
     NOT_ACCEPTED,
     ReadData,
     Unreadable,
+    describe,
     is_json_or_empty,
     judge,
+    judge_envelope,
 )
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.groups import Operations
-from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.api.records import Record, read_records, record_model
+from xlbridge.api.outcome import (
+    CHECK_ADDRESS,
+    Doubtful,
+    Executed,
+    NotExecuted,
+    Outcome,
+    data_of,
+    lost,
+)
+from xlbridge.api.records import ListingAnswer, Record, as_rows, converter, record_model
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.session import LOGIN_REFUSED, Session, is_refused_login, is_unauthorized
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.api.upload import Upload
-from xlbridge.errors import (
-    ApiError,
-    AuthenticationFailed,
-    InDoubt,
-    RemoteRejected,
-    TransportError,
-    UsageError,
-)
+from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication
+from xlbridge.wire.envelope import Envelope
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Client:
+class Client(Operations):
     """Talks to one environment as one integration user. Use it as a context manager.
+
+    Every operation is there by its name, with typed arguments and answers:
+    ``client.financial.receivables.list_open(codigoDoCliente=7)``.
 
     The token lives as long as the client, in memory. ``timeout`` is in seconds, for each step of
     a request. Raises ``ConfigError`` for an address that is not https (http to loopback is fine)
@@ -68,6 +75,7 @@ class Client:
     def __init__(
         self, target: Target, *, timeout: float = 60.0, backoff: Backoff | None = None
     ) -> None:
+        super().__init__(self.call)
         self.target = target
         self._backoff = backoff or Backoff()
         self._secrets = Secrets(target.password)
@@ -95,10 +103,8 @@ class Client:
         """
         return self._session.login()
 
-    @property
-    def operations(self) -> Operations:
-        """Every operation by its name, as in ``client.operations.registry.clients.list()``."""
-        return Operations(self.call)
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*object.__dir__(self), *super().__dir__()})
 
     def call(
         self,
@@ -107,6 +113,7 @@ class Client:
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
         body: WireModel | None = None,
+        file: Upload | None = None,
     ) -> Any:
         """Call an operation and return its ``data`` as the type that the operation declares.
 
@@ -114,7 +121,13 @@ class Client:
         ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation that is not
         repeatable, ``InDoubt``.
         """
-        return self._fetch(operation, call_of(operation, path, query, body), _typed(operation))
+        call = call_of(operation, path, query, body, file)
+
+        def attempt() -> Reply:
+            return self._session.exchange(call)
+
+        reply = self._backoff.repeat(attempt) if operation.repeatable else attempt()
+        return self._data_of(operation, reply, _typed(operation))
 
     def records(
         self,
@@ -122,21 +135,36 @@ class Client:
         *,
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
-    ) -> Iterator[Record]:
-        """Call a listing and yield its records as plain dicts with the spec's spelling of names.
+        keep_unknown: bool = False,
+    ) -> Generator[Record]:
+        """Call a listing and yield its records as the answer comes in, one by one.
 
-        Decimal numbers are ``Decimal``, dates stay text, unknown fields are left out; one object
-        is one record, null is none. The call is made when the first record is asked for. Raises
-        what ``call`` raises.
+        A record is a plain dict with the spec's spelling of names. Decimal numbers are
+        ``Decimal``, dates stay text; fields that the interface does not show are left out, with
+        ``keep_unknown`` kept as they came. One object is one record, null is none.
+
+        The call is made when the first record is asked for, and repeated with backoff until an
+        answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
+        ``TransportError`` also after records have been yielded: when the answer breaks off, or
+        says at its end that it is a failure. Only an iterator that came to its end has told all.
         """
         model = record_model(operation.data)
         if model is None:
             raise TypeError(f"{operation.name} is not a listing")
-        rows = self._fetch(operation, call_of(operation, path, query), read_records(model))
-        try:
-            yield from rows
-        except Unreadable as error:
-            raise TransportError(error.reason) from None
+        call = call_of(operation, path, query)
+        reply = self._backoff.repeat(lambda: self._session.exchange(call, streamed=True))
+        convert = converter(model, keep_unknown=keep_unknown)
+        if not isinstance(reply, httpx.Response) or not reply.is_success:
+            self._data_of(operation, reply, as_rows)
+            return
+        with closing(reply):
+            answer = ListingAnswer(reply)
+            try:
+                self._require_object(answer)
+                yield from map(convert, answer.records())
+                yield from map(convert, self._rest(operation, answer))
+            except Unreadable as error:
+                raise TransportError(error.reason, CHECK_ADDRESS) from None
 
     def send(
         self,
@@ -181,7 +209,7 @@ class Client:
             )
         reply = self._session.exchange(Call(method.upper(), path, query, body))
         if isinstance(reply, NoAnswer):
-            raise _lost(reply.reason, doubtful=reply.begun and method.upper() != "GET")
+            raise lost(reply.reason, doubtful=reply.begun and method.upper() != "GET")
         return reply
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
@@ -196,26 +224,28 @@ class Client:
             return Executed(None)
         return outcome
 
-    def _fetch(self, operation: Operation, call: Call, read: ReadData) -> Any:
-        reply = self._reply(operation, lambda: self._session.exchange(call))
+    def _require_object(self, answer: ListingAnswer) -> None:
+        if not answer.is_object:
+            raise Unreadable(describe(answer.reply, self._secrets, answer.opening))
+
+    def _rest(self, operation: Operation, answer: ListingAnswer) -> list[Any]:
+        """Judge what stands around a listing's records; return the rows of data that is no list."""
+        try:
+            envelope = Envelope.model_validate(answer.envelope)
+        except ValueError:
+            raise Unreadable(describe(answer.reply, self._secrets, answer.opening)) from None
+        outcome = judge_envelope(envelope, as_rows, self._secrets)
+        rows: list[Any] = data_of(outcome, repeatable=operation.repeatable)
+        return rows
+
+    def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
         if is_unauthorized(reply):
             raise AuthenticationFailed(NOT_ACCEPTED)
-        match judge(reply, read, self._secrets):
-            case Executed(data):
-                return data
-            case Rejected(status, complaints):
-                raise RemoteRejected(
-                    _refusal(status, [c.value for c in complaints]),
-                    status=status,
-                    complaints=complaints,
-                )
-            case NotExecuted(reason):
-                raise TransportError(reason, CHECK_ADDRESS if isinstance(reply, NoAnswer) else None)
-            case Doubtful(reason):
-                raise _lost(reason, doubtful=not operation.repeatable)
-
-    def _reply(self, operation: Operation, attempt: Callable[[], Reply]) -> Reply:
-        return self._backoff.repeat(attempt) if operation.repeatable else attempt()
+        return data_of(
+            judge(reply, read, self._secrets),
+            repeatable=operation.repeatable,
+            answered=not isinstance(reply, NoAnswer),
+        )
 
 
 def _typed(operation: Operation) -> ReadData:
@@ -225,23 +255,3 @@ def _typed(operation: Operation) -> ReadData:
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
     return TypeAdapter(annotation)
-
-
-def _lost(reason: Text, *, doubtful: bool) -> ApiError:
-    if not doubtful:
-        return TransportError(reason, CHECK_ADDRESS)
-    return InDoubt(
-        reason,
-        Text(
-            pt="O pedido pode ter sido aplicado ou não: confira no sistema antes de repetir.",
-            en="The request may or may not have been applied: look in the system before "
-            "repeating it.",
-        ),
-    )
-
-
-def _refusal(status: int, messages: list[str]) -> Text:
-    return Text(
-        pt="O sistema recusou (status {status}): {messages}",
-        en="The system refused (status {status}): {messages}",
-    ).format(status=status, messages="; ".join(messages) or "?")

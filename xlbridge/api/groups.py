@@ -1,4 +1,4 @@
-"""The operations by their names: ``client.operations.registry.clients.list(cnpjcpf="…")``.
+"""The operations by their names: ``client.registry.clients.list(cnpjcpf="…")``.
 
 Nothing is written down a second time: names, arguments and answers come from the declared
 operations. What an editor and a type checker know of them stands in ``groups.pyi``, which is
@@ -16,13 +16,17 @@ from xlbridge.wire.operations import OPERATIONS
 Call = Callable[..., Any]
 """``Client.call``."""
 
+OFFERED = {name: operation for name, operation in OPERATIONS.items() if operation.authenticated}
+"""The operations that are called by name; the login is ``Client.login``."""
+
 
 class Operations:
     """The operations whose names begin with ``prefix``, as attributes.
 
     An operation is a function: the fields of its path, query and body are its keyword arguments,
-    and it returns and raises what ``Client.call`` does. A misspelt argument is a ``TypeError``,
-    one of a wrong type pydantic's ``ValidationError``; both come before anything is sent.
+    ``file`` is the workbook (``Upload``) that it takes, and it returns and raises what
+    ``Client.call`` does. A misspelt argument is a ``TypeError``, one of a wrong type pydantic's
+    ``ValidationError``; both come before anything is sent.
     """
 
     def __init__(self, call: Call, prefix: str = "") -> None:
@@ -31,26 +35,29 @@ class Operations:
 
     def __getattr__(self, name: str) -> Any:
         full = self._prefix + name
-        if full in OPERATIONS and not OPERATIONS[full].upload:
-            return partial(_perform, self._call, OPERATIONS[full])
-        if name in dir(self):
+        if full in OFFERED:
+            return partial(_perform, self._call, OFFERED[full])
+        if any(known.startswith(f"{full}.") for known in OFFERED):
             return Operations(self._call, f"{full}.")
         raise AttributeError(f"there is no operation {full!r}")
 
     def __dir__(self) -> Iterable[str]:
         length = len(self._prefix)
-        inside = (name[length:] for name in OPERATIONS if name.startswith(self._prefix))
+        inside = (name[length:] for name in OFFERED if name.startswith(self._prefix))
         return sorted({name.partition(".")[0] for name in inside})
 
 
 def _perform(call: Call, operation: Operation, **arguments: Any) -> Any:
     path = {name: arguments.pop(name) for name in operation.path_parameters if name in arguments}
     query, body = _taken(operation.query, arguments), _taken(operation.body, arguments)
+    file = {"file": arguments.pop("file")} if operation.upload and "file" in arguments else {}
     missing = operation.path_parameters.keys() - path.keys()
+    if operation.upload and not file:
+        missing = {*missing, "file"}
     if arguments or missing:
         wrong = ", ".join(sorted(arguments)) or f"without {', '.join(sorted(missing))}"
         raise TypeError(f"{operation.name}: {wrong}")
-    return call(operation, path=path, query=query, body=body)
+    return call(operation, path=path, query=query, body=body, **file)
 
 
 def _taken(model: type[WireModel] | None, arguments: dict[str, Any]) -> WireModel | None:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
-from xlbridge.wire.authentication import Authentication
+from xlbridge.api.upload import Upload
 from xlbridge.wire.budget import SpendingLimit
 from xlbridge.wire.cash import Statement
 from xlbridge.wire.code_lists import ClientCategory, ClientType, CostCentre, ProductType
 from xlbridge.wire.financial import AllocationInput, Payable, Receivable
 from xlbridge.wire.forecasts import ServiceForecast
-from xlbridge.wire.imports import ImportLog
+from xlbridge.wire.imports import AddressingRecords, ImportLog, ImportRecords
 from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryItem
 from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItemInput
 from xlbridge.wire.products import Product
@@ -30,6 +30,23 @@ class System:
 
 
 class Imports:
+    def direct(
+        self,
+        *,
+        resource: str,
+        file: Upload,
+        preview: bool = ...,
+    ) -> ImportRecords:
+        """``POST /v2/importacao/{resource}``."""
+
+    def queue(
+        self,
+        *,
+        resource: str,
+        file: Upload,
+    ) -> int:
+        """``POST /v2/importacao/{resource}/fila``."""
+
     def process(
         self,
         *,
@@ -43,6 +60,14 @@ class Imports:
         id: int,
     ) -> ImportLog:
         """``GET /v2/importacao/log-importacao/{id}``."""
+
+    def addressing(
+        self,
+        *,
+        file: Upload,
+        preview: bool = ...,
+    ) -> AddressingRecords:
+        """``POST /v2/sistema/importacao/enderecamento-de-produto``."""
 
 
 class RegistryClients:
@@ -1178,14 +1203,6 @@ class Stock:
 
 class Operations:
     def __init__(self, call: Callable[..., Any], prefix: str = "") -> None: ...
-    def authenticate(
-        self,
-        *,
-        email: str,
-        password: str,
-    ) -> Authentication:
-        """``POST /v2/autenticar``."""
-
     system: System
     imports: Imports
     registry: Registry

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from xlbridge.errors import Complaint
+from xlbridge.errors import ApiError, Complaint, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 
 
@@ -45,3 +45,47 @@ class Doubtful:
 
 
 Outcome = NotExecuted | Rejected | Executed | Doubtful
+
+CHECK_ADDRESS = Text(
+    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL).",
+    en="Check the system's address (XLBRIDGE_BASE_URL).",
+)
+
+
+def data_of(outcome: Outcome, *, repeatable: bool, answered: bool = True) -> Any:
+    """Return what an executed request answered, or raise what became of it.
+
+    Of a repeatable request doubt is no matter: it can be made again. ``answered`` says that a
+    reply came. Raises ``RemoteRejected``, ``TransportError`` and ``InDoubt``.
+    """
+    match outcome:
+        case Executed(data):
+            return data
+        case Rejected(status, complaints):
+            messages = [complaint.value for complaint in complaints]
+            raise RemoteRejected(_refusal(status, messages), status=status, complaints=complaints)
+        case NotExecuted(reason):
+            raise TransportError(reason, None if answered else CHECK_ADDRESS)
+        case Doubtful(reason):
+            raise lost(reason, doubtful=not repeatable)
+
+
+def lost(reason: Text, *, doubtful: bool) -> ApiError:
+    """Return the error for a request without a clear answer; ``doubtful`` where it may write."""
+    if not doubtful:
+        return TransportError(reason, CHECK_ADDRESS)
+    return InDoubt(
+        reason,
+        Text(
+            pt="O pedido pode ter sido aplicado ou não: confira no sistema antes de repetir.",
+            en="The request may or may not have been applied: look in the system before "
+            "repeating it.",
+        ),
+    )
+
+
+def _refusal(status: int, messages: list[str]) -> Text:
+    return Text(
+        pt="O sistema recusou (status {status}): {messages}",
+        en="The system refused (status {status}): {messages}",
+    ).format(status=status, messages="; ".join(messages) or "?")

@@ -1,6 +1,7 @@
-"""A listing's records as plain dicts: no object is built per record, so large listings stay fast.
+"""A listing's records as plain dicts, one by one as the answer comes in.
 
-Names end up in the spec's own spelling, unknown fields are left out, values stay as JSON has them
+No object is built per record, so large listings stay fast, and none is kept, so they need no more
+memory than small ones. Names end up in the spec's own spelling, values stay as JSON has them
 (decimal numbers exact).
 """
 
@@ -8,12 +9,27 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, get_args
 
+import httpx
+
 from xlbridge.api.answer import Unreadable
+from xlbridge.api.json_text import BadJson, JsonText
 from xlbridge.i18n import Text
+from xlbridge.wire.envelope import Envelope
 from xlbridge.wire.model import WireModel, spellings
 
 Record = dict[str, Any]
 _Convert = Callable[[Any], Any]
+
+_LOOKED_AT = 10_000
+
+_CUT = Text(
+    pt="A resposta parou no meio, depois de {n} registros: nada diz que foram todos.",
+    en="The answer stopped midway, after {n} records: nothing says that they were all.",
+)
+_NOT_JSON = Text(
+    pt="A resposta deixou de ser JSON depois de {n} registros.",
+    en="The answer stopped being JSON after {n} records.",
+)
 
 
 def record_model(annotation: Any) -> type[WireModel] | None:
@@ -23,41 +39,89 @@ def record_model(annotation: Any) -> type[WireModel] | None:
     return next(filter(None, map(record_model, get_args(annotation))), None)
 
 
-def read_records(model: type[WireModel]) -> Callable[[Any], Iterator[Record]]:
-    """Return what reads the ``data`` of a listing whose records have the fields of ``model``.
+class ListingAnswer:
+    """The answer to a listing while it comes in: an envelope whose ``data`` is not kept.
 
-    One object is one record, null is none. Raises ``Unreadable`` at once for data that is no
-    listing.
+    ``envelope`` is whole once ``records`` has come to its end; ``data`` is in it only where it is
+    no list.
     """
 
-    def read(data: Any) -> Iterator[Record]:
-        rows = [] if data is None else data if isinstance(data, list) else [data]
-        for row in rows:
-            _require_object(row)
-        return _consume(rows, _converter(model))
+    def __init__(self, reply: httpx.Response) -> None:
+        self.reply = reply
+        self.envelope: dict[str, Any] = {}
+        self.opening = ""
+        self._text = JsonText(reply.iter_bytes())
 
-    return read
+    @property
+    def is_object(self) -> bool:
+        """Whether it begins as an envelope does; ``opening`` is the text that has come then."""
+        try:
+            first = self._text.peek()
+        except (BadJson, httpx.RequestError):
+            return False
+        self.opening = self._text.opening(_LOOKED_AT)
+        return first == "{"
+
+    def records(self) -> Iterator[Any]:
+        """Yield the items of ``data`` as they come in, unless the envelope has failed before.
+
+        Raises ``Unreadable`` when the answer breaks off or is no JSON: what was yielded may not
+        be all.
+        """
+        count = 0
+        try:
+            for record in self._read():
+                yield record
+                count += 1
+        except BadJson as error:
+            raise Unreadable((_CUT if error.ended else _NOT_JSON).format(n=count)) from None
+        except httpx.RequestError:
+            raise Unreadable(_CUT.format(n=count)) from None
+
+    def _read(self) -> Iterator[Any]:
+        text, names = self._text, spellings(Envelope)
+        text.expect("{")
+        while True:
+            name = text.value()
+            text.expect(":")
+            member = names.get(name) if isinstance(name, str) else None
+            if member == "data" and text.peek() == "[" and self.envelope.get("success", True):
+                yield from text.items()
+            else:
+                self.envelope[member or str(name)] = text.value()
+            if not text.accept(","):
+                break
+        text.expect("}")
+        text.expect("")
 
 
-def _consume(rows: list[Any], convert: _Convert) -> Iterator[Record]:
-    """Yield the rows in order and let go of each, so that memory shrinks on the way."""
-    rows.reverse()
-    while rows:
-        yield convert(rows.pop())
+def as_rows(data: Any) -> list[Any]:
+    """Return the rows of a listing's whole data: one object is one row, null is none."""
+    if data is None:
+        return []
+    return data if isinstance(data, list) else [data]
 
 
 @cache
-def _converter(model: type[WireModel]) -> _Convert:
+def converter(model: type[WireModel], *, keep_unknown: bool = False) -> _Convert:
+    """Return what makes a record of a row: the fields of ``model`` in the spec's spelling.
+
+    Other fields are left out, or kept as they came. It raises ``Unreadable`` for a row that is no
+    object.
+    """
     names = spellings(model)
     nested = {
-        name: _converter(inner)
+        name: converter(inner, keep_unknown=keep_unknown)
         for name, field in model.model_fields.items()
         if (inner := record_model(field.annotation))
     }
 
     def convert(row: Any) -> Record:
         _require_object(row)
-        record = {names[key]: value for key, value in row.items() if key in names}
+        if keep_unknown:
+            record = {names.get(key, key): value for key, value in row.items()}
+        else:
+            record = {names[key]: value for key, value in row.items() if key in names}
         for name, convert_item in nested.items():
             if record.get(name) is not None:
                 record[name] = _nested(record[name], convert_item)

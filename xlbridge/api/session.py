@@ -8,8 +8,9 @@ from http import HTTPStatus
 
 import httpx
 
-from xlbridge.api.answer import CHECK_ADDRESS, content_type, parse_json
+from xlbridge.api.answer import content_type, parse_json
 from xlbridge.api.backoff import Backoff
+from xlbridge.api.outcome import CHECK_ADDRESS
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
@@ -41,16 +42,17 @@ class Session:
         with self._lock:
             return self._login()
 
-    def exchange(self, call: Call) -> Reply:
+    def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
         """Send an authenticated request; after a 401, once more with a new token.
 
-        Raises what ``login`` raises: the request itself has not been sent then, or was refused.
+        ``streamed`` is the transport's. Raises what ``login`` raises: the request itself has not
+        been sent then, or was refused.
         """
         token = self._current_token()
-        reply = self._transport.exchange(call, token)
+        reply = self._transport.exchange(call, token, streamed=streamed)
         if not is_unauthorized(reply):
             return reply
-        return self._transport.exchange(call, self._token_after(token))
+        return self._transport.exchange(call, self._token_after(token), streamed=streamed)
 
     def _current_token(self) -> str:
         with self._lock:

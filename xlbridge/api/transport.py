@@ -8,6 +8,7 @@ never goes through a proxy.
 import ipaddress
 import ssl
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -87,8 +88,11 @@ class Transport:
         """Close every connection."""
         self._http.close()
 
-    def exchange(self, call: Call, token: str | None = None) -> Reply:
-        """Send one request, once, and read its whole answer."""
+    def exchange(self, call: Call, token: str | None = None, *, streamed: bool = False) -> Reply:
+        """Send one request, once, and read its whole answer.
+
+        With ``streamed`` the body of a success is left to be read, and the reply to be closed.
+        """
         begun = False
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
@@ -98,7 +102,7 @@ class Transport:
                 begun = begun or info["request"].method != b"CONNECT"
 
         try:
-            return self._http.request(
+            request = self._http.build_request(
                 call.method,
                 self._base + call.path,
                 # An empty mapping would strip a query that the path itself has.
@@ -108,8 +112,13 @@ class Transport:
                 headers={} if token is None else {"Authorization": f"Bearer {token}"},
                 extensions={"trace": trace},
             )
+            reply = self._http.send(request, stream=True)
+            if not (streamed and reply.is_success):
+                with closing(reply):
+                    reply.read()
         except httpx.RequestError as error:
             return NoAnswer(self._describe(error), begun, hopeless=_is_untrusted(error))
+        return reply
 
     def _describe(self, error: httpx.RequestError) -> Text:
         # Only the text of a failed connection is shown: other errors may quote what was sent.

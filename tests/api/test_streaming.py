@@ -1,0 +1,205 @@
+"""Listings come record by record: whole or an error, in the memory of one record."""
+
+import json
+import socket
+import tracemalloc
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_server import ScriptedServer, answer, ok
+
+from xlbridge.api.client import Client
+from xlbridge.api.json_text import BadJson, JsonText
+from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.wire.operations.registry import CLIENT_LIST
+from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+RECORDS = [{"numeroDoPedido": n, "nomeDoCliente": f"São João {n}", "idNF": None} for n in range(9)]
+DOCUMENT = json.dumps(
+    {"success": True, "data": RECORDS, "errors": None}, ensure_ascii=False
+).encode()
+HUNDREDTHS = b'{"data": [{"idNF": 1, "valorTotal": 12345678901234567.89}], "success": true}'
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.decimals(allow_nan=False, allow_infinity=False, places=3)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def pieces(text: bytes, sizes: list[int]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        yield text[at : at + size]
+        at += size
+    yield text[at:]
+
+
+@given(st.lists(json_values, max_size=6), st.lists(st.integers(0, 9)), st.booleans())
+def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
+    values: list[Any], sizes: list[int], ascii_only: bool
+) -> None:
+    written = json.dumps(values, default=float, ensure_ascii=ascii_only)
+    text = written.encode("utf-8", "surrogatepass" if ascii_only else "replace")
+    wanted = json.loads(text, parse_float=Decimal)
+    assert list(JsonText(pieces(text, sizes)).items()) == wanted
+
+
+@given(st.binary(max_size=40), st.lists(st.integers(0, 9)))
+def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
+    try:
+        wanted = json.loads(text.decode("utf-8-sig"), parse_float=Decimal)
+    except ValueError:
+        with pytest.raises(BadJson):
+            whole(text, sizes)
+    else:
+        if "NaN" not in str(wanted) and "Inf" not in str(wanted):
+            assert whole(text, sizes) == wanted
+
+
+def whole(text: bytes, sizes: list[int]) -> Any:
+    reading = JsonText(pieces(text, sizes))
+    value = reading.value()
+    reading.expect("")
+    return value
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '[{"a": ' * 100_000, "[1, NaN]", "[Infinity]"])
+def test_hostile_text_is_refused(text: str) -> None:
+    with pytest.raises(BadJson):
+        whole(text.encode(), [])
+
+
+def test_money_stays_exact(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(200, HUNDREDTHS)]
+    (record,) = client.records(SALES_ORDER_LIST, keep_unknown=True)
+    assert record["valorTotal"] == Decimal("12345678901234567.89")
+
+
+def test_unknown_fields_are_kept_on_request(server: ScriptedServer, client: Client) -> None:
+    order = {"NumeroDoPedido": 1, "novidade": {"x": 1}, "parcelas": [{"Valor": 1, "outra": 2}]}
+    server.steps = [ok([order])]
+    assert list(client.records(SALES_ORDER_LIST, keep_unknown=True)) == [
+        {"numeroDoPedido": 1, "novidade": {"x": 1}, "parcelas": [{"valor": 1, "outra": 2}]}
+    ]
+
+
+@pytest.mark.parametrize("framing", ["length", "closing", "chunked"])
+@pytest.mark.parametrize("cut", [0, 1, 15, 40, 70, len(DOCUMENT) - 20, len(DOCUMENT) - 1])
+def test_an_answer_that_breaks_off_is_an_error(
+    server: ScriptedServer, client: Client, framing: str, cut: int
+) -> None:
+    body = DOCUMENT[:cut]
+    head, sent = {
+        "length": (b"Content-Length: %d\r\n" % len(DOCUMENT), body),
+        "closing": (b"Connection: close\r\n", body),
+        "chunked": (b"Transfer-Encoding: chunked\r\n", b"%x\r\n%s\r\n" % (cut, body)),
+    }[framing]
+    if framing == "chunked" and not cut:
+        sent = b""
+    server.steps = [HEAD + head + b"\r\n" + sent]
+    got: list[Any] = []
+    with pytest.raises(TransportError):
+        got.extend(client.records(SALES_ORDER_LIST))
+    assert got == RECORDS[: len(got)]
+
+
+def test_an_answer_that_is_whole_is_read_whole(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(200, DOCUMENT)]
+    assert list(client.records(SALES_ORDER_LIST)) == RECORDS
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": [{"codigoDoCliente": 1}]}',
+        b'{"data": [{"codigoDoCliente": 1}], "success": "maybe"}',
+        b'{"success": true, "data": [{"codigoDoCliente": 1}]} and more',
+        b'{"success": true, "data": [{"codigoDoCliente": 1},]}',
+        b'{"success": true "data": []}',
+        b'{"success": true, "data": 7}',
+        b'{"success": true, "data": "x"}',
+        b"{}",
+        b"[]",
+        b"",
+        b"\xff\xfe",
+        b"<html>Portal</html>",
+    ],
+)
+def test_what_is_no_envelope_is_an_error(
+    server: ScriptedServer, client: Client, body: bytes
+) -> None:
+    server.steps = [answer(200, body)]
+    with pytest.raises(TransportError):
+        list(client.records(CLIENT_LIST))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"success": false, "data": [{"codigoDoCliente": 1}], "errors": [{"value": "nao"}]}',
+        b'{"data": [{"codigoDoCliente": 1}], "errors": [{"value": "nao"}], "success": false}',
+        b'{"Data": null, "Errors": [{"Key": "k", "Value": "nao"}], "Success": false}',
+    ],
+)
+def test_a_failure_is_one_wherever_the_envelope_says_so(
+    server: ScriptedServer, client: Client, body: bytes
+) -> None:
+    server.steps = [answer(200, body)]
+    with pytest.raises(RemoteRejected, match="nao"):
+        list(client.records(CLIENT_LIST))
+
+
+@pytest.mark.parametrize(
+    ("data", "count"), [("null", 0), ("[]", 0), ('{"CodigoDoCliente": 1}', 1), (" [ ] ", 0)]
+)
+def test_one_object_is_one_record_and_null_is_none(
+    server: ScriptedServer, client: Client, data: str, count: int
+) -> None:
+    server.steps = [answer(200, f'{{"Data":{data},"Success":true}}'.encode())]
+    assert list(client.records(CLIENT_LIST)) == [{"codigoDoCliente": 1}] * count
+
+
+def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Client) -> None:
+    record = json.dumps({"codigoDoCliente": 1, "nomeComercial": "x" * 2_000}).encode()
+    many = 8_000
+
+    def send(connection: socket.socket) -> None:
+        connection.sendall(HEAD + b'Connection: close\r\n\r\n{"success":true,"data":[' + record)
+        for _ in range(many - 1):
+            connection.sendall(b"," + record)
+        connection.sendall(b"]}")
+
+    server.steps = [send]
+    records = client.records(CLIENT_LIST)
+    next(records)
+    tracemalloc.start()
+    try:
+        count = 1 + sum(1 for _ in records)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == many
+    assert peak < 2_000_000 < many * len(record)
+
+
+def test_records_come_before_the_answer_has_ended(server: ScriptedServer, client: Client) -> None:
+    def send(connection: socket.socket) -> None:
+        connection.sendall(HEAD + b'Connection: close\r\n\r\n{"success":true,"data":[')
+        connection.sendall(b'{"codigoDoCliente": 1}, ')
+        # The rest never comes: this waits for the client to go away.
+        connection.recv(1)
+
+    server.steps = [send]
+    records = client.records(CLIENT_LIST)
+    assert next(records) == {"codigoDoCliente": 1}
+    records.close()
