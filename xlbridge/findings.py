@@ -23,6 +23,13 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+SEVERITY_WORDS: Mapping[Severity, Text] = {
+    Severity.ERROR: Text(pt="Erro", en="Error"),
+    Severity.WARNING: Text(pt="Aviso", en="Warning"),
+}
+"""What each severity is called in reports."""
+
+
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """One entry of the catalogue.

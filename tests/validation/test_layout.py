@@ -8,7 +8,7 @@ from sheets import GOOD, ErrorCell, write_rows
 
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.report import report_text
+from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 CLIENT = list(GOOD["cliente"])

@@ -32,6 +32,16 @@ report_format = _option(
     en="Text for people, or JSON for programs.",
 )
 
+validation_format = _option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    pt="Texto no terminal, JSON para programas, ou uma página para o navegador.",
+    en="Text for the terminal, JSON for programs, or a page for the browser.",
+)
+
 which_sheet = _all_of(
     [
         _option(

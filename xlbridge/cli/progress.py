@@ -4,34 +4,43 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What goes on: ``tell`` replaces the text that is shown, ``paused`` hides it for a block."""
+    """What goes on.
+
+    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``paused``
+    hides it all for a block.
+    """
 
     tell: Callable[[Text], None]
     paused: Callable[[], AbstractContextManager[None]]
+    advance: Callable[[], None] = lambda: None
 
 
 @contextmanager
-def working(text: Text) -> Iterator[Activity]:
+def working(text: Text, total: int = 1) -> Iterator[Activity]:
     """Show ``text`` with a spinner and the elapsed time until the block ends.
 
-    Shows nothing when stderr is no terminal.
+    With a ``total`` of several steps a bar shows how many are done. Shows nothing when stderr is
+    no terminal.
     """
     if not sys.stderr.isatty():
         yield Activity(lambda _text: None, nullcontext)
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(escape(str(text)), total=None)
+    with Progress(*_columns(total), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
 
         @contextmanager
         def paused() -> Iterator[None]:
@@ -41,4 +50,21 @@ def working(text: Text) -> Iterator[Activity]:
             finally:
                 progress.start()
 
-        yield Activity(lambda new: progress.update(task, description=escape(str(new))), paused)
+        yield Activity(
+            tell=lambda new: progress.update(task, description=escape(str(new))),
+            paused=paused,
+            advance=lambda: progress.advance(task),
+        )
+
+
+def _columns(total: int) -> "list[ProgressColumn]":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    bar = [BarColumn(), MofNCompleteColumn()] if total > 1 else []
+    return [SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn()]

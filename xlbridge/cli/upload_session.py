@@ -19,7 +19,7 @@ from xlbridge.upload.report import invalid_json, job_json, job_text
 from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
-from xlbridge.validation.report import report_text
+from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet
 
 _GO_ON = Text(pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}")

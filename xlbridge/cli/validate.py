@@ -1,22 +1,24 @@
 """``xlbridge validate``: checks workbooks locally, without the network."""
 
-import json
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import how_to_read, report_format, which_sheet
-from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.progress import working
+from xlbridge.cli.judged_report import write_report
+from xlbridge.cli.options import how_to_read, validation_format, which_sheet
+from xlbridge.cli.output import remark
+from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import read_settings
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
-from xlbridge.validation.report import Judged, RefusedFile, report_json, report_text
+from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.workbook.atomic import replacing, require_apart
+from xlbridge.workbook.atomic import require_apart
 
 
 @click.command(
@@ -51,14 +53,16 @@ from xlbridge.workbook.atomic import replacing, require_apart
     type=click.IntRange(min=0),
     help=str(
         Text(
-            pt="Quantos achados listar por arquivo, em JSON.",
-            en="How many findings to list for each file, in JSON.",
+            pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens são "
+            "sempre de todos.",
+            en="How many findings to detail for each file (in text: for each rule); the counts "
+            "are always of all.",
         )
     ),
 )
 @which_sheet
 @how_to_read
-@report_format
+@validation_format
 def command(
     files: tuple[Path, ...],
     resource: str | None,
@@ -79,65 +83,61 @@ def command(
         )
     require_apart([output, annotated], files)
     settings = read_settings()
-    catalogue = load_catalogue(settings.schemas)
-    reading = Reading(dates=dates, numbers=numbers)
-    judged: list[Judged] = []
-    unusable: list[UsageError] = []
-    for file in files:
-        with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
-            try:
-                judged.append(
-                    validate_workbook(
-                        file,
-                        catalogue,
-                        resource=resource,
-                        sheet=sheet,
-                        reading=reading,
-                        limits=settings.limits,
-                    )
-                )
-            except WorkbookRefused as refusal:
-                judged.append(RefusedFile(file, refusal))
-            except UsageError as error:
-                judged.append(RefusedFile(file, error))
-                unusable.append(error)
-    _print(judged, form, output, limit)
-    if unusable:
-        raise unusable[0]
+    judge = partial(
+        validate_workbook,
+        catalogue=load_catalogue(settings.schemas),
+        resource=resource,
+        sheet=sheet,
+        reading=Reading(dates=dates, numbers=numbers),
+        limits=settings.limits,
+    )
+    judged = _judge_all(files, judge)
+    write_report(judged, form, output, limit)
     if annotated and isinstance(judged[0], ValidatedSheet):
-        _annotate(judged[0], annotated)
-    if any(isinstance(item, RefusedFile) for item in judged):
+        _annotate(judged[0], annotated, limit)
+    return _exit_code(judged)
+
+
+def _judge_all(files: Sequence[Path], judge: Callable[..., ValidatedSheet]) -> list[Judged]:
+    """Judge each file; one that cannot be judged is reported with the others."""
+    judged: list[Judged] = []
+    with working(Text(pt="Conferindo", en="Checking"), total=len(files)) as activity:
+        for file in files:
+            activity.tell(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file))
+            try:
+                judged.append(judge(file, on_column=partial(_tell_column, activity, file)))
+            except (WorkbookRefused, UsageError) as refusal:
+                judged.append(RefusedFile(file, refusal))
+            activity.advance()
+    return judged
+
+
+def _exit_code(judged: Sequence[Judged]) -> ExitCode:
+    """Return the gravest outcome's code. Raises the first ``UsageError`` among them."""
+    refusals = [item.refusal for item in judged if isinstance(item, RefusedFile)]
+    for refusal in refusals:
+        if isinstance(refusal, UsageError):
+            raise refusal
+    if refusals:
         return ExitCode.REFUSED
     good = all(isinstance(item, ValidatedSheet) and item.ok for item in judged)
     return ExitCode.GOOD if good else ExitCode.DATA_ERRORS
 
 
-def _print(judged: list[Judged], form: str, output: Path | None, limit: int | None) -> None:
-    if form == "json":
-        document = report_json(judged, limit)
-        if output is None:
-            result_json(document)
-        else:
-            _write(output, json.dumps(document, ensure_ascii=False) + "\n")
-        return
-    lines = report_text(judged)
-    if output is None:
-        for line in lines:
-            result(line)
-    else:
-        _write(output, "".join(f"{line}\n" for line in lines))
+def _tell_column(
+    activity: Activity, file: Path, column: str, place: int, of: int, rows: int
+) -> None:
+    told = Text(
+        pt="Conferindo {f} · linhas: {rows} · coluna {place} de {of}: {column}",
+        en="Checking {f} · rows: {rows} · column {place} of {of}: {column}",
+    )
+    activity.tell(told.format(f=file, rows=rows, place=place, of=of, column=column))
 
 
-def _write(output: Path, content: str) -> None:
-    with replacing(output) as temporary:
-        temporary.write_text(content, encoding="utf-8")
-    remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
-
-
-def _annotate(judged: ValidatedSheet, target: Path) -> None:
+def _annotate(judged: ValidatedSheet, target: Path, limit: int | None) -> None:
     # openpyxl takes its time to import, and most runs do not need it.
     from xlbridge.validation.annotation import annotate_sheet
 
     with working(Text(pt="Marcando as células", en="Marking the cells")):
-        annotate_sheet(judged, target)
+        annotate_sheet(judged, target, limit)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

@@ -7,7 +7,7 @@ from xlbridge.workbook.annotate import annotate
 from xlbridge.workbook.summary_sheet import Summary
 
 
-def annotate_sheet(judged: ValidatedSheet, target: Path) -> None:
+def annotate_sheet(judged: ValidatedSheet, target: Path, limit: int | None = None) -> None:
     """Write a copy of a judged workbook with its findings marked, and a sheet that lists them.
 
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy

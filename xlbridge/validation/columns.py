@@ -1,6 +1,6 @@
 """The data rows of a sheet as typed columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +29,16 @@ class TypedRows:
     problems: Mapping[str, CellProblems]
 
 
+OnColumn = Callable[[str, int, int, int], None]
+"""Told each column before it is typed: its name, its place, of how many, and the rows."""
+
+
 def typed_rows(
-    resource: Resource, header: Header, cells: SheetCells, reading: Reading
+    resource: Resource,
+    header: Header,
+    cells: SheetCells,
+    reading: Reading,
+    on_column: OnColumn = lambda *_: None,
 ) -> TypedRows:
     """Type the cells below the header, column by column.
 
@@ -41,7 +49,8 @@ def typed_rows(
     data = [cells.rows[row - 1] if row <= len(cells.rows) else blank for row in rows]
     in_columns = list(zip(*data, strict=True)) or [()] * len(blank)
     arrays, problems = {}, {}
-    for column in resource.columns:
+    for number, column in enumerate(resource.columns, start=1):
+        on_column(column.name, number, len(resource.columns), len(rows))
         place = header.columns.get(column.name)
         if place is None:
             arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array

@@ -12,7 +12,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.addresses import cell_findings
 from xlbridge.validation.choice import choose
 from xlbridge.validation.collector import without_collector
-from xlbridge.validation.columns import TypedRows, typed_rows
+from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
 from xlbridge.validation.reading import Reading
@@ -63,25 +63,32 @@ def validate_workbook(
     sheet: str | None = None,
     reading: Reading = Reading(),  # noqa: B008 - frozen
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+    on_column: OnColumn = lambda *_: None,
 ) -> ValidatedSheet:
     """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
+
+    ``on_column`` is told how far it is.
 
     Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
     sheet or resource does not exist or the resource cannot be told.
     """
     with without_collector():
         choice = choose(Workbook(path, limits), catalogue, resource, sheet)
-        return _judged(path, choice.cells, choice.resource, reading)
+        return _judged(path, choice.cells, choice.resource, reading, on_column)
 
 
 def _judged(
-    path: Path, cells: SheetCells, wanted: Resource | None, reading: Reading
+    path: Path,
+    cells: SheetCells,
+    wanted: Resource | None,
+    reading: Reading,
+    on_column: OnColumn,
 ) -> ValidatedSheet:
     position = None if wanted is None else find_header_row(cells, wanted)
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
     header = match_header(cells, position, wanted)
-    typed = typed_rows(wanted, header, cells, reading)
+    typed = typed_rows(wanted, header, cells, reading, on_column)
     _mute_broken_columns(header, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}

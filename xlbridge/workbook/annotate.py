@@ -14,12 +14,12 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.errors import WorkbookRefused
-from xlbridge.findings import Finding, Severity
+from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.workbook import style
 from xlbridge.workbook.atomic import replacing
 from xlbridge.workbook.cell_text import cell_text
-from xlbridge.workbook.summary_sheet import SEVERITIES, Summary, replace_summary_sheet
+from xlbridge.workbook.summary_sheet import Summary, replace_summary_sheet
 
 MOST_SHOWN = 10_000
 """How many findings are marked and listed; the counts in the summary are always of all."""
@@ -120,7 +120,7 @@ def _mark(cell: Cell, findings: Sequence[Finding]) -> None:
     severities = {finding.kind.severity for finding in findings}
     cell.fill = _FILLS[Severity.ERROR if Severity.ERROR in severities else Severity.WARNING]
     remarks = [
-        f"{SEVERITIES[finding.kind.severity]}: {finding.message} {finding.hint}"
+        f"{SEVERITY_WORDS[finding.kind.severity]}: {finding.message} {finding.hint}"
         for finding in findings
     ]
     theirs = _theirs(cell.comment) if cell.comment else ""

@@ -1,6 +1,6 @@
 """The sheet of an annotated workbook that lists its findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten, wrap
 
@@ -11,17 +11,12 @@ from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
-from xlbridge.findings import Finding, Severity
+from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.workbook import style
 from xlbridge.workbook.address import column_letters
 from xlbridge.workbook.cell_text import cell_text
 from xlbridge.workbook.signature import SUMMARY_SHEET
-
-SEVERITIES: Mapping[Severity, Text] = {
-    Severity.ERROR: Text(pt="Erro", en="Error"),
-    Severity.WARNING: Text(pt="Aviso", en="Warning"),
-}
 
 _TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
 _PLACE = Text(
@@ -117,7 +112,7 @@ def _write_finding(listing: Worksheet, row: int, sheet: str, finding: Finding) -
     texts = (
         finding.cell or "",
         finding.column or "",
-        str(SEVERITIES[severity]),
+        str(SEVERITY_WORDS[severity]),
         shorten(finding.value or "", _LONGEST_VALUE, placeholder="…"),
         str(finding.message),
         str(finding.hint),

@@ -1,0 +1,88 @@
+"""The report for the terminal: grouped, counted exactly, capped by an option; signs of life."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from environment import ROOT, Xlbridge, clean_environment
+
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.validation.reports.text_report import report_text
+from xlbridge.validation.validate import ValidatedSheet
+
+SAMPLES = ROOT / "samples"
+
+
+def many(count: int) -> ValidatedSheet:
+    findings = [
+        Finding(CATALOGUE["type-integer"], row, "codigo", f"B{row}", f"x{row}")
+        for row in range(2, count + 2)
+    ]
+    warning = Finding(CATALOGUE["number-as-text"], 2, "valor", "A2", "1", {"read": "1"})
+    return ValidatedSheet(Path("cr.xlsx"), None, "Plan1", 1, findings=[warning, *findings])
+
+
+def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
+    lines = list(report_text([many(100_000)]))
+    assert "errors: 100000 · warnings: 1" in lines[0]
+    assert lines[1] == "  • codigo: This is not a whole number.  [type-integer] ×100000"
+    assert lines[2].startswith("      B2='x2', B3='x3', B4='x4', B5='x5', B6='x6' … and 99995 more")
+    assert [line for line in lines if "number-as-text" in line] == lines[4:5]
+    assert len(lines) == 7
+
+
+def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
+    lines = list(report_text([many(7)], 7))
+    assert "B8='x8'" in lines[2]
+    assert "more" not in lines[2]
+    bare = list(report_text([many(7)], 0))
+    assert not any("B2" in line for line in bare)
+    assert "×7" in bare[1]
+
+
+def test_several_files_have_a_total() -> None:
+    *_, last = report_text([many(3), many(4)])
+    assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
+
+
+def test_a_page_can_be_printed_or_written(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    sample, page = SAMPLES / "cliente-com-erros.xlsx", tmp_path / "r.html"
+    printed = xlbridge("validate", sample, "--format", "html")
+    assert printed.returncode == 1
+    assert printed.stdout.startswith("<!doctype html>")
+    assert xlbridge("validate", sample, "--format", "html", "-o", page).returncode == 1
+    content = page.read_text(encoding="utf-8")
+    data = content.partition('id="data">')[2].partition("</script>")[0]
+    (file,) = json.loads(data)["files"]
+    assert file["errors"] == sum(r["count"] for r in file["rules"] if r["severity"] == "error")
+    assert content.rstrip().endswith("</html>")
+
+
+def test_somebody_at_a_terminal_sees_how_far_it_is(home: Path) -> None:
+    controller, terminal = pty.openpty()
+    samples = [str(SAMPLES / f"{name}.xlsx") for name in ("cliente", "contaspagar")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "xlbridge", "validate", *samples],
+        env=clean_environment(home, TERM="xterm", COLUMNS="200"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    ) as process:
+        os.close(terminal)
+        seen = b""
+        while chunk := _read(controller):
+            seen += chunk
+    os.close(controller)
+    assert process.returncode == 0
+    assert b"contaspagar.xlsx" in seen
+    assert b"1/2" in seen
+
+
+def _read(controller: int) -> bytes:
+    try:
+        return os.read(controller, 65536)
+    except OSError:  # how a terminal says that its program has ended
+        return b""

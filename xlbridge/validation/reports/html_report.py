@@ -1,0 +1,158 @@
+"""What the judged workbooks amount to, as one page for a browser.
+
+The page stands alone: style, script and data are in it, and it may load nothing. The script shows
+the data as text only, so that nothing in a workbook becomes markup.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from xlbridge import __version__
+from xlbridge.findings import SEVERITY_WORDS, Finding
+from xlbridge.i18n import Text, active_language
+from xlbridge.validation.reports.judged import Judged, RefusedFile, by_rule, cut_note, rule_of
+from xlbridge.validation.validate import ValidatedSheet
+
+DEFAULT_LIMIT = 10_000
+"""How many findings of a file the page details, unless told otherwise."""
+
+_LONGEST_VALUE = 500
+_TITLE = Text(pt="Conferência do xlbridge", en="What xlbridge found")
+_ABOUT = Text(
+    pt="Feita em {time} com o xlbridge {version}. Clique no endereço de uma célula para copiá-lo.",
+    en="Made on {time} with xlbridge {version}. Click a cell's address to copy it.",
+)
+_NO_SCRIPT = Text(
+    pt="Esta página precisa de JavaScript para mostrar os achados; nada sai do seu computador.",
+    en="This page needs JavaScript to show the findings; nothing leaves your computer.",
+)
+_WORDS = {
+    "title": _TITLE,
+    "rows": Text(pt="linhas: {n}", en="rows: {n}"),
+    "errors": Text(pt="erros: {n}", en="errors: {n}"),
+    "warnings": Text(pt="avisos: {n}", en="warnings: {n}"),
+    "place": Text(pt="{resource} · planilha {sheet}", en="{resource} · sheet {sheet}"),
+    "rule": Text(pt="Regra", en="Rule"),
+    "every_rule": Text(pt="todas as regras", en="every rule"),
+    "column": Text(pt="Coluna", en="Column"),
+    "every_column": Text(pt="todas as colunas", en="every column"),
+    "find": Text(pt="Célula ou linha", en="Cell or row"),
+    "cell": Text(pt="Célula", en="Cell"),
+    "severity": Text(pt="Gravidade", en="Severity"),
+    "value": Text(pt="Valor", en="Value"),
+    "wrong": Text(pt="O que há", en="What is wrong"),
+    "todo": Text(pt="O que fazer", en="What to do"),
+    "shown": Text(
+        pt="Mostrados {n} de {found} achados (em todo o arquivo: {total})",
+        en="Showing {n} of {found} findings (in the whole file: {total})",
+    ),
+    "more": Text(pt="Mostrar mais", en="Show more"),
+    "jump": Text(pt="Copiar o endereço, para ir à célula", en="Copy the address, to go there"),
+    "copied": Text(
+        pt="Copiado: {place}. Na planilha, aperte F5 (Ir para), cole e confirme.",
+        en="Copied: {place}. In the workbook press F5 (Go To), paste and confirm.",
+    ),
+    "go_to": Text(
+        pt="Na planilha, aperte F5 (Ir para) e digite {place}",
+        en="In the workbook press F5 (Go To) and type {place}",
+    ),
+    **{severity.value: word for severity, word in SEVERITY_WORDS.items()},
+}
+
+
+def report_html(judged: Sequence[Judged], limit: int | None = None) -> str:
+    """Return the report as an HTML page in the active language.
+
+    ``limit`` caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it is None; the
+    counts stay exact, and the page says that there are more.
+    """
+    most = DEFAULT_LIMIT if limit is None else limit
+    about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
+    data = {
+        "words": {name: str(word) for name, word in _WORDS.items()} | {"about": str(about)},
+        "files": [_file(item, most) for item in judged],
+    }
+    page = files("xlbridge.validation.reports").joinpath("page")
+    script, style = (page.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))
+    return Template(page.joinpath("page.html").read_text("utf-8")).substitute(
+        lang=active_language(),
+        title=str(_TITLE),
+        noscript=str(_NO_SCRIPT),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        data=_inert(data),
+    )
+
+
+def _hash(content: str) -> str:
+    """Return how a content security policy names the one content that it lets through."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _inert(data: Any) -> str:
+    """Return JSON that no browser mistakes for the end of its element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
+
+
+def _file(item: Judged, limit: int) -> dict[str, Any]:
+    if isinstance(item, RefusedFile):
+        hint = item.refusal.hint
+        return {
+            "file": str(item.file),
+            "ok": False,
+            "refused": str(item.refusal),
+            "hint": None if hint is None else str(hint),
+        }
+    shown = item.findings[:limit]
+    return {
+        "file": str(item.file),
+        "ok": item.ok,
+        "resource": item.resource.name if item.resource else "?",
+        "sheet": item.sheet,
+        "rows": len(item.rows),
+        "errors": item.errors,
+        "warnings": item.warnings,
+        "cut": str(cut_note(len(shown), item)) if len(shown) < len(item.findings) else None,
+        **_details(item, shown),
+    }
+
+
+def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
+    """Return the rules with their exact counts, and the findings, each text told once."""
+    texts: dict[str, int] = {}
+
+    def told(text: Text) -> int:
+        return texts.setdefault(str(text), len(texts))
+
+    groups = by_rule(item.findings)
+    places = {key: place for place, key in enumerate(groups)}
+    findings = [
+        [
+            finding.cell,
+            places[rule_of(finding)],
+            None if finding.value is None else finding.value[:_LONGEST_VALUE],
+            told(finding.message),
+            told(finding.hint),
+        ]
+        for finding in shown
+    ]
+    rules = [
+        {
+            "code": code,
+            "column": column or "",
+            "severity": group[0].kind.severity,
+            "count": len(group),
+        }
+        for (column, code), group in groups.items()
+    ]
+    return {"rules": rules, "findings": findings, "texts": list(texts)}

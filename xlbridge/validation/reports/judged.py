@@ -1,0 +1,69 @@
+"""What every form of the report is made from."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlbridge.errors import WorkbookRefused, XlbridgeError
+from xlbridge.findings import Finding, Severity
+from xlbridge.i18n import Text
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.address import column_index
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedFile:
+    """A file that could not be judged at all, and why."""
+
+    file: Path
+    refusal: XlbridgeError
+
+    @property
+    def code(self) -> str:
+        """The stable code of why: the refused workbook's own, else ``unusable``."""
+        return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
+
+
+Judged = ValidatedSheet | RefusedFile
+
+Rule = tuple[str | None, str]
+"""A column, None for the layout as a whole, and the code of what is found there."""
+
+
+_POOLED = frozenset({"column-unknown", "column-unnamed"})
+"""The findings that are one group whatever their column: there may be thousands."""
+
+
+def by_rule(findings: Iterable[Finding]) -> dict[Rule, list[Finding]]:
+    """Group findings by ``rule_of``.
+
+    Errors come before warnings, the layout before the cells, then the columns as they stand.
+    """
+    groups: defaultdict[Rule, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[rule_of(finding)].append(finding)
+    return dict(sorted(groups.items(), key=lambda entry: _place(entry[1][0])))
+
+
+def rule_of(finding: Finding) -> Rule:
+    """Return the group that a finding belongs to."""
+    code = finding.kind.code
+    return (None if code in _POOLED else finding.column), code
+
+
+def _place(first: Finding) -> tuple[bool, int, str, str]:
+    column, code = rule_of(first)
+    letters = (first.cell or "").rstrip("0123456789") if column else ""
+    is_warning = first.kind.severity is Severity.WARNING
+    return is_warning, column_index(letters), column or "", code
+
+
+def cut_note(shown: int, item: ValidatedSheet) -> Text:
+    """Say that not all findings are detailed; the counts always are of all."""
+    return Text(
+        pt="Só os primeiros {shown} dos {total} achados estão detalhados; as contagens são de "
+        "todos. Para outro número: --limit N",
+        en="Only the first {shown} of {total} findings are detailed; the counts are of all. "
+        "For another number: --limit N",
+    ).format(shown=shown, total=len(item.findings))
