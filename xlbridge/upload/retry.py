@@ -15,7 +15,7 @@ from xlbridge.upload.send import Desk, Retry
 from xlbridge.upload.states import State
 from xlbridge.validation.header import normalise
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.workbook.reader import Workbook
+from xlbridge.workbook.reader import read_workbook
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
 _Values = tuple[str | None, ...]
@@ -103,12 +103,12 @@ def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -
 
 def _told_origins(desk: Desk, sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return what the column ``linha original`` says of each row of the sheet."""
-    cells = Workbook(sheet.file, desk.settings.limits).cells(sheet.sheet)
-    header = [normalise(cell) for cell in cells.rows[(sheet.header_row or 1) - 1]]
+    cells = read_workbook(sheet.file, desk.settings.limits, sheet.sheet).sheets[0]
+    header = [normalise(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REMARK_COLUMNS[0] not in header:
         return {}
-    place = header.index(REMARK_COLUMNS[0])
-    told = {row: cells.rows[row - 1][place] for row in sheet.rows}
+    column = cells.columns[header.index(REMARK_COLUMNS[0])]
+    told = {row: column.value(row - 1) for row in sheet.rows}
     return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
 
 

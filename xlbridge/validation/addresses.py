@@ -8,7 +8,7 @@ from xlbridge.validation.cell_problems import CellProblem
 from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.reader import SheetCells
+from xlbridge.workbook.cells import SheetCells
 
 
 def cell_findings(
@@ -56,5 +56,5 @@ def _finding(
 def _shown(cells: SheetCells, row: int, place: int, details: Mapping[str, object]) -> str | None:
     if "error" in details:
         return str(details["error"])
-    value = cells.rows[row - 1][place - cells.first_column] if row <= len(cells.rows) else ""
+    value = cells.columns[place - cells.first_column].value(row - 1)
     return None if value == "" else display(value)

@@ -7,7 +7,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.header import find_header_row, matched_columns, normalise
-from xlbridge.workbook.reader import SheetCells, Workbook
+from xlbridge.workbook.assembly import WorkbookCells
+from xlbridge.workbook.cells import SheetCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Choice:
 
 
 def choose(
-    workbook: Workbook, catalogue: Catalogue, resource: str | None, sheet: str | None
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
 ) -> Choice:
     """Decide by what was asked for, the template's fingerprint, sheet names, then headers.
 
@@ -27,11 +28,12 @@ def choose(
     what was asked for does not exist, or when more than one resource fits.
     """
     wanted = catalogue.named(resource) if resource else _of_fingerprint(workbook, catalogue)
+    if not workbook.sheets:
+        raise _no_sheet()
     if sheet is not None:
-        cells = workbook.cells(sheet)
+        cells = workbook.sheets[0]
         return Choice(cells, wanted or _of_headers([cells], catalogue)[1])
-    sheets = [workbook.cells(name) for name in workbook.sheet_names]
-    sheets = _with_data(sheets, [wanted] if wanted else list(catalogue.values()))
+    sheets = _with_data(workbook.sheets, [wanted] if wanted else list(catalogue.values()))
     if wanted is not None:
         return Choice(_sheet_for(sheets, wanted), wanted)
     for cells in sheets:
@@ -67,12 +69,12 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
 def _could_take(resource: Resource, cells: SheetCells) -> bool:
     """Whether the sheet has the resource's required columns, and rows below their names."""
     position = find_header_row(cells, resource)
-    if position is None or not any(any(row) for row in cells.rows[position + 1 :]):
+    if position is None or not cells.has_data(position + 1):
         return False
     return matched_columns(cells, resource)[0].issuperset(resource.required)
 
 
-def _of_fingerprint(workbook: Workbook, catalogue: Catalogue) -> Resource | None:
+def _of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
     name = (workbook.fingerprint or "").partition(":")[0]
     return catalogue.get(name)
 
@@ -98,7 +100,7 @@ def _of_headers(
             if known.issuperset(resource.required):
                 fits.append((len(known), -strange, cells, resource))
     if not fits:
-        if any(any(row) for cells in sheets for row in cells.rows):
+        if any(cells.has_data(0) for cells in sheets):
             raise _no_fit(catalogue)
         return sheets[0], None
     best = max(fit[:2] for fit in fits)
@@ -106,6 +108,19 @@ def _of_headers(
     if len(leading) > 1:
         raise _several_fit(sorted({fit[3].name for fit in leading}), len(leading))
     return leading[0][2], leading[0][3]
+
+
+def _no_sheet() -> UsageError:
+    return UsageError(
+        Text(
+            pt="A pasta de trabalho não tem planilha visível para dados.",
+            en="The workbook has no visible sheet for data.",
+        ),
+        Text(
+            pt="Reexiba a planilha no Excel, ou diga qual com --sheet.",
+            en="Unhide the sheet in Excel, or say which with --sheet.",
+        ),
+    )
 
 
 def _no_fit(catalogue: Catalogue) -> UsageError:

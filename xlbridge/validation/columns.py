@@ -13,7 +13,7 @@ from xlbridge.validation.coercion import coerce
 from xlbridge.validation.display import display
 from xlbridge.validation.header import Header
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reader import SheetCells
+from xlbridge.workbook.cells import SheetCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,6 @@ def typed_rows(
     A column of the resource that the sheet lacks is there, with no values.
     """
     rows = _data_rows(cells, header.row)
-    blank: Sequence[object] = [""] * len(cells.rows[0])
-    data = [cells.rows[row - 1] if row <= len(cells.rows) else blank for row in rows]
-    in_columns = list(zip(*data, strict=True)) or [()] * len(blank)
     arrays, problems = {}, {}
     for number, column in enumerate(resource.columns, start=1):
         on_column(column.name, number, len(resource.columns), len(rows))
@@ -56,7 +53,7 @@ def typed_rows(
             arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
-            arrays[column.name], found = coerce(column, in_columns[place], reading)
+            arrays[column.name], found = coerce(column, _values(cells, place, rows), reading)
             _note_raw(cells, cells.first_column + place, rows, found)
             _note_shown(column, cells, place, rows, found)
             problems[column.name] = found
@@ -64,16 +61,21 @@ def typed_rows(
     return _without_blank_rows(TypedRows(frame, rows, problems))
 
 
+def _values(cells: SheetCells, place: int, rows: list[int]) -> Sequence[object]:
+    """Return the values of a column in those of Excel's rows; blank ones below the last."""
+    values = cells.columns[place].values()
+    return [values[row - 1] if row <= len(values) else "" for row in rows]
+
+
 def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
     """Return Excel's numbers of the rows below the header that are not empty.
 
     A row whose only content is an error or a formula without result looks empty to the reader.
     """
-    rows = {
-        number
-        for number, row in enumerate(cells.rows[header_row:], header_row + 1)
-        if row.count("") != len(row)
-    }
+    filled = np.zeros(cells.height, dtype=bool)
+    for column in cells.columns:
+        filled |= np.frombuffer(column.kinds, dtype=bool)
+    rows = set((np.flatnonzero(filled[header_row:]) + header_row + 1).tolist())
     rows.update(row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row)
     return sorted(rows)
 
@@ -98,7 +100,7 @@ def _note_shown(
         return
     at = cells.first_column + place
     for position, row in enumerate(rows):
-        value = cells.rows[row - 1][place] if row <= len(cells.rows) else ""
+        value = cells.columns[place].value(row - 1)
         if not isinstance(value, float) or problems.failed[position]:
             continue
         if (row, at) in percents and not column.kind.is_text:

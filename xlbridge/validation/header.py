@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.resource import Resource
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.reader import SheetCells
+from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50
@@ -23,7 +23,7 @@ class Header:
     """The header row of a sheet.
 
     ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
-    ``SheetCells.rows``. Columns that stand there twice are not in it. ``findings`` are those of
+    ``SheetCells.columns``. Columns that stand there twice are not in it. ``findings`` are those of
     the layout.
     """
 
@@ -41,14 +41,15 @@ def normalise(header: object) -> str:
 
 
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
-    """Return the position in ``cells.rows`` of the row that names most of the columns.
+    """Return the position of the row that names most of the columns, zero for Excel's row 1.
 
     The first of equals wins; None when no row among the first fifty names any.
     """
     names = _names(resource)
     best, best_score = None, 0
-    for position, row in enumerate(cells.rows[:_SEARCHED_ROWS]):
-        score = len({names[text] for text in map(normalise, row) if text in names})
+    for position in range(min(cells.height, _SEARCHED_ROWS)):
+        texts = map(normalise, cells.row(position))
+        score = len({names[text] for text in texts if text in names})
         if score > best_score:
             best, best_score = position, score
     return best
@@ -60,7 +61,7 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
     if position is None:
         return set(), 0
     names = _names(resource)
-    filled = [text for text in map(normalise, cells.rows[position]) if text]
+    filled = [text for text in map(normalise, cells.row(position)) if text]
     known = {names[text] for text in filled if text in names}
     return known, sum(text not in names for text in filled)
 
@@ -71,7 +72,7 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     row = position + 1
     places: dict[str, list[int]] = {}
     unknown: list[tuple[str, int]] = []
-    for place, cell in enumerate(cells.rows[position]):
+    for place, cell in enumerate(cells.row(position)):
         text = normalise(cell)
         if text in names:
             places.setdefault(names[text], []).append(place)

@@ -16,7 +16,8 @@ from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reader import SheetCells, Workbook
+from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.reader import read_workbook
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def validate_workbook(
     sheet or resource does not exist or the resource cannot be told.
     """
     with without_collector():
-        choice = choose(Workbook(path, limits), catalogue, resource, sheet)
+        choice = choose(read_workbook(path, limits, sheet), catalogue, resource, sheet)
         return _judged(path, choice.cells, choice.resource, reading, on_column)
 
 
@@ -101,7 +102,7 @@ def _judged(
 
 
 def _no_header(resource: Resource | None, cells: SheetCells) -> Finding:
-    if resource is None or not any(any(row) for row in cells.rows):
+    if resource is None or not cells.has_data(0):
         return Finding(CATALOGUE["sheet-empty"])
     return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
 

@@ -48,6 +48,14 @@ def refuse_unless_zip(content: bytes) -> None:
     )
 
 
+def part_encrypted() -> WorkbookRefused:
+    """A part of the archive itself needs a password."""
+    return WorkbookRefused(
+        "encrypted",
+        Text(pt="O arquivo está protegido por senha.", en="The file has a password."),
+    )
+
+
 def _ole(content: bytes) -> WorkbookRefused:
     if _ENCRYPTED_STREAM in content:
         return WorkbookRefused(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from xml.etree import ElementTree as ET
 
 _BUILT_IN_PERCENT = frozenset({"9", "10"})
@@ -9,20 +10,31 @@ _QUOTED = re.compile(r'"[^"]*"|\\.')
 _ZEROS = re.compile(r"0{2,}")
 
 
-def percent_styles(root: ET.Element) -> frozenset[int]:
-    """Return the indexes of the styles that show a number as a percentage."""
-    return frozenset(
-        index
-        for index, (identity, code) in enumerate(_formats(root))
-        if identity in _BUILT_IN_PERCENT or "%" in _QUOTED.sub("", code)
+@dataclass(frozen=True, slots=True)
+class TellingStyles:
+    """The indexes of the styles that show a number as something else than it is.
+
+    ``percent`` show a percentage; ``padding`` show leading zeros, to so many digits.
+    """
+
+    percent: frozenset[int] = frozenset()
+    padding: Mapping[int, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.percent or self.padding)
+
+
+def telling_styles(root: ET.Element) -> TellingStyles:
+    """Return the telling styles of ``xl/styles.xml``."""
+    formats = list(enumerate(_formats(root)))
+    return TellingStyles(
+        percent=frozenset(
+            index
+            for index, (identity, code) in formats
+            if identity in _BUILT_IN_PERCENT or "%" in _QUOTED.sub("", code)
+        ),
+        padding={index: len(code) for index, (_, code) in formats if _ZEROS.fullmatch(code)},
     )
-
-
-def padding_styles(root: ET.Element) -> Mapping[int, int]:
-    """Return the styles that show a number with leading zeros, and to how many digits."""
-    return {
-        index: len(code) for index, (_, code) in enumerate(_formats(root)) if _ZEROS.fullmatch(code)
-    }
 
 
 def _formats(root: ET.Element) -> list[tuple[str, str]]:

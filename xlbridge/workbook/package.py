@@ -1,0 +1,97 @@
+"""The parts of a workbook that say what is in it, read from its unpacked XML.
+
+Runs only where memory and time are limited, or on parts that are known to be small.
+"""
+
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree as ET
+
+from xlbridge.workbook.file_kind import refuse_unless_workbook
+from xlbridge.workbook.number_formats import TellingStyles, telling_styles
+from xlbridge.workbook.refusals import damaged
+from xlbridge.workbook.signature import TEMPLATE_PROPERTY
+
+_CONTENT_TYPES = "[content_types].xml"
+_WORKBOOK = "xl/workbook.xml"
+_WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
+_CUSTOM = "docprops/custom.xml"
+_STYLES = "xl/styles.xml"
+_SHARED_STRINGS = "xl/sharedstrings.xml"
+_CHUNK = 1 << 20
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+
+
+class Package:
+    """An .xlsx archive that passed the gate."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
+        self._archive = archive
+        self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
+        refuse_unless_workbook(self._read(_CONTENT_TYPES))
+        self._sheet_parts = self._read_sheet_parts()
+
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the template that the workbook was made from."""
+        for element in self._parsed(_CUSTOM):
+            if element.get("name") == TEMPLATE_PROPERTY:
+                return "".join(element.itertext()).strip() or None
+        return None
+
+    def telling_styles(self) -> TellingStyles:
+        """Return the cell styles that show a number as something else than it is."""
+        return telling_styles(self._parsed(_STYLES))
+
+    def shared_size(self) -> int:
+        """Return the size of the part that holds the shared texts, in bytes."""
+        name = self._names.get(_SHARED_STRINGS)
+        return 0 if name is None else self._archive.getinfo(name).file_size
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of all sheets, in the workbook's order."""
+        return list(self._sheet_parts)
+
+    def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
+        """Yield a sheet's part piece by piece; nothing where there is no such part."""
+        name = self._names.get(self._sheet_parts.get(sheet, ""))
+        if name is None:
+            return
+        with self._archive.open(name) as part:
+            while piece := part.read(_CHUNK):
+                yield piece
+
+    def _read_sheet_parts(self) -> Mapping[str, str]:
+        targets = {
+            relation.get("Id", ""): relation.get("Target", "")
+            for relation in self._parsed(_WORKBOOK_RELATIONS)
+        }
+        parts = {}
+        for element in self._parsed(_WORKBOOK).iter():
+            if element.tag.rpartition("}")[2] == "sheet":
+                identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+                parts[element.get("name", "")] = _part(targets.get(identity, ""))
+        return parts
+
+    def _read(self, name: str) -> bytes:
+        return self._archive.read(self._names[name]) if name in self._names else b""
+
+    def _parsed(self, name: str) -> ET.Element:
+        try:
+            # The gate refused definitions and bounded the size.
+            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
+        except ET.ParseError as error:
+            raise damaged() from error
+
+
+def _part(target: str) -> str:
+    """Return the part that a workbook's relation points to, in lower case."""
+    if target.startswith("/"):
+        return target.removeprefix("/").lower()
+    if target.lower().startswith("xl/"):
+        return target.lower()
+    return posixpath.normpath(f"xl/{target}").lower()

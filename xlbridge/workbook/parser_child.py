@@ -1,0 +1,75 @@
+"""Running the parsing process, and telling what became of it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from threading import Timer
+from typing import BinaryIO
+
+import xlbridge
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.assembly import WorkbookCells, WorkbookSource, assemble
+from xlbridge.workbook.refusals import too_demanding
+from xlbridge.workbook.transfer import Broken, receive
+
+LIMITS_HOLD = sys.platform == "linux"
+"""Whether the system keeps a process within the memory that it was given."""
+
+_PATIENCE = 4
+"""How many times its processor time a parsing process may take by the clock."""
+_ROOT = Path(xlbridge.__file__).parent.parent
+
+
+@contextmanager
+def parsed_in_child(
+    path: Path, sheet: str | None, limits: WorkbookLimits, size: int
+) -> Iterator[WorkbookSource]:
+    """Parse a file in a process of its own, which begins at once and ends with the block.
+
+    ``size`` is that of the unpacked content. What is yielded waits for the workbook; it raises
+    what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
+    """
+    seconds = limits.seconds + size // limits.size_per_second
+    process = _start(path, {"sheet": sheet, "limits": asdict(limits), "seconds": seconds})
+    watchdog = Timer(_PATIENCE * seconds, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    # A thread reads along, so that the process never waits for a full pipe.
+    with ThreadPoolExecutor(max_workers=1) as reader, process:
+        try:
+            yield reader.submit(_workbook, process.stdout).result  # type: ignore[arg-type]
+        finally:
+            process.kill()
+            watchdog.cancel()
+
+
+def _start(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-P", "-m", "xlbridge.workbook.parser_process"]
+    with path.open("rb") as file:
+        return subprocess.Popen(  # noqa: S603 - our own command, no shell
+            [*command, json.dumps(arguments)],
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+
+
+def _environment() -> dict[str, str]:
+    """Return what the process needs: the way to this package, and no credentials."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
+    ways = [str(_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
+    return kept | {"PYTHONPATH": os.pathsep.join(ways)}
+
+
+def _workbook(stream: BinaryIO) -> WorkbookCells:
+    try:
+        return assemble(receive(stream))
+    except Broken as broken:
+        raise too_demanding() from broken

@@ -1,0 +1,39 @@
+"""The parsing process: standard input is a workbook, standard output tells its cells.
+
+Usage: python -m xlbridge.workbook.parser_process ARGUMENTS, a JSON object with ``sheet``,
+``limits`` and ``seconds``. Whatever a file does to this process, only it ends; its parent then
+refuses the file.
+"""
+
+import json
+import signal
+import sys
+
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.parsing import parse
+from xlbridge.workbook.transfer import send
+
+
+def main() -> None:
+    """Parse what standard input gives, under limits that the system enforces."""
+    arguments = json.loads(sys.argv[1])
+    limits = WorkbookLimits(**arguments["limits"])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _limit_resources(limits.memory, arguments["seconds"])
+    content = sys.stdin.buffer.read()
+    send(sys.stdout.buffer, parse(content, arguments["sheet"], limits))
+
+
+def _limit_resources(memory: int, seconds: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""From an .xlsx archive to its cells: everything that understands what a file says.
+
+Runs only where memory and time are limited, or on files that are known to be harmless.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.cells import CellColumn, CellEncoder
+from xlbridge.workbook.exact_scan import scan_exactly
+from xlbridge.workbook.number_formats import TellingStyles
+from xlbridge.workbook.package import Package
+from xlbridge.workbook.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
+from xlbridge.workbook.quick_scan import scan_quickly
+from xlbridge.workbook.raw_sheet import RawSheet
+from xlbridge.workbook.refusals import cells_too_far, text_too_long, too_large, unreadable
+from xlbridge.workbook.signature import OWN_SHEETS
+
+_ROWS_AT_ONCE = 4096
+
+
+def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator[Parsed]:
+    """Yield what the workbook holds: one sheet, or all visible ones that may hold data.
+
+    Raises ``UsageError`` when there is no such sheet, ``WorkbookRefused`` when the content cannot
+    be read or exceeds the limits.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        package = Package(archive)
+        yield WorkbookBegun(package.fingerprint())
+        telling = package.telling_styles()
+        try:
+            book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+            budget = _Budget(limits)
+            for name in _chosen(book, sheet):
+                yield from _sheet(book.get_sheet_by_name(name), package, telling, budget)
+        except CalamineError as error:
+            raise unreadable() from error
+
+
+def _chosen(book: CalamineWorkbook, sheet: str | None) -> list[str]:
+    worksheets = [s for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
+    if sheet is None:
+        return [
+            s.name
+            for s in worksheets
+            if s.visible == SheetVisibleEnum.Visible and s.name not in OWN_SHEETS
+        ]
+    if all(sheet != s.name for s in worksheets):
+        raise UsageError(
+            Text(
+                pt="Não há planilha {sheet!r}. Há: {names}.",
+                en="There is no sheet {sheet!r}. There are: {names}.",
+            ).format(sheet=sheet, names=", ".join(s.name for s in worksheets))
+        )
+    return [sheet]
+
+
+def _sheet(
+    content: CalamineSheet, package: Package, telling: TellingStyles, budget: "_Budget"
+) -> Iterator[Parsed]:
+    _top, left = content.start or (0, 0)
+    bottom, right = content.end or (-1, -1)
+    budget.take_cells((bottom + 1) * (right - left + 1))
+    raw = _raw(package, content.name, telling)
+    width = right - left + 1
+    yield SheetBegun(content.name, left, width, raw)
+    rows = content.iter_rows() if width else iter(())
+    encoders = [CellEncoder() for _ in range(width)]
+    while stretch := list(islice(rows, _ROWS_AT_ONCE)):
+        columns = [
+            encoder.encode(values)
+            for encoder, values in zip(encoders, zip(*stretch, strict=True), strict=True)
+        ]
+        budget.take_texts(content.name, columns)
+        yield RowsRead(columns)
+
+
+def _raw(package: Package, sheet: str, telling: TellingStyles) -> RawSheet:
+    raw = scan_quickly(package.sheet_pieces(sheet), telling)
+    if raw is None:
+        raw = scan_exactly(package.sheet_pieces(sheet), telling).raw
+    return raw
+
+
+class _Budget:
+    """What all sheets of a workbook may hold together."""
+
+    def __init__(self, limits: WorkbookLimits) -> None:
+        self._limits = limits
+        self._cells = 0
+        self._letters = 0
+
+    def take_cells(self, cells: int) -> None:
+        self._cells += cells
+        if self._cells > self._limits.cells:
+            raise cells_too_far()
+
+    def take_texts(self, sheet: str, columns: Sequence[CellColumn]) -> None:
+        for column in columns:
+            lengths = list(map(len, column.texts))
+            self._letters += sum(lengths)
+            if lengths and max(lengths) > self._limits.text_length:
+                raise text_too_long(sheet, self._limits.text_length)
+        if self._letters > self._limits.text_size:
+            raise too_large(
+                Text(pt="o texto das células", en="the cells' text"), self._limits.text_size
+            )
