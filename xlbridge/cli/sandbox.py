@@ -90,6 +90,18 @@ _SECONDS = click.FloatRange(min=0)
     ),
 )
 @click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help=str(
+        Text(
+            pt="Com --expose: mais um nome pelo qual o sistema é chamado; repetível.",
+            en="With --expose: another name that it is called by; repeatable.",
+        )
+    ),
+)
+@click.option(
     "--while-stdin-open",
     is_flag=True,
     help=str(
@@ -121,12 +133,13 @@ def command(
     scale: int,
     ready_file: Path | None,
     expose: str | None,
+    host_names: tuple[str, ...],
     while_stdin_open: bool,
     faults: str | None,
     token_lifetime: float,
 ) -> None:
     planned = None if faults is None else parse_faults(faults)
-    behaviour = Behaviour(timedelta(seconds=token_lifetime), planned)
+    behaviour = Behaviour(timedelta(seconds=token_lifetime), planned, host_names=host_names)
     plan = Plan(
         port=port,
         database=database,

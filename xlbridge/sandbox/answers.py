@@ -5,7 +5,7 @@ system's are.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -66,6 +66,12 @@ def failure(
     items = [ErrorItem(key=key, value=value, dateOccurred=now) for key, value in problems]
     content = Envelope(success=False, errors=items).model_dump_json(exclude_none=True)
     return Response(content, status_code=status, headers=headers, media_type=JSON_TYPE)
+
+
+def unknown_method(allowed: Iterable[str]) -> Response:
+    """Answer 405 to a method that the path does not have, naming those that it has."""
+    headers = {"Allow": ", ".join(sorted(allowed))}
+    return failure(405, [("", "Método não permitido.")], headers)
 
 
 def bare_message(error: InvalidParameterError) -> Response:

@@ -6,20 +6,18 @@ from contextlib import ExitStack
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from xlbridge.sandbox import answers
-from xlbridge.sandbox.answers import InvalidParameterError, Problem, RequestError, invalid
-from xlbridge.sandbox.body_limit import limited
-from xlbridge.sandbox.call import HANDLERS, Call, Handler, UploadedFile
-from xlbridge.sandbox.parsing import parse_body, parse_path, parse_query
+from xlbridge.sandbox.answers import InvalidParameterError, RequestError
+from xlbridge.sandbox.body_limit import bounded_request
+from xlbridge.sandbox.call import HANDLERS, Call, Handler
+from xlbridge.sandbox.forms import uploaded_workbook
+from xlbridge.sandbox.parsing import given_parameters, parse_body, parse_path, parse_query
 from xlbridge.sandbox.security import token_owner
 from xlbridge.sandbox.server import JSON_LIMIT, Sandbox
-from xlbridge.wire.imports import UPLOAD_FIELD
 from xlbridge.wire.operation import Operation
 
 _log = logging.getLogger(__name__)
@@ -47,9 +45,8 @@ class Endpoint:
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         operation = self._operations.get(scope["method"])
         if operation is None:
-            allowed = {"Allow": ", ".join(sorted(self._operations))}
-            return answers.failure(405, [("", "Método não permitido.")], allowed)
-        request = Request(scope, limited(receive, _size_limit(self._sandbox, operation)))
+            return answers.unknown_method(self._operations)
+        request = bounded_request(scope, receive, _size_limit(self._sandbox, operation))
         try:
             return await self._serve(operation, request)
         except InvalidParameterError as error:
@@ -114,24 +111,14 @@ async def _fill(call: Call, request: Request) -> None:
         call.path = parse_path(operation.path_parameters, request.path_params)
         if operation.query is not None:
             call.query = parse_query(operation.query, request.query_params)
-            call.query_text = dict(request.query_params)
+            given = given_parameters(request.query_params)
+            call.query_text = {name: values[-1] for name, values in given.items()}
     except RequestError as error:
         if operation.method == "GET":
             raise InvalidParameterError(error.problems[0][0]) from error
         raise
     if operation.body is not None:
-        call.body = parse_body(operation.body, await request.body())
+        media_type = request.headers.get("Content-Type")
+        call.body = parse_body(operation.body, await request.body(), media_type)
     if operation.upload:
-        call.upload = await _read_upload(request)
-
-
-async def _read_upload(request: Request) -> UploadedFile:
-    missing: Problem = (UPLOAD_FIELD, "O arquivo Excel não foi informado.")
-    try:
-        async with request.form(max_files=1, max_fields=10) as form:
-            file = form.get(UPLOAD_FIELD)
-            if not isinstance(file, UploadFile):
-                raise invalid(missing)
-            return UploadedFile(file.filename or "", await file.read())
-    except HTTPException as error:
-        raise invalid((UPLOAD_FIELD, "O formulário multipart não pôde ser lido.")) from error
+        call.upload = await uploaded_workbook(request)

@@ -22,6 +22,7 @@ from xlbridge.sandbox.business.own_records import OwnRecordIntake
 from xlbridge.sandbox.business.payables import PayableIntake
 from xlbridge.sandbox.business.receivables import ReceivableIntake
 from xlbridge.sandbox.business.service_invoices import ServiceInvoiceIntake
+from xlbridge.sandbox.limits import record_problems
 from xlbridge.sandbox.parsing import explain
 from xlbridge.sandbox.records import Line, Sheet
 from xlbridge.settings import WorkbookLimits
@@ -86,6 +87,8 @@ def take_in(sheet: Sheet, resource: Resource, connection: Connection, now: datet
         except ValidationError as error:
             line.problems.extend(explain(error))
             continue
+        if isinstance(data, WireModel):
+            line.problems.extend(record_problems(data))
         line.problems.extend(intake.problems(data))
         if not line.problems:
             intake.accept(data)

@@ -5,36 +5,38 @@ import re
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import models_json_schema
-
 import xlbridge
+from xlbridge.sandbox.json_schemas import (
+    REFERENCE,
+    WHOLE_NUMBER,
+    answer_schemas,
+    query_schema,
+    request_schemas,
+)
 from xlbridge.wire.envelope import ErrorItem
 from xlbridge.wire.imports import UPLOAD_FIELD
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
 _TITLE = "xlbridge sandbox: Business Management Integration API"
-_REFERENCE = "#/components/schemas/{model}"
 _ERROR = {"$ref": "#/components/responses/Error"}
 _MODULES = re.compile(r"\b[a-z_]+\.")
-_PATH_TYPES = {int: "integer", str: "string"}
+_PATH_TYPES = {int: WHOLE_NUMBER, str: {"type": "string"}}
 
 
 @cache
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
-    schemas: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS.values():
-        described = _describe(operation, schemas)
+        described = _describe(operation)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {"title": _TITLE, "version": xlbridge.__version__},
         "paths": paths,
         "components": {
-            "schemas": schemas | _schemas_of(ErrorItem),
+            "schemas": _schemas(),
             "responses": {"Error": _error_response()},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
@@ -61,19 +63,28 @@ def docs_page() -> str:
     )
 
 
-def _describe(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _schemas() -> dict[str, Any]:
+    """All objects by name; one that is sent and answered has the limits of what is sent."""
+    _, schemas = answer_schemas(ErrorItem)
+    for operation in OPERATIONS.values():
+        schemas |= answer_schemas(operation.data)[1]
+    for operation in OPERATIONS.values():
+        schemas |= request_schemas(operation.body) if operation.body else {}
+    return schemas
+
+
+def _describe(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.section],
         "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
-        "responses": {"200": _success(operation, schemas)} | _failures(operation),
+        "responses": {"200": _success(operation)} | _failures(operation),
     }
     if operation.authenticated:
         described["security"] = [{"bearer": []}]
     if operation.body is not None:
-        schemas.update(_schemas_of(operation.body))
         described["requestBody"] = _content(
-            "application/json", {"$ref": _REFERENCE.format(model=operation.body.__name__)}
+            "application/json", {"$ref": REFERENCE.format(model=operation.body.__name__)}
         ) | {"required": True}
     if operation.upload:
         file = {"type": "string", "format": "binary"}
@@ -82,12 +93,8 @@ def _describe(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     return described
 
 
-def _success(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    data = TypeAdapter(operation.data).json_schema(ref_template=_REFERENCE, mode="serialization")
-    schemas.update(data.pop("$defs", {}))
-    if "title" in data:
-        schemas[data["title"]] = data
-        data = {"$ref": _REFERENCE.format(model=data["title"])}
+def _success(operation: Operation) -> dict[str, Any]:
+    data, _ = answer_schemas(operation.data)
     if operation.enveloped:
         properties = {"success": {"const": True}, "data": data}
         data = {"type": "object", "required": ["success", "data"], "properties": properties}
@@ -107,7 +114,7 @@ def _failures(operation: Operation) -> dict[str, Any]:
 
 
 def _error_response() -> dict[str, Any]:
-    items = {"type": "array", "items": {"$ref": _REFERENCE.format(model=ErrorItem.__name__)}}
+    items = {"type": "array", "items": {"$ref": REFERENCE.format(model=ErrorItem.__name__)}}
     envelope = {
         "type": "object",
         "required": ["success", "errors"],
@@ -120,7 +127,7 @@ def _error_response() -> dict[str, Any]:
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": _PATH_TYPES[kind]}}
+        {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
         for name, kind in operation.path_parameters.items()
     ]
 
@@ -128,18 +135,12 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    query = operation.query.model_json_schema(mode="serialization")
+    query = query_schema(operation.query)
     required = query.get("required", ())
     return [
         {"name": name, "in": "query", "required": name in required, "schema": schema}
         for name, schema in query["properties"].items()
     ]
-
-
-def _schemas_of(model: type[BaseModel]) -> dict[str, Any]:
-    _, definitions = models_json_schema([(model, "validation")], ref_template=_REFERENCE)
-    schemas: dict[str, Any] = definitions["$defs"]
-    return schemas
 
 
 def _content(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,14 @@ JSON_LIMIT = 10 * 2**20
 class Behaviour:
     """How the sandbox behaves.
 
-    ``faults`` is what goes wrong on purpose, None for nothing; ``exposed`` says that it is
-    reached under other names than loopback's.
+    ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
+    beyond loopback; it is then reached under ``host_names`` too.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
     faults: FaultPlan | None = None
     exposed: bool = False
+    host_names: tuple[str, ...] = ()
 
     @property
     def slow_queue(self) -> float:

@@ -23,7 +23,14 @@ def window(
     if lower is not None:
         yield updated >= lower
     if upper is not None:
-        yield updated < upper + (_DAY if _is_day(call, upper) else _MINUTE)
+        yield updated < _after(upper, _DAY if _is_day(call, upper) else _MINUTE)
+
+
+def _after(moment: datetime, span: timedelta) -> datetime:
+    try:
+        return moment + span
+    except OverflowError:
+        return moment
 
 
 def _is_day(call: Call, upper: datetime) -> bool:

@@ -8,6 +8,7 @@ letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on wr
 own spelling goes out.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -20,11 +21,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
+    WithJsonSchema,
     model_validator,
 )
 
 DAY_FORMAT = "%d/%m/%Y"
 MINUTE_FORMAT = "%d/%m/%Y %H:%M"
+
+_MOMENT = r"^[0-9]{2}/[0-9]{2}/[0-9]{4}( [0-9]{2}:[0-9]{2})?$"
 
 
 def parse_moment(value: object) -> object:
@@ -36,10 +40,9 @@ def parse_moment(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.strip()
-    for form, length in ((DAY_FORMAT, 10), (MINUTE_FORMAT, 16)):
-        if len(text) == length:
-            return datetime.strptime(text, form)
-    raise ValueError("dd/MM/yyyy [HH:mm]")
+    if not re.fullmatch(_MOMENT, text):
+        raise ValueError("dd/MM/yyyy [HH:mm]")
+    return datetime.strptime(text, MINUTE_FORMAT if ":" in text else DAY_FORMAT)
 
 
 def format_moment(value: datetime) -> str:
@@ -54,7 +57,12 @@ def _without_zone(value: datetime) -> datetime:
 Moment = Annotated[datetime, AfterValidator(_without_zone)]
 """A naive local date and time, ISO 8601 on the wire."""
 
-QueryMoment = Annotated[datetime, BeforeValidator(parse_moment), PlainSerializer(format_moment)]
+QueryMoment = Annotated[
+    datetime,
+    BeforeValidator(parse_moment),
+    PlainSerializer(format_moment),
+    WithJsonSchema({"type": "string", "pattern": _MOMENT}),
+]
 """A date and time in a query string: ``dd/MM/yyyy``, optionally with `` HH:mm``."""
 
 Item = TypeVar("Item")

@@ -20,7 +20,8 @@ class Operation:
     ``data`` is the type of the envelope's ``data``, or of the whole answer where ``enveloped`` is
     false. ``upload`` says that the request is a multipart form with one workbook.
     ``repeatable`` says that sending the request again, after its answer was lost, changes nothing
-    that the first had not.
+    that the first had not, and is answered as the first was: a deletion repeated is a 404, which
+    would tell of a failure where there was none.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """The rules of orders (Ordem). Source: the spec, Purchasing and States (purchase flow)."""
 
 from datetime import datetime
+from decimal import Decimal
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, exists, select
 
 from xlbridge.sandbox.answers import Problem
 from xlbridge.sandbox.business.known import Known
@@ -20,6 +21,7 @@ from xlbridge.sandbox.tables.purchasing import (
     purchase_requisitions,
 )
 from xlbridge.sandbox.tables.registries import collaborators
+from xlbridge.sandbox.tables.stock import stock_requisitions
 from xlbridge.wire.purchasing import BuyingOrder, BuyingOrderInput
 
 _NO_QUOTATIONS = 0
@@ -52,6 +54,7 @@ class BuyingOrderIntake:
                 data.NumeroDaRequisicaoDeCompra,
                 "Requisição de compra",
             ),
+            *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
         ]
 
     def accept(self, data: BuyingOrderInput) -> BuyingOrder:
@@ -80,3 +83,10 @@ class BuyingOrderIntake:
         self._numbers.write()
         write_documents(self._connection, buying_orders, buying_order_items, self._accepted)
         self._accepted.clear()
+
+    def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
+        found = select(exists().where(stock_requisitions.c.number == number))
+        if number is None or self._connection.scalar(found):
+            return []
+        message = f"Requisição de estoque {number}: número não cadastrado."
+        return [("NumeroDaRequisicaoDeEstoque", message)]

@@ -10,8 +10,6 @@ from xlbridge.wire.model import WireModel
 
 Entry = TypeVar("Entry", bound=WireModel)
 
-_MISSING = "Campo obrigatório não informado."
-
 
 class CodeListIntake(Generic[Entry]):
     """Takes in new entries; one without a code, or with 0, is given the next that is free.
@@ -28,17 +26,12 @@ class CodeListIntake(Generic[Entry]):
 
     def problems(self, data: Entry) -> list[Problem]:
         """Return the rules that a new entry breaks."""
-        code, name = self._values(data)
-        problems = []
-        if not name.strip():
-            problems.append((self._name, _MISSING))
-        if isinstance(code, str) and not code.strip():
-            problems.append((self._code, _MISSING))
-        elif isinstance(code, int) and code < 0:
-            problems.append((self._code, "Valor inválido: deve ser maior ou igual a 0."))
-        elif code and self._exists(code):
-            problems.append((self._code, f"O código {code} já está cadastrado."))
-        return problems
+        code, _ = self._values(data)
+        if isinstance(code, int) and code < 0:
+            return [(self._code, "Valor inválido: deve ser maior ou igual a 0.")]
+        if code and self._exists(code):
+            return [(self._code, f"O código {code} já está cadastrado.")]
+        return []
 
     def accept(self, data: Entry) -> Entry:
         """Take in an entry without problems."""

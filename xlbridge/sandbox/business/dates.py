@@ -1,18 +1,7 @@
-"""Dates of the business: which there can be, and months counted on."""
+"""Dates of the business: months counted on."""
 
 from calendar import monthrange
 from datetime import datetime
-
-from xlbridge.sandbox.answers import Problem
-
-_YEARS = range(1900, 3000)
-
-
-def date_problems(key: str, moment: datetime | None) -> list[Problem]:
-    """Return the problem of a date that nothing of a business can have."""
-    if moment is None or moment.year in _YEARS:
-        return []
-    return [(key, "Data fora do intervalo permitido.")]
 
 
 def months_after(moment: datetime, months: int) -> datetime:

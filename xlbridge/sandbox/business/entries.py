@@ -40,8 +40,6 @@ def entry_problems(known: Known, data: EntryInput, *, revenue: bool) -> list[Pro
         ),
         *amount_problems("valorDoLancamento", data.valorDoLancamento),
     ]
-    if not data.historico.strip():
-        problems.append(("historico", "Campo obrigatório não informado."))
     if data.dataDeEmissao and data.dataDeVencimento and data.dataDeVencimento < data.dataDeEmissao:
         problems.append(("dataDeVencimento", "O vencimento é anterior à emissão."))
     return problems

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, insert, select, update
 
 from xlbridge.sandbox.answers import Problem, not_found
-from xlbridge.sandbox.business.dates import date_problems, months_after
+from xlbridge.sandbox.business.dates import months_after
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.intake import refuse
 from xlbridge.sandbox.business.known import Known
@@ -72,7 +72,6 @@ def _problems(known: Known, data: ServiceForecastInput) -> list[Problem]:
         ),
         *amount_problems("valorDoServico", data.valorDoServico),
         *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
-        *date_problems("dataDeInicio", data.dataDeInicio),
     ]
     if data.dataDeTermino is not None and data.dataDeTermino < data.dataDeInicio:
         problems.append(("dataDeTermino", "O término é anterior ao início."))

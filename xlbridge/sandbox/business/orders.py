@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select
 
 from xlbridge.sandbox.answers import Problem
-from xlbridge.sandbox.business.dates import date_problems
 from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.instalments import instalment_problems, make_instalments
 from xlbridge.sandbox.business.intake import refuse
@@ -67,7 +66,6 @@ def _basic_problems(known: Known, data: SalesOrderInput) -> list[Problem]:
     problems = [
         *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
         *known.client_complaint(data.codigoDoCliente),
-        *date_problems("dataDaOrdem", data.dataDaOrdem),
     ]
     for name, (registry, label) in _REFERENCES.items():
         problems.extend(known.complaint(name, registry, getattr(data, name), label))

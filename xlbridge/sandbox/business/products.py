@@ -80,8 +80,6 @@ class ProductIntake:
             self._rows.clear()
 
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
-        if not data.descricaoDoProduto.strip():
-            yield "descricaoDoProduto", "Campo obrigatório não informado."
         for key, registry, label in _CODES:
             yield from self._known.complaint(key, registry, getattr(data, key), label)
         yield from amount_problems("valorUnitario", data.valorUnitario)

@@ -1,8 +1,8 @@
 """Clients. Source: the spec, Client, Registry and Limits."""
 
-from sqlalchemy import select, update
+from sqlalchemy import exists, select, update
 
-from xlbridge.sandbox.answers import not_found
+from xlbridge.sandbox.answers import invalid, not_found
 from xlbridge.sandbox.business.clients import ClientIntake
 from xlbridge.sandbox.business.documents import bare_document
 from xlbridge.sandbox.business.intake import admit
@@ -22,6 +22,9 @@ def create(call: Call) -> Client:
 def set_idws(call: Call) -> Client:
     wanted = call.sent(ClientIdws)
     of_client = clients.c.codigoDoCliente == wanted.codigoDoCliente
+    others = ~of_client & (clients.c.idws == wanted.idws)
+    if call.connection.scalar(select(exists().where(others))):
+        raise invalid(("idws", f"O identificador {wanted.idws} já é de outro cliente."))
     changed = call.connection.execute(
         update(clients)
         .where(of_client)

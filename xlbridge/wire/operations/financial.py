@@ -96,7 +96,6 @@ PAYABLE_DELETE = Operation(
     path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
     section=_SECTION,
     data=Payable,
-    repeatable=True,
 )
 CASH_STATEMENT = Operation(
     name="financial.cash.statement",

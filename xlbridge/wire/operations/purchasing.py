@@ -182,7 +182,6 @@ SPENDING_LIMIT_DELETE = Operation(
     section=_SECTION,
     query=SpendingLimitId,
     data=SpendingLimit,
-    repeatable=True,
 )
 
 OPERATIONS = (

@@ -1,0 +1,46 @@
+"""What the sandbox says of itself is true: schemathesis asks what its description allows, and
+what it does not, and judges every answer with all of its checks."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from servers import Start, log_in
+
+from xlbridge.wire.operations import OPERATIONS
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+COMMAND = Path(sys.executable).with_name("schemathesis")
+
+
+def judge(http: httpx.Client, folder: Path, *options: str) -> None:
+    """Run schemathesis against a sandbox as the user of a client; fail with what it reports."""
+    command = [
+        COMMAND, "--config-file", CONFIG, "run", f"{http.base_url}/openapi.json",
+        "--header", f"Authorization: {http.headers['Authorization']}",
+        "--checks", "all", "--continue-on-failure", "--no-color", "--warnings", "off",
+        *options,
+    ]  # fmt: skip
+    judged = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    assert judged.returncode == 0, judged.stdout[-20_000:] + judged.stderr
+    assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in judged.stdout
+
+
+def test_a_sample_of_requests_to_each_operation(start: Start, tmp_path: Path) -> None:
+    with log_in(start("--seed", "demo")) as http:
+        judge(
+            http, tmp_path,
+            "--phases", "fuzzing", "--max-examples", "2", "--generation-deterministic",
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_long_run(start: Start, tmp_path: Path, seed: int) -> None:
+    with log_in(start("--seed", "demo", "--token-lifetime", "86400")) as http:
+        judge(
+            http, tmp_path,
+            "--phases", "coverage,fuzzing,stateful", "--max-examples", "60", "--seed", str(seed),
+        )  # fmt: skip
