@@ -1,12 +1,17 @@
 """The annotated copy: marks where they belong, and the analyst's own work kept."""
 
+import base64
+import io
 import re
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pytest
+import xlsxwriter
 from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
 from openpyxl.worksheet.worksheet import Worksheet
@@ -54,16 +59,31 @@ Annotated = Callable[..., openpyxl.Workbook]
 
 @pytest.fixture
 def annotated(tmp_path: Path, source: Path) -> Annotated:
-    def run(*findings: Finding, path: Path = source, errors: int = 1) -> openpyxl.Workbook:
+    def run(
+        *findings: Finding, path: Path = source, errors: int = 1, limit: int | None = None
+    ) -> openpyxl.Workbook:
         summary = Summary("meu.xlsx", "cliente", rows=2, errors=errors, warnings=1)
-        annotate(path, tmp_path / "marcado.xlsx", SHEET, findings, summary)
+        target = tmp_path / "marcado.xlsx"
+        annotate(path, target, SHEET, findings, summary, first_column=1, limit=limit)
         return openpyxl.load_workbook(tmp_path / "marcado.xlsx")
 
     return run
 
 
-def colour(sheet: Worksheet, address: str) -> str:
-    return str(sheet[address].fill.fgColor.rgb)[-6:]
+def colour(sheet: Worksheet, address: str) -> str | None:
+    """The colour that a cell is marked with: that of the first condition that covers it."""
+    found = [
+        (rule.priority, str(rule.dxf.fill.bgColor.rgb)[-6:])
+        for block in sheet.conditional_formatting
+        for rule in block.rules
+        if address in block.cells
+    ]
+    return min(found, default=(0, None))[1]
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def listing(book: openpyxl.Workbook) -> list[tuple[object, ...]]:
@@ -87,13 +107,88 @@ def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> 
             assert twin.value == cell.value
             assert twin.number_format == cell.number_format
             assert twin.font.bold == cell.font.bold
-            if cell.coordinate != "C4":
-                assert colour(after[SHEET], cell.coordinate) == colour(
-                    before[SHEET], cell.coordinate
-                )
+            assert twin.fill.fgColor.rgb == cell.fill.fgColor.rgb
     assert after[SHEET].column_dimensions["B"].width == 33
     assert after[SHEET].freeze_panes == "B4"
     assert [str(r) for r in after[SHEET].merged_cells.ranges] == ["D5:D6"]
+
+
+@pytest.fixture
+def rich(tmp_path: Path) -> Path:
+    """A workbook with what a library that reads and writes anew would lose."""
+    path = tmp_path / "rico.xlsx"
+    dot = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet(SHEET)
+        sheet.write_row(0, 0, ["nomeComercial", "cnpj", "total"])
+        sheet.write_row(1, 0, ["Padaria", "x"])
+        sheet.write_formula("C2", "=1+1", None, 2)
+        sheet.insert_image("F2", "dot.png", {"image_data": io.BytesIO(dot)})
+        sheet.write_comment("A2", "Conferir com a Ana", {"author": "João"})
+        sheet.data_validation("A2:A9", {"validate": "length", "criteria": ">", "value": 1})
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": f"='{SHEET.replace(chr(39), chr(39) * 2)}'!$C$2:$C$2"})
+        sheet.insert_chart("F9", chart)
+        red = book.add_format({"font_color": "#FF0000"})
+        rule = {"type": "cell", "criteria": ">", "value": 1, "format": red}
+        sheet.conditional_format("C2:C9", rule)
+        sheet.write_url("A4", "https://example.com/")
+        sheet.autofilter("A1:C2")
+    return path
+
+
+def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich: Path) -> None:
+    found = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x")
+    on_comment = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "A2", "x")
+    annotated(found, on_comment, path=rich)
+    before, after = parts(rich), parts(rich.with_name("marcado.xlsx"))
+    assert set(before) <= set(after)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {
+        "[Content_Types].xml",
+        "xl/_rels/workbook.xml.rels",
+        "xl/comments1.xml",
+        "xl/drawings/vmlDrawing1.vml",
+        "xl/styles.xml",
+        "xl/workbook.xml",
+        "xl/worksheets/sheet1.xml",
+    }
+    cells = re.compile(rb"<sheetData>.*</sheetData>", re.DOTALL)
+    sheets = [files["xl/worksheets/sheet1.xml"] for files in (before, after)]
+    assert len({match[0] for match in map(cells.search, sheets) if match}) == 1
+    again = openpyxl.load_workbook(rich.with_name("marcado.xlsx"), data_only=True)
+    assert again[SHEET]["C2"].value == 2
+    rules = [rule for block in again[SHEET].conditional_formatting for rule in block.rules]
+    assert len({rule.priority for rule in rules}) == len(rules) == 2
+
+
+def test_what_is_marked_opens_in_libreoffice(
+    annotated: Annotated, rich: Path, tmp_path: Path
+) -> None:
+    if shutil.which("soffice") is None:
+        pytest.skip("needs LibreOffice")
+    annotated(Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x"), path=rich)
+    folder = tmp_path / "saved"
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    command = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", folder]
+    subprocess.run([*command, tmp_path / "marcado.xlsx"], check=True, capture_output=True)
+    sheet = openpyxl.load_workbook(folder / "marcado.xlsx")[SHEET]
+    assert "CNPJ" in sheet["B2"].comment.text
+    assert "Conferir com a Ana" in sheet["A2"].comment.text
+    assert colour(sheet, "B2") == ERROR
+
+
+def test_a_sheet_in_utf_16_is_marked_too(annotated: Annotated, source: Path) -> None:
+    files = parts(source)
+    name = "xl/worksheets/sheet2.xml"
+    text = re.sub(r"^<\?xml.*?\?>", "", files[name].decode())
+    files[name] = text.encode("utf-16")
+    with zipfile.ZipFile(source, "w") as archive:
+        for part, content in files.items():
+            archive.writestr(part, content)
+    assert colour(annotated(BAD_CNPJ)[SHEET], "C4") == ERROR
 
 
 def test_findings_of_one_cell_are_joined_below_the_analyst_s_own_comment(
@@ -119,11 +214,11 @@ def test_a_longer_remark_gets_a_larger_box(annotated: Annotated, tmp_path: Path)
     assert short < long
 
 
-def comment_heights(path: Path) -> list[float]:
+def comment_heights(path: Path) -> list[int]:
     """openpyxl does not read sizes back: they are taken from the drawing itself."""
-    with zipfile.ZipFile(path) as archive:
-        [drawing] = [archive.read(n).decode() for n in archive.namelist() if n.endswith(".vml")]
-    return [float(height) for height in re.findall(r"[;\"]height:([0-9.]+)p[xt]", drawing)]
+    [drawing] = [content.decode() for name, content in parts(path).items() if name.endswith(".vml")]
+    anchors = re.findall(r"<\w+:Anchor>([^<]+)<", drawing)
+    return [int(edges[6]) - int(edges[2]) for edges in (a.split(",") for a in anchors)]
 
 
 def test_a_cell_inside_merged_cells_is_marked_where_it_shows(annotated: Annotated) -> None:
@@ -134,6 +229,7 @@ def test_a_cell_inside_merged_cells_is_marked_where_it_shows(annotated: Annotate
 def test_a_finding_without_a_cell_is_marked_on_the_header(annotated: Annotated) -> None:
     book = annotated(MISSING, NOWHERE)
     assert "historico" in book[SHEET]["B3"].comment.text
+    assert colour(book[SHEET], "B3") == ERROR
     assert [row[0] for row in listing(book)] == [None, None]
     assert [row[6] for row in listing(book)] == ["column-missing", "sheet-empty"]
 
@@ -167,7 +263,7 @@ def test_annotating_again_replaces_the_marks(annotated: Annotated, tmp_path: Pat
     book = annotated(TEXT_DATE, path=tmp_path / "de-novo.xlsx")
     sheet = book[SHEET]
     assert sheet["C4"].comment.text == "Conferir com a Ana"
-    assert colour(sheet, "C4") not in (ERROR, WARNING)
+    assert colour(sheet, "C4") is None
     assert colour(sheet, "D5") == WARNING
     assert sheet["D5"].comment.text.count(str(TEXT_DATE.message)) == 1
     assert book.sheetnames.count(SUMMARY_SHEET) == 1
@@ -182,16 +278,24 @@ def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, sourc
     after = annotated(BAD_CNPJ)
     assert after[SUMMARY_SHEET]["A1"].value == "minhas notas"
     assert len(after.sheetnames) == 3
+    assert after.active["A6"].value == "C4"
 
 
-def test_the_summary_says_when_it_does_not_show_all(
-    annotated: Annotated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("xlbridge.workbook.annotate.MOST_SHOWN", 2)
-    book = annotated(BAD_CNPJ, REPEATED, TEXT_DATE, errors=2)
+def test_the_summary_says_when_it_does_not_show_all(annotated: Annotated) -> None:
+    book = annotated(BAD_CNPJ, REPEATED, TEXT_DATE, errors=2, limit=2)
     assert len(listing(book)) == 2
     assert "The first 2 of 3 findings" in book[SUMMARY_SHEET]["A3"].value
     assert book[SHEET]["D5"].comment is None
+
+
+def test_ten_thousand_cells_are_marked_in_few_ranges(annotated: Annotated) -> None:
+    many = [
+        Finding(CATALOGUE["type-integer"], row, "d", f"D{row}", "x") for row in range(10, 12_010)
+    ]
+    book = annotated(*many)
+    assert [str(b.sqref) for b in book[SHEET].conditional_formatting] == ["D10:D10009"]
+    assert book[SHEET]["D10009"].comment is not None
+    assert book[SHEET]["D10010"].comment is None
 
 
 @pytest.mark.parametrize(("language", "word"), [("pt-BR", "O que fazer"), ("en", "What to do")])

@@ -1,148 +1,182 @@
-"""A copy of the analyst's own workbook in which every finding is marked where it stands."""
+"""A copy of the analyst's own workbook in which every finding is marked where it stands.
 
-import math
-import warnings
+The cells themselves are not touched, to the byte: their colours are a conditional format, so that
+styles, stored results of formulas, pictures and everything else stay as they are.
+"""
+
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from zipfile import BadZipFile
 
-import openpyxl
-from openpyxl.cell.cell import Cell, MergedCell
-from openpyxl.comments import Comment
-from openpyxl.styles import PatternFill
-from openpyxl.workbook import Workbook
-from openpyxl.worksheet.worksheet import Worksheet
+from lxml.etree import LxmlError
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.workbook import style
-from xlbridge.workbook.atomic import replacing
-from xlbridge.workbook.cell_text import cell_text
+from xlbridge.workbook.address import cell_address
+from xlbridge.workbook.changed_package import ChangedPackage, Element, local_name, within
+from xlbridge.workbook.looks import Looks
+from xlbridge.workbook.notes import replace_notes
+from xlbridge.workbook.sheet_frame import (
+    insert,
+    merged_starts,
+    new_element,
+    place_of,
+    sheet_frame,
+)
+from xlbridge.workbook.sheet_list import SheetList
 from xlbridge.workbook.summary_sheet import Summary, replace_summary_sheet
 
 MOST_SHOWN = 10_000
-"""How many findings are marked and listed; the counts in the summary are always of all."""
+"""How many findings are marked and listed, unless told otherwise."""
 
-_OURS_BELOW = "——— xlbridge ———"
-_COMMENT_WIDTH, _LINE_HEIGHT, _LINE_LENGTH = 340, 18, 50
+_OURS = '"xlbridge"="xlbridge"'
+"""A condition that always holds, and that our conditional formats are known by."""
 
-_FILLS = {
-    severity: PatternFill("solid", fgColor=colour)
-    for severity, colour in style.SEVERITY_FILLS.items()
-}
+_RANGES_AT_ONCE = 200
 
 
 def annotate(
-    source: Path, target: Path, sheet: str, findings: Sequence[Finding], summary: Summary
+    source: Path,
+    target: Path,
+    sheet: str,
+    findings: Sequence[Finding],
+    summary: Summary,
+    *,
+    first_column: int = 0,
+    limit: int | None = None,
 ) -> None:
     """Write a copy of ``source`` with the findings of one of its sheets marked.
 
     Each cell concerned gets the colour of its gravest finding and a comment that tells all of
-    them, below the comment that it had. A sheet that lists the findings is added and shown first
-    when the copy is opened. The marks of an earlier annotation are replaced. Only the first
-    ``MOST_SHOWN`` findings are marked and listed.
+    them, below the comment that it had; a finding without a cell is marked in its row, in the
+    zero-based ``first_column``. A sheet that lists the findings is added and shown first when the
+    copy is opened. The marks of an earlier annotation are replaced. Only the first ``limit``
+    findings (``MOST_SHOWN``) are marked and listed; the counts are of all.
 
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
-    book, marked = _load(source, sheet)
-    shown = findings[:MOST_SHOWN]
-    _remove_earlier_marks(marked)
-    for cell, concerned in _by_cell(marked, shown):
-        _mark(cell, concerned)
-    _fit_comments(book)
-    replace_summary_sheet(book, sheet, shown, summary)
-    with replacing(target) as temporary:
-        book.save(temporary)
-
-
-def _load(source: Path, sheet: str) -> tuple[Workbook, Worksheet]:
+    shown = findings[: MOST_SHOWN if limit is None else limit]
     try:
-        with warnings.catch_warnings():
-            # What openpyxl cannot keep it says in English, to developers.
-            warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(source, rich_text=True)
-        return book, book[sheet]
-    except Exception as error:
-        # The validator's reader takes more than openpyxl, which raises anything at all.
-        raise WorkbookRefused(
-            "unreadable",
-            Text(
-                pt="{source} pode ser conferida, mas não copiada com marcas.",
-                en="{source} can be checked, but not copied with marks.",
-            ).format(source=source),
-            Text(
-                pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
-                en="Open it in Excel, save it again as .xlsx and try once more.",
-            ),
-        ) from error
+        with ChangedPackage(source) as package:
+            _mark(package, sheet, shown, summary, first_column)
+            package.save(target)
+    except (BadZipFile, LxmlError, LookupError, ValueError, zlib.error) as error:
+        raise _not_copied(source) from error
 
 
-def _remove_earlier_marks(sheet: Worksheet) -> None:
-    for row in sheet.iter_rows():
-        for cell in row:
-            if cell.comment is None or _OURS_BELOW not in cell.comment.text:
-                continue
-            theirs = _theirs(cell.comment)
-            cell.comment = _comment(theirs, cell.comment.author) if theirs else None
-            if str(cell.fill.fgColor.rgb)[-6:] in style.SEVERITY_FILLS.values():
-                cell.fill = PatternFill()
+def _mark(
+    package: ChangedPackage,
+    sheet: str,
+    shown: Sequence[Finding],
+    summary: Summary,
+    first_column: int,
+) -> None:
+    sheets = SheetList(package)
+    part = sheets.part(sheet)
+    looks = Looks(package)
+    with sheet_frame(package, part) as frame:
+        cells = _by_cell(frame, shown, first_column)
+        _colour(frame, cells, looks)
+        replace_notes(package, part, frame, {a: _remark(found) for a, found in cells.items()})
+    replace_summary_sheet(package, sheets, looks, sheet, shown, summary)
+    looks.put_back()
+    sheets.put_back()
 
 
 def _by_cell(
-    sheet: Worksheet, findings: Iterable[Finding]
-) -> Iterable[tuple[Cell, Sequence[Finding]]]:
-    concerned: defaultdict[Cell, list[Finding]] = defaultdict(list)
+    frame: Element, findings: Iterable[Finding], first_column: int
+) -> Mapping[str, Sequence[Finding]]:
+    """Group the findings by the cell that shows them: of merged cells the first."""
+    merged = merged_starts(frame)
+    concerned: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
-        if finding.cell is not None:
-            concerned[_visible(sheet, finding.cell)].append(finding)
-        elif finding.row is not None:
-            concerned[_first_filled(sheet, finding.row)].append(finding)
-    return concerned.items()
+        if finding.row is None:
+            continue
+        address = finding.cell or cell_address(finding.row, first_column)
+        concerned[_visible(address, merged)].append(finding)
+    return concerned
 
 
-def _visible(sheet: Worksheet, address: str) -> Cell:
-    """Return the cell at an address; of merged cells the one that shows."""
-    cell: Cell | MergedCell = sheet[address]
-    if isinstance(cell, MergedCell):
-        merged = next(r for r in sheet.merged_cells.ranges if address in r)
-        return _visible(sheet, merged.start_cell.coordinate)
-    return cell
+def _visible(address: str, merged: Mapping[tuple[int, int, int, int], str]) -> str:
+    if not merged:
+        return address
+    row, column = place_of(address)
+    for (top, left, bottom, right), start in merged.items():
+        if top <= row <= bottom and left <= column <= right:
+            return start
+    return address
 
 
-def _first_filled(sheet: Worksheet, row: int) -> Cell:
-    filled = (cell for cell in sheet[row] if cell.value is not None)
-    return _visible(sheet, next(filled, sheet.cell(row, 1)).coordinate)
+def _colour(frame: Element, cells: Mapping[str, Sequence[Finding]], looks: Looks) -> None:
+    _remove_colours(frame)
+    by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+    for address, findings in cells.items():
+        grave = any(finding.kind.severity is Severity.ERROR for finding in findings)
+        by_severity[Severity.ERROR if grave else Severity.WARNING].append(address)
+    ours = [
+        (severity, ranges) for severity, found in by_severity.items() for ranges in _split(found)
+    ]
+    for rule in frame.iter():
+        if local_name(rule) == "cfRule":
+            rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
+    colours = {s: looks.highlight(colour) for s, colour in style.SEVERITY_FILLS.items()}
+    for priority, (severity, ranges) in enumerate(ours, start=1):
+        block = new_element(frame, "conditionalFormatting", sqref=" ".join(ranges))
+        rule = within(block, "cfRule", type="expression", dxfId=colours[severity])
+        rule.set("priority", str(priority))
+        within(rule, "formula").text = _OURS
+        insert(frame, block)
 
 
-def _mark(cell: Cell, findings: Sequence[Finding]) -> None:
-    severities = {finding.kind.severity for finding in findings}
-    cell.fill = _FILLS[Severity.ERROR if Severity.ERROR in severities else Severity.WARNING]
-    remarks = [
+def _remove_colours(frame: Element) -> None:
+    for block in [item for item in frame if local_name(item) == "conditionalFormatting"]:
+        if any(item.text == _OURS for item in block.iter() if local_name(item) == "formula"):
+            frame.remove(block)
+
+
+def _split(addresses: Sequence[str]) -> Iterator[list[str]]:
+    ranges = list(_ranges(addresses))
+    for start in range(0, len(ranges), _RANGES_AT_ONCE):
+        yield ranges[start : start + _RANGES_AT_ONCE]
+
+
+def _ranges(addresses: Sequence[str]) -> Iterator[str]:
+    """Join cells that stand one below the other."""
+    places = sorted((column, row) for row, column in map(place_of, addresses))
+    starts = [0] if places else []
+    starts += [
+        number
+        for number, ((column, row), (next_column, next_row)) in enumerate(pairwise(places), start=1)
+        if (next_column, next_row) != (column, row + 1)
+    ]
+    for start, end in pairwise([*starts, len(places)]):
+        (column, first), (_, last) = places[start], places[end - 1]
+        begin = cell_address(first, column)
+        yield begin if first == last else f"{begin}:{cell_address(last, column)}"
+
+
+def _remark(findings: Sequence[Finding]) -> str:
+    return "\n".join(
         f"{SEVERITY_WORDS[finding.kind.severity]}: {finding.message} {finding.hint}"
         for finding in findings
-    ]
-    theirs = _theirs(cell.comment) if cell.comment else ""
-    text = "\n".join(filter(None, (theirs, _OURS_BELOW, *remarks)))
-    cell.comment = _comment(text, cell.comment.author if cell.comment else "xlbridge")
+    )
 
 
-def _theirs(comment: Comment) -> str:
-    return comment.text.partition(_OURS_BELOW)[0].rstrip()
-
-
-def _comment(text: str, author: str | None) -> Comment:
-    return Comment(cell_text(text), author or "")
-
-
-def _fit_comments(book: Workbook) -> None:
-    """Size every comment to its text: openpyxl forgets the sizes that they had."""
-    for sheet in book.worksheets:
-        for row in sheet.iter_rows():
-            for cell in row:
-                if cell.comment is not None:
-                    lines = cell.comment.text.splitlines()
-                    count = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in lines)
-                    cell.comment.width = _COMMENT_WIDTH
-                    cell.comment.height = (count + 1) * _LINE_HEIGHT
+def _not_copied(source: Path) -> WorkbookRefused:
+    return WorkbookRefused(
+        "unreadable",
+        Text(
+            pt="{source} pode ser conferida, mas não copiada com marcas.",
+            en="{source} can be checked, but not copied with marks.",
+        ).format(source=source),
+        Text(
+            pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
+            en="Open it in Excel, save it again as .xlsx and try once more.",
+        ),
+    )

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten, wrap
 
-from openpyxl.cell.cell import Cell, MergedCell
-from openpyxl.styles import Alignment, Font, PatternFill
-from openpyxl.workbook import Workbook
-from openpyxl.worksheet.hyperlink import Hyperlink
-from openpyxl.worksheet.properties import PageSetupProperties
-from openpyxl.worksheet.worksheet import Worksheet
+from lxml import etree
 
 from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.workbook import style
-from xlbridge.workbook.address import column_letters
+from xlbridge.workbook.address import cell_address, column_letters
 from xlbridge.workbook.cell_text import cell_text
+from xlbridge.workbook.changed_package import ChangedPackage, Element, serialised, within
+from xlbridge.workbook.looks import Looks
+from xlbridge.workbook.sheet_list import SheetList
 from xlbridge.workbook.signature import SUMMARY_SHEET
 
 _TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
@@ -42,15 +40,8 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
 _HEADER_ROW = 5
 _LONGEST_VALUE = 80
 _LINE_HEIGHT, _PADDING = 15, 3
-_A4 = 9
-
-_WRAPPED = Alignment(wrap_text=True, vertical="top")
-_LINK = Font(style.FONT, style.FONT_SIZE, color="0563C1", underline="single")
-_FILLS = {s: PatternFill("solid", fgColor=colour) for s, colour in style.SEVERITY_FILLS.items()}
-_FONTS = {
-    severity: Font(style.FONT, style.FONT_SIZE, color=colour)
-    for severity, colour in style.SEVERITY_FONTS.items()
-}
+_A4 = "9"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +55,99 @@ class Summary:
     warnings: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Styles:
+    """The ids of the styles that the sheet uses."""
+
+    title: str
+    place: str
+    counts: str
+    header: str
+    text: str
+    link: str
+    severity: dict[Severity, str]
+
+
 def replace_summary_sheet(
-    book: Workbook, sheet: str, findings: Sequence[Finding], summary: Summary
+    package: ChangedPackage,
+    sheets: SheetList,
+    looks: Looks,
+    sheet: str,
+    findings: Sequence[Finding],
+    summary: Summary,
 ) -> None:
-    """Add the sheet that lists ``findings``, in place of an earlier one, and show it on opening.
+    """Add the sheet that lists ``findings``, or write it anew, and show it on opening.
 
-    It stands last, so that the analyst's own sheets keep their places.
+    It stands last when it is new, so that the analyst's own sheets keep their places.
     """
-    for earlier in [own for own in book.worksheets if _is_summary(own) and own.title != sheet]:
-        book.remove(earlier)
-    listing: Worksheet = book.create_sheet(SUMMARY_SHEET)
-    _write_summary(listing, sheet, len(findings), summary)
+    name = sheets.own(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
+    root = etree.Element(f"{{{sheets.space}}}worksheet", nsmap={None: sheets.space})
+    last_row = _HEADER_ROW + len(findings)
+    _begin(root)
+    rows = within(root, "sheetData")
+    styles = _styles(looks)
+    _write_summary(rows, styles, sheet, len(findings), summary)
     for row, finding in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(listing, row, sheet, finding)
-    _set_up(listing, _HEADER_ROW + len(findings))
-    for other in book.worksheets:
-        other.sheet_view.tabSelected = False
-    book.active = listing
+        _write_finding(rows, row, finding, styles)
+    _end(root, sheet, findings, last_row)
+    package.put(sheets.part(name), serialised(root))
+    sheets.show(name)
 
 
-def _is_summary(sheet: Worksheet) -> bool:
-    return sheet.title == SUMMARY_SHEET and sheet["A1"].value in (_TITLE.pt, _TITLE.en)
+def _styles(looks: Looks) -> _Styles:
+    size = str(style.FONT_SIZE)
+    wrapped = {"wrapText": "1"}
+    return _Styles(
+        title=looks.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
+        place=looks.cell(font={"sz": size, "color": style.QUIET}),
+        counts=looks.cell(font={"sz": size, "b": ""}),
+        header=looks.cell(
+            font={"sz": size, "b": "", "color": "FFFFFF"},
+            fill=style.STRONG,
+            alignment={"vertical": "center"},
+        ),
+        text=looks.cell(font={"sz": size}, alignment=wrapped),
+        link=looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
+        severity={
+            severity: looks.cell(
+                font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
+                fill=colour,
+                alignment=wrapped,
+            )
+            for severity, colour in style.SEVERITY_FILLS.items()
+        },
+    )
 
 
-def _write_summary(listing: Worksheet, sheet: str, shown: int, summary: Summary) -> None:
+def _begin(root: Element) -> None:
+    properties = within(root, "sheetPr")
+    within(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
+    within(properties, "pageSetUpPr", fitToPage="1")
+    view = within(within(root, "sheetViews"), "sheetView", workbookViewId="0")
+    below = f"A{_HEADER_ROW + 1}"
+    pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
+    within(view, "pane", **pane, state="frozen")
+    within(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+    columns = within(root, "cols")
+    for place, (_, width) in enumerate(_HEADERS, start=1):
+        number = str(place)
+        within(columns, "col", min=number, max=number, width=str(width), customWidth="1")
+
+
+def _end(root: Element, sheet: str, findings: Sequence[Finding], last_row: int) -> None:
+    within(root, "autoFilter", ref=f"A{_HEADER_ROW}:{column_letters(len(_HEADERS) - 1)}{last_row}")
+    quoted = sheet.replace("'", "''")
+    cells = [(row, f.cell) for row, f in enumerate(findings, start=_HEADER_ROW + 1) if f.cell]
+    if cells:
+        links = within(root, "hyperlinks")
+    for row, address in cells:
+        within(links, "hyperlink", ref=f"A{row}", location=f"'{quoted}'!{address}")
+    within(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+
+
+def _write_summary(
+    rows: Element, styles: _Styles, sheet: str, shown: int, summary: Summary
+) -> None:
     total = summary.errors + summary.warnings
     place = _PLACE.format(file=summary.file, sheet=sheet, resource=summary.resource)
     counts = str(
@@ -95,19 +155,15 @@ def _write_summary(listing: Worksheet, sheet: str, shown: int, summary: Summary)
     )
     if shown < total:
         counts += str(_CUT.format(shown=shown, total=total))
-    _write(listing["A1"], str(_TITLE)).font = Font(style.FONT, 16, bold=True, color=style.STRONG)
-    _write(listing["A2"], str(place)).font = Font(style.FONT, style.FONT_SIZE, color=style.QUIET)
-    _write(listing["A3"], counts).font = Font(style.FONT, style.FONT_SIZE, bold=True)
-    listing.row_dimensions[_HEADER_ROW].height = 20
-    for index, (title, width) in enumerate(_HEADERS):
-        cell = _write(listing.cell(_HEADER_ROW, index + 1), str(title))
-        cell.font = Font(style.FONT, style.FONT_SIZE, bold=True, color="FFFFFF")
-        cell.alignment = Alignment(vertical="center")
-        cell.fill = PatternFill("solid", fgColor=style.STRONG)
-        listing.column_dimensions[column_letters(index)].width = width
+    _write(within(rows, "row", r="1", ht="24", customHeight="1"), 0, str(_TITLE), styles.title)
+    _write(within(rows, "row", r="2"), 0, str(place), styles.place)
+    _write(within(rows, "row", r="3"), 0, counts, styles.counts)
+    header = within(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
+    for index, (title, _) in enumerate(_HEADERS):
+        _write(header, index, str(title), styles.header)
 
 
-def _write_finding(listing: Worksheet, row: int, sheet: str, finding: Finding) -> None:
+def _write_finding(rows: Element, row: int, finding: Finding, styles: _Styles) -> None:
     severity = finding.kind.severity
     texts = (
         finding.cell or "",
@@ -118,35 +174,20 @@ def _write_finding(listing: Worksheet, row: int, sheet: str, finding: Finding) -
         str(finding.hint),
         finding.kind.code,
     )
-    for index, text in enumerate(texts, start=1):
-        _write(listing.cell(row, index), text).alignment = _WRAPPED
-    graded = listing.cell(row, 3)
-    graded.fill, graded.font = _FILLS[severity], _FONTS[severity]
-    if finding.cell:
-        _link(listing.cell(row, 1), sheet, finding.cell)
     lines = max(len(wrap(text, width)) for text, (_, width) in zip(texts, _HEADERS, strict=True))
-    listing.row_dimensions[row].height = _PADDING + _LINE_HEIGHT * lines
+    line = within(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
+    line.set("customHeight", "1")
+    looks = [styles.link, styles.text, styles.severity[severity], *[styles.text] * 4]
+    for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
+        _write(line, index, text, look)
 
 
-def _write(cell: Cell | MergedCell, text: str) -> Cell | MergedCell:
+def _write(row: Element, index: int, text: str, look: str) -> None:
     """Write text as text: what begins with ``=`` is no formula."""
-    cell.value = cell_text(text)
-    cell.data_type = "s"
-    return cell
-
-
-def _link(cell: Cell | MergedCell, sheet: str, address: str) -> None:
-    quoted = sheet.replace("'", "''")
-    cell.hyperlink = Hyperlink(ref=cell.coordinate, location=f"'{quoted}'!{address}")
-    cell.font = _LINK
-
-
-def _set_up(listing: Worksheet, last_row: int) -> None:
-    listing.freeze_panes = f"A{_HEADER_ROW + 1}"
-    listing.auto_filter.ref = f"A{_HEADER_ROW}:{column_letters(len(_HEADERS) - 1)}{last_row}"
-    listing.sheet_properties.tabColor = style.SEVERITY_FONTS[Severity.ERROR]
-    listing.page_setup.orientation = "landscape"
-    listing.page_setup.paperSize = _A4
-    listing.page_setup.fitToHeight = 0
-    listing.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-    listing.print_title_rows = f"{_HEADER_ROW}:{_HEADER_ROW}"
+    if not text:
+        return
+    address = cell_address(int(row.get("r")), index)
+    cell = within(row, "c", r=address, s=look, t="inlineStr")
+    content = within(within(cell, "is"), "t")
+    content.set(_SPACE, "preserve")
+    content.text = cell_text(text)

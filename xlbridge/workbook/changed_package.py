@@ -1,0 +1,225 @@
+"""The parts of an .xlsx file, to change some of them and keep all others byte for byte.
+
+Only for files that passed the gate (``safety.py``): nothing is bounded here.
+"""
+
+import posixpath
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lxml import etree
+
+from xlbridge.workbook.atomic import replacing
+
+Element = Any
+"""An element of an XML tree; lxml has no types of its own."""
+
+WORKBOOK = "xl/workbook.xml"
+_TYPES = "[Content_Types].xml"
+_TYPES_SPACE = "http://schemas.openxmlformats.org/package/2006/content-types"
+_RELATIONS_SPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
+_RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["'][^>]*\?>""")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def in_utf8(content: bytes) -> bytes:
+    """Return an XML part in UTF-8, without its declaration where that said otherwise.
+
+    Raises ``LookupError`` or ``ValueError`` when its encoding is not what it says.
+    """
+    if content.startswith(_WIDE_MARKS):
+        text = content.decode("utf-16")
+        return re.sub(r"^\s*<\?xml.*?\?>", "", text).encode()
+    declared = _DECLARED.match(content)
+    if declared is None or declared[1].lower() in {b"utf-8", b"us-ascii", b"ascii"}:
+        return content
+    return content[declared.end() :].decode(declared[1].decode()).encode()
+
+
+def parse(content: bytes, *, recover: bool = False) -> Element:
+    """Read an XML part; ``recover`` makes the best of one that is not well formed."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=True, recover=recover
+    )
+    return etree.fromstring(in_utf8(content), parser)
+
+
+def serialised(root: Element) -> bytes:
+    """Return a tree as an XML part; prefixes stay as they were."""
+    content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+    return content
+
+
+def local_name(element: Element) -> str:
+    """Return an element's name without its namespace, empty for comments and the like."""
+    tag = element.tag
+    return str(tag).rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def child(parent: Element, name: str) -> Element | None:
+    """Return the first child of that local name."""
+    return next((item for item in parent if local_name(item) == name), None)
+
+
+def entries(parent: Element, name: str) -> list[Element]:
+    """Return the elements in the first child of that local name, none where there is no such."""
+    listing = child(parent, name)
+    return [] if listing is None else [item for item in listing if isinstance(item.tag, str)]
+
+
+def within(parent: Element, name: str, /, **attributes: str) -> Element:
+    """Append a child in the parent's own namespace and return it."""
+    return etree.SubElement(parent, beside(parent, name), attributes)
+
+
+def beside(element: Element, name: str) -> str:
+    """Return a tag in the namespace of an element: strict and transitional files differ in it."""
+    space = etree.QName(element).namespace
+    return f"{{{space}}}{name}" if space else name
+
+
+class ChangedPackage:
+    """An .xlsx file that is open for a changed copy. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._source = zipfile.ZipFile(path)
+        self._names = {name.lower(): name for name in self._source.namelist()}
+        self._changed: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._source.close()
+
+    def __contains__(self, part: str) -> bool:
+        return part in self._changed or part.lower() in self._names
+
+    def read(self, part: str) -> bytes:
+        """Return a part's content. Raises ``KeyError`` when there is none."""
+        if part in self._changed:
+            return self._changed[part]
+        return self._source.read(self._names[part.lower()])
+
+    def put(self, part: str, content: bytes) -> None:
+        """Replace a part, or add one."""
+        self._changed[self._names.get(part.lower(), part)] = content
+
+    @contextmanager
+    def tree(self, part: str) -> Iterator[Element]:
+        """Give a part as a tree, and put it back as it is at the end."""
+        root = parse(self.read(part))
+        yield root
+        self.put(part, serialised(root))
+
+    def unused(self, pattern: str) -> str:
+        """Return the first part name of a pattern such as ``xl/comments{}.xml`` that is free."""
+        number = 1
+        while pattern.format(number) in self:
+            number += 1
+        return pattern.format(number)
+
+    def declare(self, part: str, content_type: str) -> None:
+        """Say what a new part is."""
+        with self.tree(_TYPES) as types:
+            etree.SubElement(
+                types,
+                f"{{{_TYPES_SPACE}}}Override",
+                {"PartName": f"/{part}", "ContentType": content_type},
+            )
+
+    def declare_extension(self, extension: str, content_type: str) -> None:
+        """Say what all parts with an extension are, unless it is said already."""
+        with self.tree(_TYPES) as types:
+            if any(item.get("Extension", "").lower() == extension for item in types):
+                return
+            default = etree.Element(f"{{{_TYPES_SPACE}}}Default")
+            default.set("Extension", extension)
+            default.set("ContentType", content_type)
+            types.insert(0, default)
+
+    def related(self, part: str, kind: str) -> str | None:
+        """Return the part that another one is related to in a way such as ``comments``."""
+        for item in self._relations(part):
+            if item.get("Type", "").endswith(f"/{kind}"):
+                return _target(part, item)
+        return None
+
+    def target(self, part: str, identity: str | None) -> str | None:
+        """Return the part that a relation of another one leads to."""
+        for item in self._relations(part):
+            if item.get("Id") == identity:
+                return _target(part, item)
+        return None
+
+    def identity(self, part: str, target: str) -> str:
+        """Return the id of the relation of one part to another. Raises ``KeyError``."""
+        for item in self._relations(part):
+            if _target(part, item).lower() == target.lower():
+                return str(item.get("Id"))
+        raise KeyError(target)
+
+    def relate(self, part: str, target: str, kind: str) -> str:
+        """Relate a part to another and return the relation's id."""
+        relations = self._relations(part)
+        taken = {item.get("Id") for item in relations}
+        identity = next(i for i in (f"rXb{n}" for n in range(1, len(taken) + 2)) if i not in taken)
+        types = (item.get("Type", "").rpartition("/")[0] for item in relations)
+        kinds = next((base for base in types if "officeDocument" in base), _RELATION_TYPES)
+        etree.SubElement(
+            relations,
+            f"{{{_RELATIONS_SPACE}}}Relationship",
+            {"Id": identity, "Type": f"{kinds}/{kind}", "Target": f"/{target}"},
+        )
+        self.put(_relations_part(part), serialised(relations))
+        return identity
+
+    def save(self, target: Path) -> None:
+        """Write the copy, whole or not at all. Raises ``UsageError`` when it cannot be written."""
+        written = set()
+        with (
+            replacing(target) as temporary,
+            zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
+        ):
+            for entry in self._source.infolist():
+                written.add(entry.filename)
+                kept = zipfile.ZipInfo(entry.filename, entry.date_time)
+                kept.compress_type, kept.external_attr = zipfile.ZIP_DEFLATED, entry.external_attr
+                if entry.filename in self._changed:
+                    copy.writestr(kept, self._changed[entry.filename])
+                    continue
+                with self._source.open(entry) as content, copy.open(kept, "w") as into:
+                    shutil.copyfileobj(content, into, 1 << 20)
+            for name, added in self._changed.items():
+                if name not in written:
+                    copy.writestr(name, added)
+
+    def _relations(self, part: str) -> Element:
+        name = _relations_part(part)
+        if name in self:
+            return parse(self.read(name))
+        return etree.Element(f"{{{_RELATIONS_SPACE}}}Relationships", nsmap={None: _RELATIONS_SPACE})
+
+
+def _relations_part(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/_rels/{name}.rels"
+
+
+def _target(part: str, relation: Element) -> str:
+    target = str(relation.get("Target", ""))
+    if target.startswith("/"):
+        return target.lstrip("/")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(part), target))
