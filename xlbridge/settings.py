@@ -44,8 +44,10 @@ class Settings:
     """Everything that the environment says, read once per command.
 
     ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
-    work against the embedded sandbox. ``settle_seconds`` is how long an import whose answer was
-    lost may still be on its way.
+    work against a profile, or the embedded sandbox. ``ca_bundle`` is a PEM file with the
+    certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
+    still be on its way, in seconds; None leaves it to the profile. ``state`` is the folder of the
+    chosen profile's journal and payloads, the home where it has none of its own.
     """
 
     home: Path
@@ -53,18 +55,25 @@ class Settings:
     base_url: str | None = None
     email: str | None = None
     password: str | None = field(default=None, repr=False)
-    settle_seconds: float = DEFAULT_SETTLE_SECONDS
+    ca_bundle: Path | None = None
+    settle: float | None = None
+    state: Path | None = None
     limits: WorkbookLimits = WorkbookLimits()
+
+    @property
+    def settle_seconds(self) -> float:
+        """How long an import whose answer was lost may still be on its way."""
+        return DEFAULT_SETTLE_SECONDS if self.settle is None else self.settle
 
     @property
     def journal(self) -> Path:
         """The upload journal's file."""
-        return self.home / "journal.db"
+        return (self.state or self.home) / "journal.db"
 
     @property
     def payloads(self) -> Path:
         """The folder of stored payloads, named by content."""
-        return self.home / "payloads"
+        return (self.state or self.home) / "payloads"
 
     @property
     def schemas(self) -> Path:
@@ -78,21 +87,22 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     Raises ``ConfigError`` when a variable's value cannot be used.
     """
     env = os.environ if environment is None else environment
-    home = env.get("XLBRIDGE_HOME")
+    home, bundle = env.get("XLBRIDGE_HOME"), env.get("XLBRIDGE_CA_BUNDLE")
     return Settings(
         home=Path(home) if home else Path(platformdirs.user_state_path("xlbridge")),
         profile=env.get("XLBRIDGE_PROFILE") or None,
         base_url=env.get("XLBRIDGE_BASE_URL") or None,
         email=env.get("XLBRIDGE_EMAIL") or None,
         password=env.get("XLBRIDGE_PASSWORD") or None,
-        settle_seconds=_seconds(env, "XLBRIDGE_SETTLE", DEFAULT_SETTLE_SECONDS),
+        ca_bundle=Path(bundle) if bundle else None,
+        settle=_seconds(env, "XLBRIDGE_SETTLE"),
     )
 
 
-def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+def _seconds(env: Mapping[str, str], name: str) -> float | None:
     text = env.get(name)
     if not text:
-        return default
+        return None
     try:
         value = float(text)
     except ValueError:

@@ -108,6 +108,7 @@ def test_profiles_without_settings_name_the_embedded_sandbox(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("XLBRIDGE_BASE_URL")
+    monkeypatch.delenv("XLBRIDGE_PROFILE")
     assert main(["profiles", "--format", "json"]) == 0
     (profile,) = json.loads(capsys.readouterr().out)["profiles"]
     assert (profile["profile"], profile["source"]) == ("sandbox", "embedded")

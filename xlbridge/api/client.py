@@ -79,7 +79,7 @@ class Client(Operations):
         self.target = target
         self._backoff = backoff or Backoff()
         self._secrets = Secrets(target.password)
-        self._transport = Transport(target.base_url, timeout)
+        self._transport = Transport(target.base_url, timeout, target.ca_bundle)
         self._session = Session(self._transport, target, self._backoff, self._secrets)
 
     def __enter__(self) -> Self:

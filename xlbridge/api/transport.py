@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -72,12 +73,16 @@ def call_of(
 
 
 class Transport:
-    """The connection to one address. Raises ``ConfigError`` for an address that is not safe."""
+    """The connection to one address.
 
-    def __init__(self, base_url: str, timeout: float) -> None:
+    Raises ``ConfigError`` for an address that is not safe, or certificates that cannot be read.
+    """
+
+    def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
         url = checked_address(base_url)
         self._base = str(url).rstrip("/")
         self._http = httpx.Client(
+            verify=True if ca_bundle is None else _trusting(ca_bundle),
             follow_redirects=False,
             trust_env=not _is_loopback(url.host),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
@@ -165,6 +170,18 @@ def checked_address(base_url: str) -> httpx.URL:
             ).format(host=url.host)
         )
     return url
+
+
+def _trusting(ca_bundle: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_bundle)
+    except OSError as error:
+        raise ConfigError(
+            Text(
+                pt="{file} não é um arquivo PEM de certificados: {reason}",
+                en="{file} is no PEM file of certificates: {reason}",
+            ).format(file=ca_bundle, reason=error.strerror or type(error).__name__)
+        ) from None
 
 
 def _is_loopback(host: str) -> bool:

@@ -8,11 +8,11 @@ import click
 from xlbridge.api.answer import is_json_or_empty
 from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.cli.connection import connect
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.settings import read_settings
 
 _METHODS = ["GET", "POST", "PUT", "DELETE"]
 
@@ -42,7 +42,7 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
 def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
     parameters = _parameters(query)
     body = None if data is None else _body(data)
-    with connect(read_settings()) as client:
+    with connect(command_settings()) as client:
         reply = client.raw(method, path, query=parameters, body=body)
         outcome = client.outcome_of(reply)
     if is_json_or_empty(reply):

@@ -1,4 +1,4 @@
-"""Which remote system a command talks to: the configured one, or the embedded sandbox."""
+"""Which remote system a command talks to: the chosen profile's, or the embedded sandbox."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,21 +6,23 @@ from contextlib import contextmanager
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.cli.output import remark
-from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
+from xlbridge.profiles.choice import choose_profile
+from xlbridge.profiles.profile import EMBEDDED_NAME, Profile, Source
 from xlbridge.settings import Settings
 
 
 @contextmanager
 def connect(settings: Settings) -> Iterator[Client]:
-    """Open a client to the configured system; with nothing configured, to the embedded sandbox.
+    """Open a client to the chosen system; with nothing configured, to the embedded sandbox.
 
-    Raises ``ConfigError`` when an address is configured without credentials, or the embedded
+    Raises ``ConfigError`` when a profile cannot be chosen or has no credentials, or the embedded
     sandbox is needed and not installed.
     """
-    if settings.base_url is not None:
-        with Client(_configured(settings, settings.base_url)) as client:
+    profile = choose_profile(settings)
+    if profile.source is not Source.EMBEDDED:
+        with Client(_target(settings, profile)) as client:
             yield client
         return
     from xlbridge.sandbox.embedded import embedded_sandbox
@@ -32,18 +34,26 @@ def connect(settings: Settings) -> Iterator[Client]:
         ).format(home=settings.home)
     )
     with embedded_sandbox(settings) as server:
-        target = Target(EMBEDDED_PROFILE, server.base_url, server.email, server.password)
+        target = Target(EMBEDDED_NAME, server.base_url, server.email, server.password)
         with Client(target) as client:
             yield client
 
 
-def _configured(settings: Settings, base_url: str) -> Target:
-    if not settings.email or not settings.password:
+def _target(settings: Settings, profile: Profile) -> Target:
+    if not profile.email or not settings.password:
         raise ConfigError(
             Text(
-                pt="XLBRIDGE_BASE_URL está definida, mas falta XLBRIDGE_EMAIL ou "
+                pt="O ambiente {name} não tem e-mail ou senha: falta XLBRIDGE_EMAIL ou "
                 "XLBRIDGE_PASSWORD.",
-                en="XLBRIDGE_BASE_URL is set, but XLBRIDGE_EMAIL or XLBRIDGE_PASSWORD is missing.",
-            )
+                en="The environment {name} has no e-mail or password: XLBRIDGE_EMAIL or "
+                "XLBRIDGE_PASSWORD is missing.",
+            ).format(name=profile.name)
         )
-    return Target(settings.profile or base_url, base_url, settings.email, settings.password)
+    return Target(
+        profile.name,
+        profile.base_url,
+        profile.email,
+        settings.password,
+        profile.production,
+        profile.ca_bundle,
+    )

@@ -4,12 +4,13 @@ import click
 
 from xlbridge.api.diagnosis import Check, diagnose_here, diagnose_remote, problem
 from xlbridge.cli.connection import connect
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.settings import Settings, read_settings
+from xlbridge.settings import Settings
 
 
 @click.command(
@@ -23,7 +24,7 @@ from xlbridge.settings import Settings, read_settings
 )
 @report_format
 def command(form: str) -> ExitCode:
-    checks = _checks(read_settings())
+    checks = _checks(command_settings())
     if form == "json":
         result_json(
             {

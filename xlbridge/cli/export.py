@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.connection import connect
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import may_replace
 from xlbridge.cli.output import remark, result
@@ -17,7 +18,6 @@ from xlbridge.export.listings import Filter, find_listing
 from xlbridge.export.overwriting import require_replaceable
 from xlbridge.export.result import ExportResult, describe_hole, write_manifest
 from xlbridge.i18n import Text
-from xlbridge.settings import read_settings
 from xlbridge.workbook.atomic import require_apart
 
 _TELL_EVERY = 100
@@ -113,7 +113,7 @@ def command(
     require_apart([output, manifest])
     if not force:
         require_replaceable(output, chosen)
-    with connect(read_settings()) as client, working(wanted.title) as activity:
+    with connect(command_settings()) as client, working(wanted.title) as activity:
         exported = export_listing(
             client, wanted, filters, output, open_book, _counting(wanted.title, activity)
         )

@@ -3,16 +3,16 @@
 import click
 
 from xlbridge.cli.connection import connect
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
-from xlbridge.settings import read_settings
 
 
 @click.command("login", help=str(Text(pt="Confere as credenciais.", en="Checks the credentials.")))
 @report_format
 def command(form: str) -> None:
-    with connect(read_settings()) as client:
+    with connect(command_settings()) as client:
         expiration = client.login().expiration
         target = client.target
     if form == "json":

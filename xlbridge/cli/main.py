@@ -86,8 +86,14 @@ def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language 
     expose_value=False,
     help="Language of the messages / idioma das mensagens.",
 )
-def root() -> None:
-    """The root of all commands."""
+@click.option("--profile", metavar="NAME", help="The environment to use / o ambiente a usar.")
+@click.option(
+    "--ca-bundle",
+    metavar="FILE",
+    help="Certificate authorities to trust (PEM) / autoridades certificadoras (PEM).",
+)
+def root(profile: str | None, ca_bundle: str | None) -> None:
+    """The root of all commands; its options are read by ``cli.environment``."""
 
 
 def main(arguments: Sequence[str]) -> int:

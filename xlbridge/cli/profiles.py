@@ -3,11 +3,12 @@
 import click
 
 from xlbridge.api.transport import checked_address
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
-from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.i18n import Text
-from xlbridge.settings import Settings, read_settings
+from xlbridge.profiles.profile import EMBEDDED_NAME
+from xlbridge.settings import Settings
 
 
 @click.command(
@@ -15,7 +16,7 @@ from xlbridge.settings import Settings, read_settings
 )
 @report_format
 def command(form: str) -> None:
-    settings = read_settings()
+    settings = command_settings()
     profile = _embedded(settings) if settings.base_url is None else _configured(settings)
     if form == "json":
         result_json({"version": 1, "profiles": [profile]})
@@ -25,7 +26,7 @@ def command(form: str) -> None:
 
 
 def _embedded(settings: Settings) -> dict[str, object]:
-    return {"profile": EMBEDDED_PROFILE, "source": "embedded", "home": str(settings.home)}
+    return {"profile": EMBEDDED_NAME, "source": "embedded", "home": str(settings.home)}
 
 
 def _configured(settings: Settings) -> dict[str, object]:

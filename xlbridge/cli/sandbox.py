@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.output import remark
-from xlbridge.cli.profile_names import EMBEDDED_PROFILE
 from xlbridge.i18n import Text
+from xlbridge.profiles.profile import EMBEDDED_NAME
 from xlbridge.sandbox.faults import parse_faults
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.sandbox.seed import Seed
@@ -169,4 +169,4 @@ def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
     remark(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
     remark(f"{setting} XLBRIDGE_EMAIL={running.email}")
     remark(f"{setting} XLBRIDGE_PASSWORD={running.password}")
-    remark(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_PROFILE}")
+    remark(f"{setting} XLBRIDGE_PROFILE={EMBEDDED_NAME}")

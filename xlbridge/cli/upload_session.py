@@ -7,13 +7,14 @@ from contextlib import contextmanager
 import click
 
 from xlbridge.api.client import Client
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import Settings, read_settings
+from xlbridge.settings import Settings
 from xlbridge.upload.journal import Job, Journal
 from xlbridge.upload.report import invalid_json, job_json, job_text
 from xlbridge.upload.runner import RunOptions
@@ -40,7 +41,7 @@ _EXIT_CODES = {
 @contextmanager
 def open_desk(settings: Settings | None = None) -> Iterator[Desk]:
     """Open the journal and the catalogue for one command."""
-    settings = settings or read_settings()
+    settings = settings or command_settings()
     journal = Journal(settings.journal)
     try:
         yield Desk(settings, load_catalogue(settings.schemas), journal)

@@ -3,10 +3,10 @@
 import click
 
 from xlbridge.cli.connection import connect
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
-from xlbridge.settings import read_settings
 from xlbridge.wire.operations.utilities import SYSTEM_INFO
 
 
@@ -16,7 +16,7 @@ from xlbridge.wire.operations.utilities import SYSTEM_INFO
 )
 @report_format
 def command(form: str) -> None:
-    with connect(read_settings()) as client:
+    with connect(command_settings()) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
         where = {"profile": client.target.profile, "base_url": client.target.base_url}
     if form == "json":

@@ -1,0 +1,162 @@
+"""The profiles of ``profiles.toml``, and which one a command is for."""
+
+from pathlib import Path
+
+import pytest
+
+from xlbridge.errors import ConfigError
+from xlbridge.profiles.choice import choose_profile, settings_for
+from xlbridge.profiles.profile import Source, is_name, origin_of
+from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
+from xlbridge.settings import Settings
+
+TWO = """
+default = "dev"
+[profiles.dev]
+base_url = "https://dev.erp.example.com"
+email = "int@example.com"
+settle_seconds = 60
+ca_bundle = "empresa.pem"
+[profiles.prod]
+base_url = "https://erp.example.com"
+email = "int@example.com"
+production = true
+"""
+
+
+def write(home: Path, text: str) -> None:
+    home.mkdir(exist_ok=True)
+    profile_file_path(home).write_text(text, encoding="utf-8")
+
+
+def test_without_a_file_there_are_no_profiles(home: Path) -> None:
+    assert not read_profile_file(home).profiles
+
+
+def test_the_profiles_are_read(home: Path) -> None:
+    write(home, TWO)
+    known = read_profile_file(home)
+    dev, prod = known.profiles["dev"], known.profiles["prod"]
+    assert (known.default, dev.production, prod.production) == ("dev", False, True)
+    assert (dev.settle_seconds, prod.settle_seconds) == (60.0, 900.0)
+    assert (dev.ca_bundle, prod.ca_bundle) == (home / "empresa.pem", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("default =", "profiles.toml"),
+        ("colour = 1", "unknown key colour"),
+        ("profiles = 3", "profiles is no table"),
+        ("[profiles]\ndev = 3", "profiles.dev is no table"),
+        ("[profiles.Dev]", "lower-case"),
+        ("[profiles.sandbox]", "lower-case"),
+        ("[profiles.con]", "lower-case"),
+        ('[profiles."../x"]', "lower-case"),
+        ('[profiles.dev]\nbase_url = "https://x"', "profiles.dev.email is missing"),
+        ('[profiles.dev]\nemail = ""', "profiles.dev.base_url is missing"),
+        ("[profiles.dev]\nbase_url = 3", "profiles.dev.base_url"),
+        ("[profiles.dev]\nproduction = 1", "profiles.dev.production"),
+        ("[profiles.dev]\nsettle_seconds = true", "profiles.dev.settle_seconds"),
+        ("[profiles.dev]\nsettle_seconds = -1", "profiles.dev.settle_seconds"),
+        ('[profiles.dev]\npassword = "x"', "unknown key profiles.dev.password"),
+        ('default = "none"', "default is none of the profiles"),
+        (TWO.replace('default = "dev"', 'default = "prod"'), "default is a production profile"),
+        (TWO.replace("dev.erp", "ERP").replace("ERP.example.com", "erp.EXAMPLE.com:443/"), "same"),
+    ],
+)
+def test_what_cannot_be_is_named_with_its_place(home: Path, text: str, said: str) -> None:
+    write(home, text)
+    with pytest.raises(ConfigError, match=said):
+        read_profile_file(home)
+
+
+def test_a_file_that_is_no_utf8_is_refused(home: Path) -> None:
+    home.mkdir()
+    profile_file_path(home).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        read_profile_file(home)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "source", "production"),
+    [
+        ({}, "dev", Source.FILE, False),
+        ({"profile": "prod"}, "prod", Source.FILE, True),
+        ({"profile": "sandbox"}, "sandbox", Source.EMBEDDED, False),
+        ({"base_url": "https://x.example"}, "https://x.example", Source.ENVIRONMENT, False),
+        ({"profile": "y", "base_url": "https://x.example"}, "y", Source.ENVIRONMENT, False),
+        (
+            {"profile": "prod", "base_url": "https://erp.example.com/"},
+            "prod",
+            Source.FILE,
+            True,
+        ),
+        (
+            {"base_url": "https://ERP.example.com:443"},
+            "https://ERP.example.com:443",
+            Source.ENVIRONMENT,
+            True,
+        ),
+    ],
+)
+def test_which_profile_is_chosen(
+    home: Path, settings: dict[str, str], name: str, source: Source, production: bool
+) -> None:
+    write(home, TWO)
+    profile = choose_profile(Settings(home, **settings))  # type: ignore[arg-type]
+    assert (profile.name, profile.source, profile.production) == (name, source, production)
+
+
+def test_production_is_never_chosen_for_want_of_another(home: Path) -> None:
+    write(home, TWO.replace('default = "dev"', ""))
+    assert choose_profile(Settings(home)).source is Source.EMBEDDED
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"profile": "none"},
+        {"profile": "prod", "base_url": "https://dev.erp.example.com"},
+        {"profile": "prod", "email": "someone@example.com"},
+    ],
+)
+def test_what_contradicts_itself_is_refused(home: Path, settings: dict[str, str]) -> None:
+    write(home, TWO)
+    with pytest.raises(ConfigError):
+        choose_profile(Settings(home, **settings))  # type: ignore[arg-type]
+
+
+def test_each_profile_has_its_own_journal_and_settle_time(home: Path) -> None:
+    write(home, TWO)
+    found = {}
+    for name in ("dev", "prod", "sandbox"):
+        settings = Settings(home, profile=name)
+        chosen = settings_for(settings, choose_profile(settings))
+        found[chosen.journal] = chosen.settle_seconds
+    assert found == {
+        home / "profiles" / "dev" / "journal.db": 60.0,
+        home / "profiles" / "prod" / "journal.db": 900.0,
+        home / "journal.db": 900.0,
+    }
+    asked = Settings(home, profile="dev", settle=5.0)
+    assert settings_for(asked, choose_profile(asked)).settle_seconds == 5.0
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://ERP.example.com/v2/", "https://erp.example.com:443"),
+        ("http://127.0.0.1:8800", "http://127.0.0.1:8800"),
+        ("erp.example.com", ""),
+        ("https://[", ""),
+        ("https://x:99999", ""),
+    ],
+)
+def test_an_origin_is_spelt_one_way(address: str, origin: str) -> None:
+    assert origin_of(address) == origin
+
+
+@pytest.mark.parametrize("name", ["", "A", "a b", "..", "nul", "com1", "é", "a" * 41, "-a"])
+def test_names_are_folders_everywhere(name: str) -> None:
+    assert not is_name(name)
