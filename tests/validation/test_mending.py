@@ -1,0 +1,324 @@
+"""``--fix``: what is certain is mended in a copy, all else stays as it was."""
+
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import openpyxl
+import pytest
+import xlsxwriter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sheets import GOOD, Formula, write_records
+
+from xlbridge.errors import UsageError
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.mending import Change, changes_json, changes_text, mend
+from xlbridge.validation.reading import Reading
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+CR, CP = "contasreceber", "contaspagar"
+
+
+def mended(
+    path: Path, catalogue: Catalogue, **options: Any
+) -> tuple[ValidatedSheet, list[Change], ValidatedSheet]:
+    """Judge a workbook, mend it, and judge the copy."""
+    judged = validate_workbook(path, catalogue, **options)
+    copy = path.with_name("mended.xlsx")
+    changes = mend(judged, copy)
+    return judged, changes, validate_workbook(copy, catalogue, **options)
+
+
+def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:
+    return Counter((finding.cell, finding.kind.code) for finding in judged.findings)
+
+
+def changed(changes: Sequence[Change]) -> Counter[tuple[str | None, str]]:
+    return Counter((change.finding.cell, change.finding.kind.code) for change in changes)
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "value", "stored"),
+    [
+        (CR, "valorDoLancamento", "1.234,56", 1234.56),
+        (CR, "valorDoLancamento", " R$ 10 ", 10),
+        (CR, "codigoDoCliente", "1001", 1001),
+        (CR, "dataDeVencimento", "31/12/2026", datetime(2026, 12, 31)),
+        (CR, "dataDeVencimento", "2026-12-31", datetime(2026, 12, 31)),
+        ("cliente", "nomeComercial", "  Padaria & Cia <Sol> ", "Padaria & Cia <Sol>"),
+        ("cliente", "nomeComercial", "Açougue\N{ZERO WIDTH SPACE} São João", "Açougue São João"),
+        ("cliente", "cpf", 1234567890, "01234567890"),
+        ("cliente", "cnpj", "12abc34501de35", "12.ABC.345/01DE-35"),
+        ("cliente", "cnpj", "11.222.333/0001–81", "11.222.333/0001-81"),
+        ("cliente", "natureza", "j", "J"),
+    ],
+)
+def test_what_is_certain_is_mended(
+    tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any, stored: Any
+) -> None:
+    first = {"cnpj": "12.ABC.345/01DE-35"} if value == "11.222.333/0001–81" else {}
+    path = write_records(tmp_path / "a.xlsx", resource, [first, {column: value}])
+    judged, changes, after = mended(path, catalogue, resource=resource)
+    (change,) = changes
+    assert places(judged) - places(after) == changed(changes)
+    assert after.frame.equals(judged.frame)
+    assert cells_of(path.with_name("mended.xlsx"), "Plan1")[change.finding.cell] == stored
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "value"),
+    [
+        (CR, "valorDoLancamento", "1.234"),
+        (CR, "valorDoLancamento", "dez"),
+        (CR, "valorDoLancamento", 10.555),
+        (CR, "dataDeVencimento", "01/11/2026"),
+        (CR, "dataDeVencimento", "31/10/26"),
+        (CR, "dataDeVencimento", "31/10/2026 10:30"),
+        (CR, "dataDeVencimento", Formula("=A1")),
+        ("cliente", "cnpj", 1222333000181),
+        ("cliente", "cnpj", "12.АBC.345/01DE-35"),
+        ("cliente", "nomeComercial", "Pаdaria"),
+        ("nota-fiscal-servico", "ClassificacaoIBSCBS", 1),
+    ],
+)
+def test_what_is_not_certain_is_left(
+    tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", resource, [{"seuCodigo": "1"}, {column: value}])
+    judged, changes, after = mended(path, catalogue, resource=resource)
+    assert changes == []
+    assert judged.findings == after.findings
+
+
+def test_a_declared_order_makes_an_ambiguous_date_certain(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
+    _, changes, after = mended(path, catalogue, reading=Reading(dates="dmy"))
+    assert [change.new for change in changes] == [date(2026, 11, 1)]
+    assert after.findings == []
+
+
+def test_texts_that_contradict_each_other_are_all_left(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    texts = ["31/10/2026", "10/31/2026", "01/11/2026"]
+    path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": t} for t in texts])
+    judged, changes, after = mended(path, catalogue)
+    assert changes == []
+    assert [f.kind.code for f in judged.findings] == [
+        "date-as-text",
+        "date-as-text",
+        "date-ambiguous",
+    ]
+    assert after.findings == judged.findings
+
+
+def test_a_column_in_which_a_formula_gives_a_text_number_is_left(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "a.xlsx"
+    header, good = list(GOOD[CP]), list(GOOD[CP].values())
+    at = header.index("ValorBruto")
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, header)
+        for row in (1, 2):
+            page.write_row(row, 0, good)
+        page.write_formula(1, at, '="1.2"&"34"', None, "1.234")
+        page.write_string(2, at, "1.500,50")
+    judged, changes, after = mended(path, catalogue, resource=CP)
+    assert changes == []
+    assert after.findings == judged.findings
+    assert {f.kind.code for f in judged.findings} >= {"number-as-text"}
+
+
+def rich_workbook(path: Path, rows: Sequence[dict[str, Any]], epoch_1904: bool = False) -> Path:
+    """A sheet as an analyst keeps it: colours, widths, notes, a picture, formulas, more sheets."""
+    header = list(GOOD[CR])
+    with xlsxwriter.Workbook(path, {"date_1904": epoch_1904}) as book:
+        page = book.add_worksheet("Títulos")
+        text = book.add_format({"num_format": "@", "bg_color": "#FFEEAA", "italic": True})
+        day = book.add_format({"num_format": "dd/mm/yyyy", "bold": True})
+        page.set_column(0, 20, 23)
+        page.freeze_panes(3, 1)
+        page.write_string(0, 0, "Títulos de outubro & novembro", text)
+        page.write_row(2, 0, [*header, "dobro", "minha anotação"])
+        for number, change in enumerate(rows, start=3):
+            values = GOOD[CR] | change
+            for column, name in enumerate(header):
+                if isinstance(values[name], str):
+                    page.write_string(number, column, values[name], text)
+                elif isinstance(values[name], date):
+                    page.write_datetime(number, column, values[name], day)
+                else:
+                    page.write(number, column, values[name])
+            page.write_formula(number, len(header), f"=I{number + 1}*2", None, 21)
+            page.write_string(number, len(header) + 1, "  confere  ")
+        page.write_comment("A4", "Falar com a Ana")
+        page.data_validation("A4:A99", {"validate": "integer", "criteria": ">", "value": 0})
+        page.conditional_format("I4:I99", {"type": "data_bar"})
+        page.insert_image("P2", "logo.png", {"image_data": BytesIO(PICTURE)})
+        other = book.add_worksheet("Resumo")
+        other.write_formula("A1", "=SUM(Títulos!I4:I9)", None, 10.5)
+        other.write_string("A2", "1.234,56")
+        book.define_name("Total", "=Resumo!$A$1")
+    return path
+
+
+def _png() -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"\0\xff\0\0")
+    chunks = chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+PICTURE = _png()
+
+
+def parts_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as package:
+        return {name: package.read(name) for name in package.namelist()}
+
+
+def cells_of(path: Path, sheet: str) -> dict[str, Any]:
+    """The contents of a sheet; of a formula the formula."""
+    book = openpyxl.load_workbook(path)
+    return {cell.coordinate: cell.value for row in book[sheet].iter_rows() for cell in row}
+
+
+_TEXTS = st.sampled_from(
+    ["Mensalidade", " Mensalidade ", "Ação\N{ZERO WIDTH SPACE}", "Pаdaria", "x" * 501, "", " "]
+)
+_DAYS = st.sampled_from(
+    ["31/10/2026", "2026-10-31", "01/11/2026", "10/31/2026", "31/10/26", "ontem"]
+    + ["31/12/2026 10:30"]  # type: ignore[list-item]
+    + [date(2026, 12, 1), date(1900, 1, 31), None, 46000]  # type: ignore[list-item]
+)
+_AMOUNTS = st.sampled_from(
+    ["1.234,56", "1,234.56", "1.234", "R$ 5", "-7", "dez", 10.5, -1, None, "0,1"]  # type: ignore[list-item]
+)
+_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "historico": _TEXTS,
+            "codigoDoCliente": st.sampled_from([1001, "1001", " 7 ", "1.001", "1.5", None]),
+            "codigoDoCentroDeCusto": st.sampled_from(["01.001", "01 001 ", "1E+05", 7, 1e15]),
+            "dataDeEmissao": _DAYS,
+            "dataDeVencimento": _DAYS,
+            "valorDoLancamento": _AMOUNTS,
+        },
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=_ROWS, epoch_1904=st.booleans())
+def test_mending_takes_away_exactly_what_it_lists(
+    catalogue: Catalogue, rows: list[dict[str, Any]], epoch_1904: bool
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = rich_workbook(Path(folder) / "rich.xlsx", rows, epoch_1904)
+        judged, changes, after = mended(path, catalogue, resource=CR, sheet="Títulos")
+        copy = path.with_name("mended.xlsx")
+        assert places(judged) - places(after) == changed(changes)
+        assert places(after) - places(judged) == Counter()
+        assert after.frame.equals(judged.frame)
+        touched = {change.finding.cell for change in changes}
+        assert touched <= {f.cell for f in judged.findings if f.mended is not None}
+        before, now = cells_of(path, "Títulos"), cells_of(copy, "Títulos")
+        assert {cell for cell in before if before[cell] != now[cell]} <= touched
+        assert before.keys() == now.keys()
+        assert cells_of(path, "Resumo") == cells_of(copy, "Resumo")
+        parts, kept = parts_of(path), parts_of(copy)
+        assert list(parts) == list(kept)
+        may_change = {"xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"}
+        assert {name for name in parts if parts[name] != kept[name]} <= may_change
+        again = path.with_name("again.xlsx")
+        assert mend(after, again) == []
+        assert parts_of(again) == kept
+
+
+def test_styles_stay_but_for_the_number_format(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = rich_workbook(
+        tmp_path / "rich.xlsx",
+        [{"valorDoLancamento": "1.234,56", "dataDeVencimento": "31/10/2026", "historico": " x"}],
+    )
+    mended(path, catalogue, resource=CR, sheet="Títulos")
+    page = openpyxl.load_workbook(tmp_path / "mended.xlsx")["Títulos"]
+    for cell in ("F4", "H4", "I4"):
+        assert page[cell].fill.fgColor.rgb == "FFFFEEAA"
+        assert page[cell].font.italic
+    assert (page["H4"].is_date, page["I4"].number_format) == (True, "General")
+    assert page["F4"].number_format == "@"
+    assert page["A4"].comment.text == "Falar com a Ana"
+    assert page.column_dimensions["A"].width > 20
+    assert (page["J4"].value, page["K4"].value) == ("=I4*2", "  confere  ")
+
+
+ODD_SHEET = """<?xml version="1.0" encoding="UTF-8"?>
+<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData>
+<x:row><x:c t='inlineStr'><x:is><x:t>nomeComercial</x:t></x:is></x:c></x:row>
+<x:row><x:c t='inlineStr'><x:is><x:t xml:space='preserve'> Padaria São João </x:t></x:is></x:c></x:row>
+<x:row><x:c t='inlineStr'><x:is><x:t>Outra</x:t></x:is></x:c></x:row>
+</x:sheetData></x:worksheet>"""
+
+
+def test_unusual_xml_is_mended_all_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
+    plain = write_records(tmp_path / "plain.xlsx", "cliente", [{}])
+    odd = tmp_path / "odd.xlsx"
+    with zipfile.ZipFile(odd, "w") as package:
+        for name, content in parts_of(plain).items():
+            is_sheet = name.endswith("sheet1.xml")
+            package.writestr(name, ODD_SHEET.encode() if is_sheet else content)
+    judged, changes, after = mended(odd, catalogue, resource="cliente")
+    assert [(c.finding.cell, c.new) for c in changes] == [("A2", "Padaria São João")]
+    assert after.findings == []
+    assert after.frame.equals(judged.frame)
+
+
+def test_an_array_formula_is_not_touched(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["nomeComercial", "origem"])
+        page.write_array_formula("A2:A3", "{=B2:B3}", None, " Padaria")
+        page.write_string("A3", " Mercado")
+    _, changes, _ = mended(path, catalogue, resource="cliente")
+    assert changes == []
+
+
+def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(
+        tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
+    )
+    _, changes, _ = mended(path, catalogue)
+    assert [(c["cell"], c["old"], c["new"]) for c in changes_json(changes)] == [
+        ("G2", "2026-10-01", "2026-10-01"),
+        ("I2", "1.234,56", "1234.56"),
+    ]
+    lines = list(changes_text(changes, tmp_path / "b.xlsx"))
+    assert len(lines) == 3
+    assert "'1.234,56' → 1234.56" in lines[2]
+
+
+def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{}])
+    with pytest.raises(UsageError):
+        mend(validate_workbook(path, catalogue), tmp_path / "missing" / "b.xlsx")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.xlsx"]
