@@ -1,5 +1,6 @@
 """``--fix``: what is certain is mended in a copy, all else stays as it was."""
 
+import json
 import struct
 import zipfile
 import zlib
@@ -14,13 +15,15 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
+from environment import Xlbridge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.mending import Change, changes_json, changes_text, mend
+from xlbridge.validation.changes import Change, Mending, mending_json, mending_text
+from xlbridge.validation.mending import mend
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
@@ -33,7 +36,7 @@ def mended(
     """Judge a workbook, mend it, and judge the copy."""
     judged = validate_workbook(path, catalogue, **options)
     copy = path.with_name("mended.xlsx")
-    changes = mend(judged, copy)
+    changes = mend(judged, copy).changes
     return judged, changes, validate_workbook(copy, catalogue, **options)
 
 
@@ -202,13 +205,13 @@ def cells_of(path: Path, sheet: str) -> dict[str, Any]:
 _TEXTS = st.sampled_from(
     ["Mensalidade", " Mensalidade ", "Ação\N{ZERO WIDTH SPACE}", "Pаdaria", "x" * 501, "", " "]
 )
-_DAYS = st.sampled_from(
-    ["31/10/2026", "2026-10-31", "01/11/2026", "10/31/2026", "31/10/26", "ontem"]
-    + ["31/12/2026 10:30"]  # type: ignore[list-item]
-    + [date(2026, 12, 1), date(1900, 1, 31), None, 46000]  # type: ignore[list-item]
+_DAYS: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from(["31/10/2026", "2026-10-31", "01/11/2026", "10/31/2026", "31/10/26", "ontem"]),
+    st.sampled_from(["31/12/2026 10:30", date(2026, 12, 1), date(1900, 1, 31), None, 46000]),
 )
-_AMOUNTS = st.sampled_from(
-    ["1.234,56", "1,234.56", "1.234", "R$ 5", "-7", "dez", 10.5, -1, None, "0,1"]  # type: ignore[list-item]
+_AMOUNTS: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from(["1.234,56", "1,234.56", "1.234", "R$ 5", "-7", "dez", "0,1"]),
+    st.sampled_from([10.5, -1, None]),
 )
 _ROWS = st.lists(
     st.fixed_dictionaries(
@@ -250,7 +253,7 @@ def test_mending_takes_away_exactly_what_it_lists(
         may_change = {"xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"}
         assert {name for name in parts if parts[name] != kept[name]} <= may_change
         again = path.with_name("again.xlsx")
-        assert mend(after, again) == []
+        assert mend(after, again).changes == []
         assert parts_of(again) == kept
 
 
@@ -274,7 +277,8 @@ def test_styles_stay_but_for_the_number_format(tmp_path: Path, catalogue: Catalo
 ODD_SHEET = """<?xml version="1.0" encoding="UTF-8"?>
 <x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData>
 <x:row><x:c t='inlineStr'><x:is><x:t>nomeComercial</x:t></x:is></x:c></x:row>
-<x:row><x:c t='inlineStr'><x:is><x:t xml:space='preserve'> Padaria São João </x:t></x:is></x:c></x:row>
+<x:row><x:c t='inlineStr'>
+<x:is><x:t xml:space='preserve'> Padaria São João </x:t></x:is></x:c></x:row>
 <x:row><x:c t='inlineStr'><x:is><x:t>Outra</x:t></x:is></x:c></x:row>
 </x:sheetData></x:worksheet>"""
 
@@ -308,11 +312,12 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
     _, changes, _ = mended(path, catalogue)
-    assert [(c["cell"], c["old"], c["new"]) for c in changes_json(changes)] == [
+    mending = Mending(tmp_path / "b.xlsx", changes)
+    assert [(c["cell"], c["old"], c["new"]) for c in mending_json(mending)["changes"]] == [
         ("G2", "2026-10-01", "2026-10-01"),
         ("I2", "1.234,56", "1234.56"),
     ]
-    lines = list(changes_text(changes, tmp_path / "b.xlsx"))
+    lines = list(mending_text(mending))
     assert len(lines) == 3
     assert "'1.234,56' → 1234.56" in lines[2]
 
@@ -322,3 +327,32 @@ def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UsageError):
         mend(validate_workbook(path, catalogue), tmp_path / "missing" / "b.xlsx")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.xlsx"]
+
+
+def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56"}, {}])
+    before = path.read_bytes()
+    done = xlbridge("validate", path, "--fix", "b.xlsx", "--format", "json")
+    (report,) = json.loads(done.stdout)["files"]
+    assert (done.returncode, report["file"], report["findings"]) == (0, str(path), [])
+    assert report["fixed"]["file"] == "b.xlsx"
+    assert [change["cell"] for change in report["fixed"]["changes"]] == ["I2"]
+    assert path.read_bytes() == before
+    write_records(path, CR, [{"valorDoLancamento": "1.234", "historico": " x"}])
+    done = xlbridge("validate", path, "--fix", "c.xlsx", XLBRIDGE_LANG="pt-BR")
+    assert done.returncode == 1
+    assert "F2 historico: ' x' → 'x'" in done.stdout
+    assert "number-ambiguous" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--fix", "a.xlsx"], ["a.xlsx", "--fix", "b.xlsx"], ["--fix", "."]]
+)
+def test_the_input_is_never_written_over(
+    tmp_path: Path, xlbridge: Xlbridge, arguments: list[str]
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"historico": " x"}])
+    before = path.read_bytes()
+    assert xlbridge("validate", path, *arguments).returncode == 2
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["a.xlsx"]

@@ -1,6 +1,7 @@
 """``xlbridge validate``: checks workbooks locally, without the network."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import read_settings
+from xlbridge.settings import WorkbookLimits, read_settings
+from xlbridge.validation.mending import mend
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -49,6 +51,17 @@ from xlbridge.workbook.atomic import require_apart
     ),
 )
 @click.option(
+    "--fix",
+    "fixed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=str(
+        Text(
+            pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
+            en="Writes a copy in which what is certain is mended, and reports what is left.",
+        )
+    ),
+)
+@click.option(
     "--limit",
     type=click.IntRange(min=0),
     help=str(
@@ -70,18 +83,19 @@ def command(
     form: str,
     output: Path | None,
     annotated: Path | None,
+    fixed: Path | None,
     limit: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
 ) -> ExitCode:
-    if annotated and len(files) > 1:
+    if (annotated or fixed) and len(files) > 1:
         raise UsageError(
             Text(
-                pt="--annotate serve para um arquivo de cada vez.",
-                en="--annotate takes one file at a time.",
+                pt="--annotate e --fix servem para um arquivo de cada vez.",
+                en="--annotate and --fix take one file at a time.",
             )
         )
-    require_apart([output, annotated], files)
+    require_apart([output, annotated, fixed], files)
     settings = read_settings()
     judge = partial(
         validate_workbook,
@@ -92,6 +106,8 @@ def command(
         limits=settings.limits,
     )
     judged = _judge_all(files, judge)
+    if fixed and isinstance(judged[0], ValidatedSheet):
+        judged[0] = _mend(judged[0], fixed, judge, settings.limits)
     write_report(judged, form, output, limit)
     if annotated and isinstance(judged[0], ValidatedSheet):
         _annotate(judged[0], annotated, limit)
@@ -132,6 +148,21 @@ def _tell_column(
         en="Checking {f} · rows: {rows} · column {place} of {of}: {column}",
     )
     activity.tell(told.format(f=file, rows=rows, place=place, of=of, column=column))
+
+
+def _mend(
+    judged: ValidatedSheet,
+    target: Path,
+    judge: Callable[..., ValidatedSheet],
+    limits: WorkbookLimits,
+) -> ValidatedSheet:
+    """Write the mended copy and judge it: what is reported is what is left."""
+    with working(Text(pt="Corrigindo", en="Mending")):
+        mending = mend(judged, target, limits)
+        if judged.resource is None:
+            return replace(judged, mending=mending)
+        left = judge(target, resource=judged.resource.name, sheet=judged.sheet)
+    return replace(left, file=judged.file, mending=mending)
 
 
 def _annotate(judged: ValidatedSheet, target: Path, limit: int | None) -> None:

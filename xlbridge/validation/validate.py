@@ -10,6 +10,7 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.addresses import cell_findings
+from xlbridge.validation.changes import Mending
 from xlbridge.validation.choice import choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
@@ -28,7 +29,8 @@ class ValidatedSheet:
     unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
     position in the sheet of each column that is there. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
-    empty and nothing tells what it is for.
+    empty and nothing tells what it is for. ``mending`` tells of the copy in which what is certain
+    was mended: then the findings are those that are left.
     """
 
     file: Path
@@ -39,6 +41,7 @@ class ValidatedSheet:
     rows: list[int] = field(default_factory=list, repr=False)
     columns: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list, repr=False)
+    mending: Mending | None = field(default=None, repr=False)
 
     @property
     def errors(self) -> int:

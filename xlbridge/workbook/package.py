@@ -56,9 +56,13 @@ class Package:
         """The names of all sheets, in the workbook's order."""
         return list(self._sheet_parts)
 
+    def sheet_part(self, sheet: str) -> str | None:
+        """Return the name of a sheet's part; None where there is no such part."""
+        return self._names.get(self._sheet_parts.get(sheet, ""))
+
     def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
         """Yield a sheet's part piece by piece; nothing where there is no such part."""
-        name = self._names.get(self._sheet_parts.get(sheet, ""))
+        name = self.sheet_part(sheet)
         if name is None:
             return
         with self._archive.open(name) as part:

@@ -4,6 +4,7 @@ The XML of the cells is changed in place: a library that reads and writes a work
 pictures and the stored results of formulas.
 """
 
+import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,17 +18,16 @@ from xml.sax.saxutils import escape, quoteattr
 from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Mended
 from xlbridge.i18n import Text
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.atomic import replacing
-from xlbridge.workbook.sheet_cells_xml import CellElement, CellPlace, find_cells, in_utf8
+from xlbridge.workbook.package import Package
+from xlbridge.workbook.raw_sheet import CellPlace
+from xlbridge.workbook.safety import Gate
+from xlbridge.workbook.sheet_cells_xml import CellElement, find_cells, in_utf8
 from xlbridge.workbook.style_sheet import StyleSheet
 
-_WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
-_STYLES = "xl/styles.xml"
-_RELATION_IDS = (
-    "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id",
-    "{http://purl.oclc.org/ooxml/officeDocument/relationships}id",
-)
+_WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _CALCULATION = re.compile(rb"<((?:\w+:)?calcPr)\b([^>]*?)(/?)>")
 _FULL_CALCULATION = re.compile(rb"""\s*\bfullCalcOnLoad\s*=\s*["'][^"']*["']""")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
@@ -36,22 +36,26 @@ _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 class EditableWorkbook:
     """A workbook whose cells can be changed and whose other content stays as it is.
 
-    Only for files that passed the gate. Raises ``WorkbookRefused`` when the parts that must be
-    changed cannot be understood.
+    Raises ``WorkbookRefused`` when the file does not pass the gate, or when the parts that would
+    have to be changed cannot be understood.
     """
 
-    def __init__(self, path: Path) -> None:
-        with zipfile.ZipFile(path) as package:
-            self._entries = package.infolist()
-            self._parts = {entry.filename: package.read(entry) for entry in self._entries}
+    def __init__(self, path: Path, limits: WorkbookLimits) -> None:
+        gate = Gate(path, limits)
+        gate.unpack()
+        self._path = path
+        with zipfile.ZipFile(io.BytesIO(gate.content)) as archive:
+            self._package = Package(archive)
+            self._entries = archive.infolist()
+            self._parts = {entry.filename: archive.read(entry) for entry in self._entries}
         self._names = {name.lower(): name for name in self._parts}
-        with_styles = self._part(_STYLES)
         try:
-            self._book = ET.fromstring(self._part(_WORKBOOK))  # noqa: S314 - passed the gate
-            self._styles = StyleSheet(in_utf8(with_styles))
+            book = ET.fromstring(self._part(_WORKBOOK))  # noqa: S314 - passed the gate
+            self._styles = StyleSheet(in_utf8(self._part(_STYLES)))
         except (ET.ParseError, ExpatError, LookupError, ValueError) as error:
             raise _not_editable(path) from error
-        self._path = path
+        flags = (e.get("date1904") for e in book.iter() if e.tag.endswith("}workbookPr"))
+        self._first_day = _FIRST_DAY[next(flags, None) in {"1", "true", "on"}]
 
     def locked(self, sheet: str, places: frozenset[CellPlace]) -> frozenset[CellPlace]:
         """Return those of a sheet's cells that cannot be changed: formulas give them their value,
@@ -109,30 +113,17 @@ class EditableWorkbook:
         begin = f'<{element.name} r="{cell_address(*place)}" s="{style}"{others}{kind}>'
         return f"{begin}{inner}</{element.name}>".encode("ascii", "xmlcharrefreplace")
 
-    @property
-    def _first_day(self) -> date:
-        flags = (e.get("date1904") for e in self._book.iter() if _local(e) == "workbookPr")
-        return _FIRST_DAY[next(flags, None) in {"1", "true", "on"}]
-
     def _sheet_part(self, sheet: str) -> str:
-        relations = ET.fromstring(self._part(_RELATIONS))  # noqa: S314 - passed the gate
-        targets = {relation.get("Id"): relation.get("Target", "") for relation in relations}
-        for element in self._book.iter():
-            if _local(element) == "sheet" and element.get("name") == sheet:
-                identity = next(filter(None, map(element.get, _RELATION_IDS)), None)
-                target = targets.get(identity, "")
-                return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-        raise _not_editable(self._path)
+        part = self._package.sheet_part(sheet)
+        if part is None:
+            raise _not_editable(self._path)
+        return part
 
     def _part(self, name: str) -> bytes:
         return self._parts.get(self._names.get(name.lower(), ""), b"")
 
     def _put(self, name: str, content: bytes) -> None:
         self._parts[self._names[name.lower()]] = content
-
-
-def _local(element: ET.Element) -> str:
-    return element.tag.rpartition("}")[2]
 
 
 def _recalculated(book: bytes) -> bytes:

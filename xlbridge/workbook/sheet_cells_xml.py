@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from xlbridge.workbook.address import column_index
-
-CellPlace = tuple[int, int]
-"""A cell: Excel's row number and the zero-based column."""
+from xlbridge.workbook.raw_sheet import CellPlace
 
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")

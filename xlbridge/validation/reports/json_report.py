@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xlbridge.findings import Finding
+from xlbridge.validation.changes import mending_json
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -45,6 +46,7 @@ def _file(item: Judged, limit: int | None) -> dict[str, Any]:
         "warnings": item.warnings,
         "truncated": limit is not None and len(item.findings) > limit,
         "findings": [finding_json(finding) for finding in item.findings[:limit]],
+        **({"fixed": mending_json(item.mending)} if item.mending else {}),
     }
 
 

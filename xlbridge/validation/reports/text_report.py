@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
+from xlbridge.validation.changes import mending_text
 from xlbridge.validation.reports.judged import Judged, RefusedFile, by_rule, rule_of
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -33,6 +34,8 @@ def _file(item: Judged, limit: int) -> Iterator[str]:
             yield f"    {item.refusal.hint}"
         return
     yield f"{'✓' if item.ok else '✗'} {_headline(item)}"
+    if item.mending:
+        yield from mending_text(item.mending)
     for group in by_rule(item.findings).values():
         yield from _group(group, limit)
 
