@@ -9,12 +9,17 @@ be, with an example, so that a file can judge a server and can play one as well:
 - a tag that ends with ``?`` allows null;
 - ``!like {pattern, example}``: text that matches;
 - ``!each X``: a list, not empty, of X; ``!holding [X]``: a list in which X is found;
+- ``!many {least, most, of: X}``: a list of so many X;
 - the key ``...`` lets an object have fields that the spec does not show.
+
+A case ``holds`` rules of ``rules.yaml``, by their names. A request's ``workbook`` is uploaded under
+its ``filename``; its ``text`` goes out as it is, declared as ``type``.
 
 ``save`` keeps values of the response, by their path, for ``${name}`` in later steps of the case.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +29,7 @@ from typing import Any
 import yaml
 
 FOLDER = Path(__file__).parent
+RULES = FOLDER / "rules.yaml"
 MORE = "..."
 
 
@@ -37,11 +43,10 @@ class Tagged:
             return
         match self.tag.rstrip("?"):
             case "each":
-                if not isinstance(actual, list) or not actual:
-                    yield f"{place}: {actual!r} is no filled list"
-                    return
-                for index, item in enumerate(actual):
-                    yield from mismatches(self.value, item, f"{place}.{index}")
+                yield from _list_mismatches(self.value, 1, sys.maxsize, actual, place)
+            case "many":
+                bounds = self.value["least"], self.value["most"]
+                yield from _list_mismatches(self.value["of"], *bounds, actual, place)
             case "holding":
                 for wanted in self.value:
                     if not any(not list(mismatches(wanted, item, "")) for item in actual):
@@ -52,6 +57,14 @@ class Tagged:
             case _:
                 if not _KINDS[self.tag.rstrip("?")](actual):
                     yield f"{place}: {actual!r} is not {self.tag}"
+
+
+def _list_mismatches(item: Any, least: int, most: int, actual: Any, place: str) -> Iterator[str]:
+    if not isinstance(actual, list) or not least <= len(actual) <= most:
+        yield f"{place}: no list of {least} to {most}"
+        return
+    for index, found in enumerate(actual):
+        yield from mismatches(item, found, f"{place}.{index}")
 
 
 def _is_date(text: Any, form: str | None) -> bool:
@@ -108,17 +121,19 @@ class Case:
     name: str
     operation: str | None
     spec: str
+    holds: tuple[str, ...]
     steps: tuple[Step, ...]
 
 
 def golden_cases() -> list[Case]:
     """Return every case of every file."""
     cases = []
-    for path in sorted(FOLDER.glob("*.yaml")):
+    for path in sorted({*FOLDER.glob("*.yaml")} - {RULES}):
         for case in yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader):
             steps = tuple(Step(**step) for step in case["steps"])
             name = f"{path.stem}-{case['case'].replace(' ', '-')}"
-            cases.append(Case(name, case.get("operation"), case["spec"], steps))
+            holds = tuple(case.get("holds", ()))
+            cases.append(Case(name, case.get("operation"), case["spec"], holds, steps))
     return cases
 
 
@@ -170,6 +185,7 @@ _EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "bool": lambda value: value == "true",
     "like": lambda value: example(value["example"]),
     "each": lambda value: [example(value)],
+    "many": lambda value: [example(value["of"])] * value["least"],
     "holding": lambda value: [example(item) for item in value],
     "texts": lambda value: [example(item) for item in value],
 }

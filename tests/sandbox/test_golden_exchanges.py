@@ -46,9 +46,11 @@ def send(http: httpx.Client, request: dict[str, Any]) -> httpx.Response:
     if "token" in request:
         token = request["token"]
         headers["Authorization"] = "" if token == "none" else f"Bearer {token}"
+    if "type" in request:
+        headers["Content-Type"] = request["type"]
     files = None
     if "workbook" in request:
-        files = upload(request["workbook"])
+        files = upload(request["workbook"], request.get("filename", "planilha.xlsx"))
     elif "file" in request:
         files = {"ArquivoExcel": ("planilha.xlsx", request["file"].encode())}
     return http.request(

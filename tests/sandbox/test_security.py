@@ -68,6 +68,18 @@ def test_exposed_it_answers_to_addresses_and_to_names_of_its_own(tmp_path: Path)
             assert status_under(server, host) == 400
 
 
+def test_two_sandboxes_share_neither_tokens_nor_data(start: Start, tmp_path: Path) -> None:
+    production = start("--seed", "empty", home=tmp_path / "production")
+    development = start("--seed", "empty", home=tmp_path / "development")
+    with log_in(production) as one, log_in(development) as other:
+        assert one.post("/v2/cliente", json={"nomeComercial": "Só aqui"}).status_code == 200
+        assert other.get("/v2/cliente").json()["data"] == []
+        token = one.headers["Authorization"]
+        assert other.get("/v2/cliente", headers={"Authorization": token}).status_code == 401
+        login = {"email": production.email, "password": production.password}
+        assert other.post("/v2/autenticar", json=login).json()["authenticated"] is False
+
+
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
     opened = Storage(database_url(str(tmp_path / "own.db")))

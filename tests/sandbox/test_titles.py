@@ -8,6 +8,8 @@ import pytest
 from workbooks import upload
 
 from xlbridge.resources.boleto import is_boleto
+from xlbridge.wire.financial import TitleKey
+from xlbridge.wire.operations import OPERATIONS
 
 ENTRY = {
     "codigoDaFilial": 1,
@@ -170,3 +172,12 @@ def _as_floats(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_floats(item) for item in value]
     return float(value) if isinstance(value, Decimal) else value
+
+
+def test_a_deletion_repeated_finds_nothing_and_so_is_not_repeated_by_itself(
+    http: httpx.Client,
+) -> None:
+    title = http.post(PAYABLES, json=ENTRY).json()["data"]
+    path = "/".join([PAYABLES, *(str(title[name]) for name in TitleKey.model_fields)])
+    assert [http.delete(path).status_code for _ in range(2)] == [200, 404]
+    assert not any(o.repeatable for o in OPERATIONS.values() if o.method == "DELETE")

@@ -21,6 +21,8 @@ WHOLE_NUMBER: Schema = {
 }
 
 _NOT_BLANK = r"\S"
+_BLANK: Schema = {"const": ""}
+"""A parameter that is there and empty: it counts as not given."""
 
 
 class _Generator(GenerateJsonSchema):
@@ -57,8 +59,11 @@ def query_schema(model: type[WireModel]) -> Schema:
     properties = {name: _given(kind) for name, kind in schema["properties"].items()}
     _limit(properties, required)
     for name in properties.keys() - set(required):
-        if "pattern" in properties[name]:
-            properties[name]["pattern"] = f"^$|{properties[name]['pattern']}"
+        if (
+            properties[name].keys() & {"pattern", "minimum"}
+            or "boolean" in properties[name].values()
+        ):
+            properties[name] = {"anyOf": [properties[name], _BLANK]}
     return schema | {"properties": properties}
 
 
