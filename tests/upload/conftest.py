@@ -1,13 +1,13 @@
 """A sandbox of its own for the uploads, a lossy way to it, and its database as the oracle."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import xlsxwriter
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
-from upload_parts import MakeClients
+from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
@@ -59,6 +59,37 @@ def make_clients(tmp_path: Path) -> MakeClients:
             sheet.write_row(2, 1, ["nomeComercial", "cnpj"])
             for row, document in enumerate(documents):
                 sheet.write_row(3 + row, 1, [f"{called} {document}", document])
+        return path
+
+    return make
+
+
+@pytest.fixture
+def customer(client: Client) -> int:
+    """A new active client of the remote system."""
+    created = client.operations.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj())
+    return int(created.codigoDoCliente)
+
+
+@pytest.fixture
+def make_receivables(tmp_path: Path) -> Callable[..., Path]:
+    """Write a workbook of receivables of one customer and document, one for each history."""
+
+    def make(customer: int, document: str, *histories: str, name: str = "titulos.xlsx") -> Path:
+        path = tmp_path / name
+        row = {
+            "codigoDaFilial": 1,
+            "codigoDoCliente": customer,
+            "codigoDoItemDeLancamento": "1.01.001",
+            "codigoDoCentroDeCusto": "01.001",
+            "codigoDaContaCorrente": 1,
+            "numeroDoDocumento": document,
+        }
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet("contasreceber")
+            sheet.write_row(0, 0, [*row, "historico", "valorDoLancamento"])
+            for number, history in enumerate(histories, 1):
+                sheet.write_row(number, 0, [*row.values(), history, 10.5])
         return path
 
     return make

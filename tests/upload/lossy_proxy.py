@@ -9,16 +9,22 @@ from typing import Literal
 
 import httpx
 
-Fate = Literal["pass", "lose request", "lose answer", "html", "500 after"]
+Fate = Literal["pass", "lose request", "lose answer", "html", "500 after", "refuse", "unavailable"]
+
+REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
 
 
 @dataclass
 class LossyProxy:
-    """Forwards to ``target``; ``decide`` gives the fate of each request by method and path."""
+    """Forwards to ``target``; ``decide`` gives the fate of each request by method and path.
+
+    ``answers`` are bodies that are sent instead, by a part of the path.
+    """
 
     target: str
     base_url: str = ""
     decide: Callable[[str, str], Fate] = lambda _method, _path: "pass"
+    answers: dict[str, bytes] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     def lose_once(self, fate: Fate, path: str) -> None:
@@ -49,6 +55,9 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             if fate == "lose request":
                 self.close_connection = True
                 return
+            if fate in ("refuse", "unavailable"):
+                self.answer(400 if fate == "refuse" else 429, REFUSAL)
+                return
             headers = {
                 name: value
                 for name, value in self.headers.items()
@@ -60,11 +69,15 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             if fate == "lose answer":
                 self.close_connection = True
                 return
+            replaced = [body for part, body in proxy.answers.items() if part in self.path]
             content, status, kind = answer.content, answer.status_code, "application/json"
             if fate == "html":
                 content, status, kind = b"<html>Bad gateway</html>", 200, "text/html"
             elif fate == "500 after":
                 content, status = b"{}", 500
+            self.answer(status, replaced[0] if replaced else content, kind)
+
+        def answer(self, status: int, content: bytes, kind: str = "application/json") -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))

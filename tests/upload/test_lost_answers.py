@@ -7,12 +7,15 @@ from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 from xlbridge.api.client import Client
 from xlbridge.errors import InDoubt, JournalError, TransportError
 from xlbridge.i18n import Text
+from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
-from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
 
 QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
+SETTLED = RunOptions(
+    consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=0
+)
 NO_PREVIEW = RunOptions(consent=lambda _job, _seen: True, preview=False, sleep=lambda _s: None)
 
 
@@ -33,6 +36,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
     assert registered(client, document)
     assert run_job(desk, client, job, QUICK).state is State.IN_DOUBT
+    assert run_job(desk, client, job, SETTLED).state is State.DONE
     assert imports(proxy, "importacao/cliente") == 1
     with pytest.raises(JournalError):
         write_job(desk, path, "direct")
@@ -46,6 +50,7 @@ def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
     job = run_job(desk, client, write_job(desk, make_clients(document), "direct"), NO_PREVIEW)
     assert job.state is State.IN_DOUBT
     assert not registered(client, document)
+    assert run_job(desk, client, job, SETTLED).state is State.NEEDS_PERSON
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])

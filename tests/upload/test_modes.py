@@ -10,11 +10,13 @@ from xlbridge.api.client import Client
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.journal import Job, Journal
+from xlbridge.upload.evidence import with_evidence
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.report import job_json
-from xlbridge.upload.runner import RunOptions
-from xlbridge.upload.send import Desk, run_job, with_evidence, write_down
+from xlbridge.upload.send import Desk, run_job, write_down
 from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 
@@ -211,4 +213,8 @@ def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
     rejects = Path(run_job(desk, client, job, YES).last("rejects_file"))
     assert rejects.is_relative_to(desk.settings.home)
     rejects.unlink()
-    assert Path(with_evidence(desk, desk.journal.job(job.id)).last("rejects_file")).exists()
+    assert Path(
+        with_evidence(desk.settings, desk.catalogue, desk.journal, desk.journal.job(job.id)).last(
+            "rejects_file"
+        )
+    ).exists()

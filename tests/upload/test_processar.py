@@ -5,30 +5,22 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import YES, new_cnpj, write_job
+from upload_parts import YES, write_job
 
 from xlbridge.api.client import Client
 from xlbridge.errors import TransportError
-from xlbridge.upload.journal import Job
+from xlbridge.upload.job import Job
+from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
 from xlbridge.wire.financial import ReceivableQuery
 from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
-from xlbridge.wire.operations.registry import CLIENT_CREATE
-from xlbridge.wire.registry import ClientInput
 
 QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
 PATIENT = RunOptions(
     consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=3600
 )
-
-
-@pytest.fixture
-def customer(client: Client) -> int:
-    created = client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Ana", cnpj=new_cnpj()))
-    return int(created.codigoDoCliente)
 
 
 def titles(client: Client, customer: int) -> int:

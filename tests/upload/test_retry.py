@@ -9,7 +9,7 @@ from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.journal import Job
+from xlbridge.upload.job import Job
 from xlbridge.upload.plan import Plan, WantedMode
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.retry import mended_rows, require_rejected

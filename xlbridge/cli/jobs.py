@@ -7,6 +7,8 @@ from xlbridge.cli.options import report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.upload_session import open_desk, print_job
 from xlbridge.i18n import Text
+from xlbridge.upload.evidence import with_evidence
+from xlbridge.upload.job import Job
 from xlbridge.upload.report import listed_json
 
 
@@ -26,18 +28,27 @@ def command(job_id: str | None, form: str) -> ExitCode:
                 for event in job.events:
                     note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
                     result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
-            print_job(job, form)
+                for part in desk.journal.parts_of(job):
+                    result(f"  {_line(part)}")
+            print_job(with_evidence(desk.settings, desk.catalogue, desk.journal, job), form)
             return ExitCode.GOOD
         jobs = desk.journal.jobs()
         if form == "json":
-            result_json({"version": 1, "jobs": [listed_json(job) for job in jobs]})
+            listed = (one for job in jobs for one in (job, *desk.journal.parts_of(job)))
+            result_json({"version": 1, "jobs": [listed_json(job) for job in listed]})
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
         for job in jobs:
-            what = job.what
-            result(
-                f"{job.id}  {job.state.public:10}  {what.mode:7}  {what.resource}  "
-                f"{len(what.rows)}  {what.profile}  {what.file}"
-            )
+            result(_line(job))
+            for part in desk.journal.parts_of(job):
+                result(f"  {_line(part)}")
         return ExitCode.GOOD
+
+
+def _line(job: Job) -> str:
+    what = job.what
+    return (
+        f"{job.id}  {job.state.public:10}  {what.mode:7}  {what.resource}  "
+        f"{len(what.rows)}  {what.profile}  {what.file}"
+    )

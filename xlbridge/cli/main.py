@@ -29,6 +29,7 @@ _COMMANDS: dict[str, Text] = {
         pt="Envia de novo só o que foi rejeitado e corrigido.",
         en="Sends again only what was rejected and has been mended.",
     ),
+    "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
     "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
     "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
     "sandbox": Text(

@@ -86,6 +86,12 @@ how_to_send = _all_of(
             en="Does not ask before sending.",
         ),
         _option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            pt="Confirma linhas e começo do digest, como o plano os mostra; vale em produção.",
+            en="Confirms rows and start of the digest, as the plan shows them; for production too.",
+        ),
+        _option(
             "--wait/--no-wait",
             default=True,
             show_default=True,
@@ -98,6 +104,13 @@ how_to_send = _all_of(
             show_default=True,
             pt="Faz a prévia antes de enviar.",
             en="Previews before sending.",
+        ),
+        _option(
+            "--read-back/--no-read-back",
+            default=True,
+            show_default=True,
+            pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
+            en="Reads what the system has of these rows; without it a doubt stays without proof.",
         ),
     ]
 )

@@ -1,15 +1,24 @@
 """``xlbridge resume``: continues an interrupted upload."""
 
+from typing import Any
+
 import click
 
 from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import how_to_send, report_format
-from xlbridge.cli.upload_session import carry_out, open_desk, print_job
+from xlbridge.cli.upload_session import (
+    Sending,
+    carry_out,
+    open_desk,
+    print_job,
+    require_lawful,
+)
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.journal import Job, Journal
-from xlbridge.upload.send import with_evidence
+from xlbridge.upload.evidence import with_evidence
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
 
 
 @click.command(
@@ -18,13 +27,16 @@ from xlbridge.upload.send import with_evidence
 @click.argument("job_id", metavar="[JOB]", required=False)
 @how_to_send
 @report_format
-def command(job_id: str | None, yes: bool, wait: bool, preview: bool, form: str) -> ExitCode:
+def command(job_id: str | None, **how: Any) -> ExitCode:
+    sending = Sending(**how)
     with open_desk() as desk:
         job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
         if job.state.is_final:
-            return print_job(with_evidence(desk, job), form)
+            job = with_evidence(desk.settings, desk.catalogue, desk.journal, job)
+            return print_job(job, sending.form)
         with connect(desk.settings) as client:
-            return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
+            require_lawful(client.target.production, sending, job.what.mode)
+            return carry_out(desk, client, job, sending)
 
 
 def _only_open(journal: Journal) -> Job:

@@ -1,6 +1,7 @@
 """``xlbridge retry``: sends again what was rejected and has been mended."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,11 +9,18 @@ from xlbridge.cli.connection import connect
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import how_to_read, how_to_send, report_format
 from xlbridge.cli.output import remark
-from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
+from xlbridge.cli.upload_session import (
+    Sending,
+    carry_out,
+    open_desk,
+    refuse_sheet,
+    require_lawful,
+)
 from xlbridge.i18n import Text
+from xlbridge.upload.evidence import with_evidence
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import with_evidence, write_down
+from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.validate import validate_workbook
 
@@ -45,15 +53,13 @@ def command(
     file: Path | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
-    yes: bool,
-    wait: bool,
-    preview: bool,
-    form: str,
+    **how: Any,
 ) -> ExitCode:
+    sending = Sending(**how)
     with open_desk() as desk:
         job = desk.journal.job(job_id)
         require_rejected(job)
-        job = with_evidence(desk, job)
+        job = with_evidence(desk.settings, desk.catalogue, desk.journal, job)
         resource = desk.catalogue.named(job.what.resource)
         judged = validate_workbook(
             file or Path(job.last("rejects_file")),
@@ -63,7 +69,7 @@ def command(
             limits=desk.settings.limits,
         )
         if not judged.ok:
-            return refuse_sheet(judged, job.what.mode, form)
+            return refuse_sheet(judged, job.what.mode, sending.form)
         mended = mended_rows(desk, job, judged)
         if mended.left_out:
             told = Text(
@@ -74,5 +80,6 @@ def command(
         plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
         with connect(desk.settings) as client:
             profile = client.target.profile
+            require_lawful(client.target.production, sending, plan.mode)
             again = write_down(desk, mended.sheet, resource, plan, profile, retry=mended.retry)
-            return carry_out(desk, client, again, yes=yes, wait=wait, preview=preview, form=form)
+            return carry_out(desk, client, again, sending)

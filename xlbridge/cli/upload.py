@@ -1,7 +1,7 @@
 """``xlbridge upload``: validates a workbook, then sends it."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -10,7 +10,13 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import how_to_read, how_to_send, report_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
-from xlbridge.cli.upload_session import carry_out, open_desk, refuse_sheet
+from xlbridge.cli.upload_session import (
+    Sending,
+    carry_out,
+    open_desk,
+    refuse_sheet,
+    require_lawful,
+)
 from xlbridge.i18n import Text
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.send import write_down
@@ -44,6 +50,16 @@ from xlbridge.validation.validate import ValidatedSheet, validate_workbook
         )
     ),
 )
+@click.option(
+    "--chunk-rows",
+    type=click.IntRange(min=1),
+    help=str(
+        Text(
+            pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
+            en="Sends in parts of that many rows, each an upload of its own.",
+        )
+    ),
+)
 @which_sheet
 @how_to_read
 @how_to_send
@@ -53,14 +69,13 @@ def command(
     resource: str | None,
     sheet: str | None,
     mode: WantedMode,
-    yes: bool,
-    wait: bool,
-    preview: bool,
     again: str | None,
+    chunk_rows: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
-    form: str,
+    **how: Any,
 ) -> ExitCode:
+    sending = Sending(**how)
     with open_desk() as desk:
         with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             judged = validate_workbook(
@@ -72,11 +87,12 @@ def command(
                 limits=desk.settings.limits,
             )
         if not judged.ok or judged.resource is None:
-            return refuse_sheet(judged, mode, form)
+            return refuse_sheet(judged, mode, sending.form)
         plan = choose_mode(judged.resource, mode)
         _mention_warnings(judged)
         with connect(desk.settings) as client:
-            profile = client.target.profile
+            target = client.target
+            require_lawful(target.production, sending, plan.mode)
             remark(
                 Text(
                     pt="{resource} para {profile} · linhas: {rows} · {reason}",
@@ -84,14 +100,20 @@ def command(
                 ).format(
                     rows=len(judged.rows),
                     resource=judged.resource.name,
-                    profile=profile,
+                    profile=target.profile,
                     reason=plan.reason,
                 )
             )
             job = write_down(
-                desk, judged, judged.resource, plan, client.target.profile, again=again
+                desk,
+                judged,
+                judged.resource,
+                plan,
+                target.profile,
+                again=again,
+                chunk_rows=chunk_rows,
             )
-            return carry_out(desk, client, job, yes=yes, wait=wait, preview=preview, form=form)
+            return carry_out(desk, client, job, sending)
 
 
 def _mention_warnings(judged: ValidatedSheet) -> None:

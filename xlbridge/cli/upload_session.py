@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 
@@ -10,14 +11,17 @@ from xlbridge.api.client import Client
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.progress import working
+from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.resource import Mode
 from xlbridge.settings import Settings
-from xlbridge.upload.journal import Job, Journal
+from xlbridge.upload.consent import plan_text, require_token, token_of
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import invalid_json, job_json, job_text
-from xlbridge.upload.runner import RunOptions
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
 from xlbridge.validation.reports.text_report import report_text
@@ -31,11 +35,25 @@ _EXIT_CODES = {
     State.DONE: ExitCode.GOOD,
     State.STAGED: ExitCode.GOOD,
     State.POLLING: ExitCode.GOOD,
+    State.SENDING_PARTS: ExitCode.GOOD,
     State.PARTIAL: ExitCode.DATA_ERRORS,
     State.REJECTED: ExitCode.DATA_ERRORS,
     State.ABANDONED: ExitCode.FAILED,
     State.IN_DOUBT: ExitCode.IN_DOUBT,
+    State.NEEDS_PERSON: ExitCode.IN_DOUBT,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How the user wants a job to be sent, and its report to look."""
+
+    yes: bool
+    confirm: str | None
+    wait: bool
+    preview: bool
+    read_back: bool
+    form: str
 
 
 @contextmanager
@@ -49,27 +67,22 @@ def open_desk(settings: Settings | None = None) -> Iterator[Desk]:
         journal.close()
 
 
-def carry_out(
-    desk: Desk, client: Client, job: Job, *, yes: bool, wait: bool, preview: bool, form: str
-) -> ExitCode:
+def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCode:
     """Run a job, showing progress on stderr, and print its report."""
     try:
         with working(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as activity:
-
-            def consent(job: Job, seen: int | None) -> bool:
-                with activity.paused():
-                    return yes or _ask(job, seen)
-
+            consent = _Consent(desk, client, sending, activity)
             options = RunOptions(
                 consent=consent,
                 tell=activity.tell,
-                preview=preview,
-                wait=wait,
+                read_back=sending.read_back,
+                preview=sending.preview,
+                wait=sending.wait,
                 settle_seconds=desk.settings.settle_seconds,
             )
             job = run_job(desk, client, job, options)
     except XlbridgeError as error:
-        if form == "json":
+        if sending.form == "json":
             result_json(job_json(desk.journal.job(job.id)))
         if error.hint is None:
             remark(_GO_ON.format(job=job.id))
@@ -77,7 +90,7 @@ def carry_out(
     except KeyboardInterrupt:
         remark(_GO_ON.format(job=job.id))
         raise
-    return print_job(job, form)
+    return print_job(job, sending.form)
 
 
 def print_job(job: Job, form: str) -> ExitCode:
@@ -105,7 +118,64 @@ def refuse_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
     return ExitCode.DATA_ERRORS
 
 
-def _ask(job: Job, seen: int | None) -> bool:
+def require_lawful(production: bool, sending: Sending, mode: Mode) -> None:
+    """Raise ``UsageError`` where ``--yes`` would write to production: it agrees to any rows."""
+    if production and sending.yes and mode is not Mode.PREVIEW:
+        raise UsageError(
+            Text(
+                pt="--yes não vale para um ambiente de produção.",
+                en="--yes is not for a production environment.",
+            ),
+            Text(
+                pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
+                "--confirm LINHAS:DIGEST",
+                en="Nothing was sent. See the plan with --mode preview, and confirm rows and "
+                "digest: --confirm ROWS:DIGEST",
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Consent:
+    """Shows the plan and asks for consent, on the terminal or by what was given with it."""
+
+    desk: Desk
+    client: Client
+    sending: Sending
+    activity: Activity
+
+    def __call__(self, job: Job, seen: int | None) -> bool:
+        with self.activity.paused():
+            resource = self.desk.catalogue.named(job.what.resource)
+            for line in plan_text(job, resource, self.client.target.base_url, seen):
+                remark(line)
+            if self.sending.confirm is not None:
+                require_token(job, self.sending.confirm)
+                return True
+            production = self.client.target.production
+            return _ask_token(job) if production else self.sending.yes or _ask(job)
+
+
+def _ask(job: Job) -> bool:
+    _require_terminal(Text(pt="use --yes", en="use --yes"))
+    question = Text(pt="Enviar? [s/N]", en="Send? [y/N]")
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    return answer.strip().casefold() in _YES
+
+
+def _ask_token(job: Job) -> bool:
+    _require_terminal(Text(pt="use --confirm {t}", en="use --confirm {t}").format(t=token_of(job)))
+    question = Text(
+        pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
+        en="PRODUCTION. To send, type the confirmation above",
+    )
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    if answer.strip():
+        require_token(job, answer)
+    return bool(answer.strip())
+
+
+def _require_terminal(instead: Text) -> None:
     if not sys.stdin.isatty():
         raise UsageError(
             Text(
@@ -113,20 +183,7 @@ def _ask(job: Job, seen: int | None) -> bool:
                 en="Confirmation is missing: there is no terminal to ask on.",
             ),
             Text(
-                pt="Nada foi enviado. Em scripts, use --yes.",
-                en="Nothing was sent. In scripts, use --yes.",
-            ),
+                pt="Nada foi enviado. Em scripts, {instead}.",
+                en="Nothing was sent. In scripts, {instead}.",
+            ).format(instead=instead),
         )
-    read = Text(pt=" (a prévia leu {n})", en=" (the preview read {n})").format(n=seen)
-    question = Text(
-        pt="Enviar a {profile}? {resource}, linhas: {rows}{read}, modo {mode} [s/N]",
-        en="Send to {profile}? {resource}, rows: {rows}{read}, mode {mode} [y/N]",
-    ).format(
-        rows=len(job.what.rows),
-        resource=job.what.resource,
-        profile=job.what.profile,
-        read="" if seen is None else read,
-        mode=job.what.mode,
-    )
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    return answer.strip().casefold() in _YES

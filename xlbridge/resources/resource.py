@@ -11,6 +11,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column
+from xlbridge.resources.read_back import ReadBack
 from xlbridge.wire.operation import Operation
 
 
@@ -54,7 +55,8 @@ class Resource:
     """What can be imported: its columns, its rules, and the paths that take its sheets.
 
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
-    ``natural_keys`` are the columns that tell records apart without the remote system's own codes.
+    ``natural_keys`` are the columns that tell records apart without the remote system's own codes;
+    ``read_back`` is how records are found by them, None where they cannot be.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Resource:
     columns: tuple[Column, ...]
     row_checks: tuple[RowCheck, ...]
     source: Path
+    read_back: ReadBack | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:

@@ -1,7 +1,7 @@
 """Reading one schema file into a resource; every mistake in it is named with its place."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import yaml
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES
 from xlbridge.wire.model import WireModel
@@ -78,6 +79,7 @@ class _Reader:
             ),
             row_checks=tuple(self.row_check(item, columns) for item in root.get("checks") or ()),
             source=self.path,
+            read_back=self.read_back(metadata.get("read_back"), tuple(columns)),
         )
 
     def column(self, name: str, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Column:
@@ -141,6 +143,51 @@ class _Reader:
             queue=self.operation(queue, "queue") if queue else None,
             needs_processar=bool(body.get("needs_processar", False)),
         )
+
+    def read_back(self, body: object, columns: tuple[str, ...]) -> ReadBack | None:
+        if body is None:
+            return None
+        place = "metadata.read_back"
+        block = self.mapping(body, place)
+        existing = block.get("existing")
+        if existing not in tuple(Existing):
+            raise self.unknown(f"{place}.existing", existing, tuple(Existing))
+        compare = self.known_columns(f"{place}.compare", block.get("compare", ()), columns)
+        return ReadBack(
+            lookups=tuple(
+                self.lookup(f"{place}.lookups[{n}]", item, columns)
+                for n, item in enumerate(block.get("lookups", ()))
+            ),
+            compare=compare,
+            codes=tuple(block.get("codes", ())),
+            existing=Existing(existing),
+        )
+
+    def lookup(self, place: str, item: object, columns: tuple[str, ...]) -> Lookup:
+        block = self.mapping(item, place)
+        listings = {o.name: o for o in OPERATIONS.values() if o.method == "GET"}
+        names = block.get("operations", ())
+        for name in names:
+            if name not in listings:
+                raise self.unknown(f"{place}.operations", name, tuple(listings))
+        key = self.mapping(block.get("key"), f"{place}.key")
+        filters = self.mapping(block.get("filter", {}), f"{place}.filter")
+        when = self.mapping(block.get("when", {}), f"{place}.when")
+        self.known_columns(place, (*key, *filters.values(), *when), columns)
+        return Lookup(
+            key=key,
+            operations=tuple(listings[name] for name in names),
+            filters=filters,
+            when={name: tuple(values) for name, values in when.items()},
+        )
+
+    def known_columns(
+        self, place: str, names: Sequence[str], columns: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        for name in names:
+            if name not in columns:
+                raise self.unknown(place, name, columns)
+        return tuple(names)
 
     def operation(self, name: object, key: str) -> Operation:
         uploads = {o.name: o for o in OPERATIONS.values() if o.upload}

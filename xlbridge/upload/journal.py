@@ -1,16 +1,13 @@
 """The journal: what is written down before anything is sent.
 
-One SQLite file in WAL mode, synchronised at every commit. Events are only ever added. Each row of
-a job is claimed by its digest, so that the same row cannot be sent to the same environment twice,
-in whatever file and company, unless the earlier job did not apply it, or a person says so.
+Events are only ever added. Each row of a job is claimed by its digest, so that the same row cannot
+be sent to the same environment twice, in whatever file and company, unless the earlier job did not
+apply it, or a person says so.
 """
 
 import json
 import secrets
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,123 +15,24 @@ from typing import Any
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.states import State
+from xlbridge.upload.claimed import claimed
+from xlbridge.upload.job import Event, Job, NewJob
+from xlbridge.upload.journal_file import open_journal_file, transaction
+from xlbridge.upload.states import UNSENT, State
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    id TEXT PRIMARY KEY,
-    created_at TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    resource TEXT NOT NULL,
-    mode TEXT NOT NULL,
-    file TEXT NOT NULL,
-    sheet TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    payload TEXT NOT NULL,
-    rows TEXT NOT NULL,
-    columns TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS claims (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    position INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (job, position)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS claims_by_digest ON claims (digest);
-CREATE TABLE IF NOT EXISTS events (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    number INTEGER NOT NULL,
-    at TEXT NOT NULL,
-    state TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (job, number)
-);
-"""
-_BUSY_SECONDS = 30.0
-_UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
-
-
-@dataclass(frozen=True, slots=True)
-class NewJob:
-    """What is known of a job before it exists.
-
-    ``digest`` is that of the rows' values in whatever order, ``payload`` the content hash of the
-    stored workbook. ``rows`` maps the payload's data rows to Excel's row numbers in the analyst's
-    sheet, in order; ``columns`` gives the zero-based position of each column there.
-    """
-
-    profile: str
-    resource: str
-    mode: Mode
-    file: str
-    sheet: str
-    digest: str
-    payload: str
-    rows: tuple[int, ...] = field(repr=False)
-    columns: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One line of a job's history."""
-
-    number: int
-    at: datetime
-    state: State
-    detail: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job and its history, oldest event first."""
-
-    id: str
-    created_at: datetime
-    what: NewJob
-    events: tuple[Event, ...]
-
-    @property
-    def state(self) -> State:
-        """Where the job stands."""
-        return self.events[-1].state
-
-    @property
-    def reason(self) -> Text:
-        """Why the job is where it is; empty where nothing was noted."""
-        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
-
-    @property
-    def attempts(self) -> int:
-        """How many requests were announced so far."""
-        return sum("attempt" in event.detail for event in self.events)
-
-    def last(self, key: str) -> Any:
-        """Return the newest value that an event's detail gives for ``key``, None without any."""
-        return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
+Part = tuple[NewJob, Sequence[str]]
+"""A part of a sheet, and the digests of its rows."""
 
 
 class Journal:
-    """The journal's file; safe to use from several processes at once."""
+    """The journal's file; safe to use from several processes at once.
 
-    def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA foreign_keys = ON")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise JournalError(
-                Text(
-                    pt="O diário de envios {path} não pôde ser aberto: {error}",
-                    en="The upload journal {path} cannot be opened: {error}",
-                ).format(path=path, error=error),
-                Text(
-                    pt="Confira a pasta, ou escolha outra com XLBRIDGE_HOME.",
-                    en="Check the folder, or choose another with XLBRIDGE_HOME.",
-                ),
-            ) from error
+    ``now`` tells the local time that events are written down with.
+    """
+
+    def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
+        self._db = open_journal_file(path)
+        self.now = now
 
     def close(self) -> None:
         """Close the file."""
@@ -157,35 +55,44 @@ class Journal:
         new one; a preview claims nothing. Raises ``JournalError`` when some of the rows were sent
         already.
         """
-        job_id = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        detail: dict[str, Any] = {}
-        with self._transaction():
-            if new.mode is not Mode.PREVIEW:
-                holders = self._make_way(self._holders(new, digests), job_id)
-                if holders and again is None:
-                    raise _claimed(self.job(next(iter(holders))), holders)
-                if again is not None:
-                    detail = {"again": again, "instead_of": list(holders)}
+        job_id = self._new_id()
+        with transaction(self._db):
+            detail = self._take_over(job_id, new, digests, again)
             if retry_of is not None:
                 detail |= {"retry_of": retry_of, "origins": list(origins)}
-            self._insert(job_id, new)
-            if new.mode is not Mode.PREVIEW:
-                self._db.executemany(
-                    "INSERT INTO claims VALUES (?, ?, ?)",
-                    ((job_id, position, digest) for position, digest in enumerate(digests)),
-                )
+            self._insert(job_id, new, digests)
             self._add(job_id, State.PREPARED, detail)
         return self.job(job_id)
 
-    def unsent(self, new: NewJob) -> Job | None:
-        """Return the job that has the same rows in the same mode and has sent nothing yet."""
+    def create_split(self, new: NewJob, parts: Sequence[Part], *, again: str | None = None) -> Job:
+        """Write a sheet down that is sent in parts, each a job of its own; return their parent.
+
+        Parent and parts are there together or not at all. The parts claim the rows. Raises
+        ``JournalError`` as ``create`` does.
+        """
+        parent = self._new_id()
+        with transaction(self._db):
+            digests = [digest for _, of_part in parts for digest in of_part]
+            detail = self._take_over(parent, new, digests, again)
+            self._insert(parent, new, ())
+            self._add(parent, State.PREPARED, detail)
+            for number, (part, of_part) in enumerate(parts, start=1):
+                job_id = f"{parent}-{number}"
+                self._insert(job_id, part, of_part)
+                self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (job_id, parent, number))
+                self._add(job_id, State.PREPARED, {})
+        return self.job(parent)
+
+    def unsent(self, new: NewJob, parts: Sequence[int] = ()) -> Job | None:
+        """Return the job of the same rows, mode and sizes of parts that has sent nothing yet."""
         found = self._db.execute(
             "SELECT id FROM jobs WHERE profile = ? AND resource = ? AND digest = ? AND mode = ? "
-            "ORDER BY created_at DESC",
+            "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
             (new.profile, new.resource, new.digest, new.mode),
         )
         jobs = (self.job(row[0]) for row in found.fetchall())
-        return next((job for job in jobs if job.state in _UNSENT), None)
+        waiting = (job for job in jobs if job.state in UNSENT)
+        return next((job for job in waiting if self._sizes(job) == list(parts)), None)
 
     def retries_of(self, job_id: str) -> list[Job]:
         """Return the jobs that sent rejected rows of a job again."""
@@ -198,7 +105,7 @@ class Journal:
         of rows that were not applied in another. Raises ``JournalError`` when the job has moved on
         since ``job`` was read.
         """
-        with self._transaction():
+        with transaction(self._db):
             if self.job(job.id).events != job.events:
                 raise _overtaken(job)
             self._add(job.id, state, detail)
@@ -210,9 +117,33 @@ class Journal:
             )
         return self.job(job.id)
 
+    def keep_reading(self, job: Job, moment: str, rows: Sequence[Any]) -> None:
+        """Keep what the remote system was read to have for each row of a job at some ``moment``."""
+        with transaction(self._db):
+            self._db.execute(
+                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+                "FROM readings WHERE job = ?",
+                (job.id, self.now().isoformat(), moment, json.dumps(list(rows)), job.id),
+            )
+
+    def readings(self, job_id: str) -> list[tuple[datetime, str, list[Any]]]:
+        """Return what was read for a job: when, at which moment, and each row's part; in order."""
+        found = self._db.execute(
+            "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
+        )
+        return [
+            (datetime.fromisoformat(at), moment, json.loads(rows))
+            for at, moment, rows in found.fetchall()
+        ]
+
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` when there is none."""
-        found = self._db.execute("SELECT * FROM jobs WHERE id = ?", (job_id,)).fetchone()
+        found = self._db.execute(
+            "SELECT jobs.*, parent, number, "
+            "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id) "
+            "FROM jobs LEFT JOIN parts ON parts.job = jobs.id WHERE id = ?",
+            (job_id,),
+        ).fetchone()
         if found is None:
             raise UsageError(
                 Text(pt="O envio {job!r} não existe.", en="There is no upload {job!r}.").format(
@@ -235,12 +166,40 @@ class Journal:
                 columns=json.loads(found[10]),
             ),
             events=tuple(self._events(job_id)),
+            parent=found[11],
+            part=found[12],
+            parts=found[13],
         )
 
     def jobs(self) -> list[Job]:
-        """Return all jobs, newest first."""
-        found = self._db.execute("SELECT id FROM jobs ORDER BY created_at DESC, id DESC")
+        """Return all jobs but the parts of others, newest first."""
+        found = self._db.execute(
+            "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) "
+            "ORDER BY created_at DESC, id DESC"
+        )
         return [self.job(row[0]) for row in found.fetchall()]
+
+    def parts_of(self, job: Job) -> list[Job]:
+        """Return the parts that a job was split into, in order; a job of its own has none."""
+        found = self._db.execute(
+            "SELECT job FROM parts WHERE parent = ? ORDER BY number", (job.id,)
+        )
+        return [self.job(row[0]) for row in found.fetchall()]
+
+    def _sizes(self, job: Job) -> list[int]:
+        return [len(part.what.rows) for part in self.parts_of(job)]
+
+    def _take_over(
+        self, job_id: str, new: NewJob, digests: Sequence[str], again: str | None
+    ) -> dict[str, Any]:
+        """Make the rows free for a new job, and return what it is to note of that."""
+        if new.mode is Mode.PREVIEW:
+            return {}
+        holders = self._make_way(self._holders(new, digests), job_id)
+        if holders and again is None:
+            holder = self.job(next(iter(holders)))
+            raise claimed(self.job(holder.parent) if holder.parent else holder, holders)
+        return {} if again is None else {"again": again, "instead_of": list(holders)}
 
     def _holders(self, new: NewJob, digests: Sequence[str]) -> dict[str, int]:
         """Return the jobs that claim some of the rows, newest first, and how many."""
@@ -257,19 +216,33 @@ class Journal:
         """Abandon those of the jobs that have sent nothing, and return the others."""
         sent = {}
         for job_id, count in holders.items():
-            if self.job(job_id).state in _UNSENT:
-                self._add(job_id, State.ABANDONED, {"replaced_by": successor})
-                self._db.execute("DELETE FROM claims WHERE job = ?", (job_id,))
+            if self.job(job_id).state is State.ABANDONED:
+                continue
+            family = self._family(self.job(job_id))
+            if all(job.state in UNSENT for job in family):
+                for job in family:
+                    self._add(job.id, State.ABANDONED, {"replaced_by": successor})
+                    self._db.execute("DELETE FROM claims WHERE job = ?", (job.id,))
             else:
                 sent[job_id] = count
         return sent
 
-    def _insert(self, job_id: str, new: NewJob) -> None:
+    def _family(self, job: Job) -> list[Job]:
+        """Return a job with its parent and the parent's other parts."""
+        if job.parent is None:
+            return [job]
+        parent = self.job(job.parent)
+        return [parent, *self.parts_of(parent)]
+
+    def _new_id(self) -> str:
+        return f"{self.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+    def _insert(self, job_id: str, new: NewJob, digests: Sequence[str]) -> None:
         self._db.execute(
             "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 job_id,
-                datetime.now().isoformat(),
+                self.now().isoformat(),
                 new.profile,
                 new.resource,
                 new.mode,
@@ -281,6 +254,11 @@ class Journal:
                 json.dumps(dict(new.columns)),
             ),
         )
+        if new.mode is not Mode.PREVIEW:
+            self._db.executemany(
+                "INSERT INTO claims VALUES (?, ?, ?)",
+                ((job_id, position, digest) for position, digest in enumerate(digests)),
+            )
 
     def _events(self, job_id: str) -> Iterator[Event]:
         rows = self._db.execute(
@@ -293,58 +271,8 @@ class Journal:
         self._db.execute(
             "INSERT INTO events SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
             "FROM events WHERE job = ?",
-            (job_id, datetime.now().isoformat(), state, json.dumps(dict(detail)), job_id),
+            (job_id, self.now().isoformat(), state, json.dumps(dict(detail)), job_id),
         )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-
-def _claimed(job: Job, holders: Mapping[str, int]) -> JournalError:
-    return JournalError(
-        Text(
-            pt="Já enviadas a {profile}: {n} destas linhas. Envio {job}, de {when}, estado "
-            "{state}.",
-            en="Sent to {profile} already: {n} of these rows. Upload {job} of {when}, state "
-            "{state}.",
-        ).format(
-            profile=job.what.profile,
-            n=sum(holders.values()),
-            job=job.id,
-            when=f"{job.created_at:%d/%m/%Y %H:%M}",
-            state=job.state.public,
-        ),
-        _WHAT_NOW.get(job.state, _SEE).format(job=job.id),
-    )
-
-
-_SEE = Text(
-    pt="Veja-o com xlbridge jobs {job}; continue-o com xlbridge resume {job}; ou envie de novo "
-    'de propósito com --again "motivo".',
-    en="See it with xlbridge jobs {job}; continue it with xlbridge resume {job}; or send again on "
-    'purpose with --again "reason".',
-)
-_WHAT_NOW = {
-    State.DONE: Text(
-        pt='Tire essas linhas da planilha, ou envie de novo de propósito com --again "motivo". '
-        "O envio: xlbridge jobs {job}",
-        en='Take those rows out of the sheet, or send again on purpose with --again "reason". '
-        "The upload: xlbridge jobs {job}",
-    ),
-    State.PARTIAL: Text(
-        pt="Só as linhas rejeitadas e corrigidas: xlbridge retry {job}; a planilha inteira de "
-        'propósito: --again "motivo".',
-        en="Only the rejected rows, once mended: xlbridge retry {job}; the whole sheet on purpose: "
-        '--again "reason".',
-    ),
-}
 
 
 def _overtaken(job: Job) -> JournalError:

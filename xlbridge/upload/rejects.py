@@ -4,7 +4,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.upload.journal import Job
+from xlbridge.upload.job import Job
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED, Verdict
@@ -40,9 +40,3 @@ def write_rejects_workbook(
         rows,
         ["; ".join(reasons.get(row, [str(WHOLE_REFUSED)])) for row in rows],
     )
-
-
-def rejects_path(job: Job) -> Path:
-    """Return where the rejects workbook goes: beside the analyst's own file."""
-    file = Path(job.what.file)
-    return file.with_name(f"{file.stem}-rejeitadas-{job.id}.xlsx")

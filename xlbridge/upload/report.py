@@ -1,12 +1,14 @@
 """What an upload amounts to: as the contract's JSON, and as text."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from xlbridge.findings import Severity
 from xlbridge.i18n import Text
-from xlbridge.upload.journal import Job
+from xlbridge.upload.drift import drift
+from xlbridge.upload.job import Job
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown, none_applied
 from xlbridge.validation.validate import ValidatedSheet
@@ -31,8 +33,22 @@ _HEADLINES = {
         en="Rejected: none of the {read} rows was written.",
     ),
     State.IN_DOUBT: Text(
-        pt="Em dúvida: não se sabe se as {read} linhas foram gravadas ({reason}).",
-        en="In doubt: whether the {read} rows were written is not known ({reason}).",
+        pt="Em dúvida: não se sabe se as {read} linhas foram gravadas ({reason}). Para conferir no "
+        "sistema: xlbridge resume {job}",
+        en="In doubt: whether the {read} rows were written is not known ({reason}). To look in the "
+        "system: xlbridge resume {job}",
+    ),
+    State.NEEDS_PERSON: Text(
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {read}, comprovadas: {accepted}, sem "
+        "prova: {unknown} ({reason}).",
+        en="In doubt; only a person can decide. Rows: {read}, proven: {accepted}, without proof: "
+        "{unknown} ({reason}).",
+    ),
+    State.SENDING_PARTS: Text(
+        pt="Em partes: {accepted} de {read} linhas aceitas até agora, {rejected} rejeitadas. Para "
+        "continuar: xlbridge resume {job}",
+        en="In parts: {accepted} of {read} rows accepted so far, {rejected} rejected. To continue: "
+        "xlbridge resume {job}",
     ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
@@ -68,8 +84,16 @@ def job_json(job: Job) -> dict[str, Any]:
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
         "rows": _rows_json(verdict),
-        "rejected": [_rejected_json(row) for row in verdict.rejected_rows],
+        "rejected": [_rejected_json(row) for row in verdict.rejected_rows if row.itself],
         "rejects_file": job.last("rejects_file"),
+        "digest": job.what.digest,
+        "plan": job.last("plan"),
+        "previewed": job.last("previewed"),
+        "drift": [asdict(rule) for rule in drift(verdict)],
+        "evidence_file": job.last("evidence_file"),
+        "resolved": job.last("resolved"),
+        "parts": job.parts,
+        "part_of": job.parent,
     }
 
 
@@ -108,6 +132,7 @@ def job_text(job: Job) -> Iterator[str]:
             read=verdict.read,
             accepted=verdict.accepted,
             rejected=verdict.rejected,
+            unknown=verdict.unknown,
             previewed=job.last("previewed"),
             reason=job.reason,
             log_id=job.last("log_id"),
@@ -121,6 +146,7 @@ def job_text(job: Job) -> Iterator[str]:
     if len(verdict.rejected_rows) > len(shown):
         more = Text(pt="  … e mais {n}", en="  … and {n} more")
         yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
+    yield from map(str, _drift_text(verdict))
     if rejects := job.last("rejects_file"):
         yield str(
             Text(
@@ -128,6 +154,33 @@ def job_text(job: Job) -> Iterator[str]:
                 en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
             ).format(file=_near(Path(rejects)), job=job.id)
         )
+    if job.state is State.NEEDS_PERSON:
+        yield from map(str, _decide_text(job))
+
+
+def _drift_text(verdict: Verdict) -> Iterator[Text]:
+    rules = drift(verdict)
+    if rules:
+        yield Text(
+            pt="Recusas que a conferência local não previu, por regra:",
+            en="Refusals that the local check had not foreseen, by rule:",
+        )
+    for rule in rules:
+        yield Text(pt="  {n} × {what}", en="  {n} × {what}").format(
+            n=rule.rows, what=f"{rule.column}: {rule.rule}" if rule.column else rule.rule
+        )
+
+
+def _decide_text(job: Job) -> Iterator[Text]:
+    if page := job.last("evidence_file"):
+        yield Text(
+            pt="O que se sabe, e o que conferir: {file}",
+            en="What is known, and what to look at: {file}",
+        ).format(file=_near(Path(page)))
+    yield Text(
+        pt='Depois de conferir: xlbridge resolve {job} --as applied|not-applied --reason "…"',
+        en='After looking: xlbridge resolve {job} --as applied|not-applied --reason "…"',
+    ).format(job=job.id)
 
 
 def _near(path: Path) -> Path:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.journal import Job
+from xlbridge.upload.job import Job
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import Desk, Retry
@@ -31,7 +31,15 @@ class MendedRows:
 
 
 def require_rejected(job: Job) -> None:
-    """Raise ``UsageError`` unless rows of the job were rejected."""
+    """Raise ``UsageError`` unless rows of the job, and of the whole sheet, were rejected."""
+    if job.parent is not None:
+        raise UsageError(
+            Text(
+                pt="O envio {job} é parte de {parent}; as linhas rejeitadas são reenviadas de lá.",
+                en="The upload {job} is a part of {parent}; its rejected rows go from there.",
+            ).format(job=job.id, parent=job.parent),
+            Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(p=job.parent),
+        )
     if job.state not in {State.PARTIAL, State.REJECTED}:
         raise UsageError(
             Text(
@@ -49,8 +57,9 @@ def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> MendedRows:
     changed, and rows that an earlier retry has sent. Raises ``UsageError`` when a row is none of
     the job's, or nothing is left to send.
     """
-    refused = {row.row for row in verdict_of(job).rejected_rows if row.row is not None}
-    open_rows = set(job.what.rows) if job.state is State.REJECTED else refused
+    rejected = {row.row: row.itself for row in verdict_of(job).rejected_rows if row.row is not None}
+    refused = {row for row, itself in rejected.items() if itself}
+    open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
     origins = _origins(desk, job, sheet, open_rows)
     before = _sent_values(desk, job)
     after = _values(sheet.frame)

@@ -1,7 +1,10 @@
 """Sending a judged sheet: the job is written down, run, and its evidence left behind."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+
+import pandas as pd
 
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
@@ -9,14 +12,18 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.settings import Settings
-from xlbridge.upload.journal import Job, Journal, NewJob
+from xlbridge.upload.bench import Bench
+from xlbridge.upload.evidence import with_evidence
+from xlbridge.upload.job import Job, NewJob
+from xlbridge.upload.journal import Journal, Part
 from xlbridge.upload.lock import job_lock
+from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import row_digests, sheet_digest, store_payload
 from xlbridge.upload.plan import Plan
-from xlbridge.upload.rejects import rejects_path, write_rejects_workbook
-from xlbridge.upload.report import verdict_of
-from xlbridge.upload.runner import Runner, RunOptions
-from xlbridge.upload.states import State
+from xlbridge.upload.resolving import Resolution, resolve
+from xlbridge.upload.runner import Runner
+from xlbridge.upload.split import run_split, settle_parent
+from xlbridge.upload.states import UNSENT, State
 from xlbridge.validation.validate import ValidatedSheet
 
 
@@ -46,37 +53,32 @@ def write_down(
     *,
     again: str | None = None,
     retry: Retry | None = None,
+    chunk_rows: int | None = None,
 ) -> Job:
     """Store the payload and write the job down, before anything is sent.
 
-    A job with the same rows that was written down and not sent is taken up again. Raises
-    ``JournalError`` when some of the rows were sent already and ``again`` gives no reason,
-    ``UsageError`` when it gives an empty one.
+    A sheet of more than ``chunk_rows`` rows becomes a parent with parts. A job with the same rows
+    that was written down and not sent is taken up again. Raises ``JournalError`` when some of the
+    rows were sent already and ``again`` gives no reason, ``UsageError`` when it gives an empty one.
     """
     if again is not None and not again.strip():
         raise UsageError(
             Text(pt="--again pede um motivo.", en="--again needs a reason."),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
-    digests = row_digests(resource, sheet.frame)
-    new = NewJob(
-        profile=profile,
-        resource=resource.name,
-        mode=plan.mode,
-        file=str(sheet.file.resolve()),
-        sheet=sheet.sheet,
-        digest=sheet_digest(digests),
-        payload=store_payload(desk.settings.payloads, resource, sheet.frame),
-        rows=tuple(sheet.rows),
-        columns=sheet.columns,
-    )
+    book = _Slices(desk, sheet, resource, plan, profile)
+    new, digests = book.slice(0, len(sheet.rows))
     if retry is not None:
         return desk.journal.create(new, digests, retry_of=retry.of, origins=retry.origins)
-    return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again)
+    if chunk_rows is None or chunk_rows >= len(sheet.rows):
+        return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again)
+    parts = list(book.chunks(chunk_rows))
+    waiting = desk.journal.unsent(new, parts=[len(part.rows) for part, _ in parts])
+    return waiting or desk.journal.create_split(new, parts, again=again)
 
 
 def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
-    """Take a job as far as it goes, and write its rejects workbook where rows were refused.
+    """Take a job as far as it goes, and leave its evidence behind.
 
     Raises ``UsageError`` when the job belongs to another environment or runs elsewhere just now,
     and what ``Runner.run`` raises.
@@ -88,30 +90,85 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
                 en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
             ).format(job=job.id, theirs=job.what.profile, ours=client.target.profile)
         )
-    with job_lock(desk.settings.home, job.id):
-        runner = Runner(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
-        return with_evidence(desk, runner.run(desk.journal.job(job.id)))
+    bench = Bench(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
+    hold = partial(job_lock, desk.settings.home)
+    with hold(job.parent or job.id):
+        job = desk.journal.job(job.id)
+        if job.parts:
+            ended = run_split(bench, job, hold)
+        elif job.parent is None:
+            ended = Runner(bench).run(job)
+        else:
+            ended = _run_part(bench, job)
+        return with_evidence(desk.settings, desk.catalogue, desk.journal, ended)
 
 
-def with_evidence(desk: Desk, job: Job) -> Job:
-    """Write the rejects workbook of a job whose rows were refused, unless it is there already.
+def resolve_job(desk: Desk, job: Job, seen: Resolution, reason: str) -> Job:
+    """Write down a person's word on a job, of a split sheet on each of its doubtful parts.
 
-    It goes beside the analyst's file, or into the home folder where that is not possible.
+    Raises ``UsageError`` as ``resolve`` does.
     """
-    if job.state not in {State.PARTIAL, State.REJECTED}:
-        return job
-    written = job.last("rejects_file")
-    if written is not None and Path(written).exists():
-        return job
-    target = rejects_path(job)
+    hold = partial(job_lock, desk.settings.home)
+    with hold(job.parent or job.id):
+        job = desk.journal.job(job.id)
+        parts = desk.journal.parts_of(job)
+        doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
+        for one in doubtful or parts or [job]:
+            resolve(desk.journal, one, seen, reason, desk.settings.settle_seconds)
+        parent = job.parent or (job.id if job.parts else None)
+        if parent is not None:
+            settle_parent(desk.journal, desk.journal.job(parent))
+        ended = desk.journal.job(job.id)
+        return with_evidence(desk.settings, desk.catalogue, desk.journal, ended)
+
+
+def _run_part(bench: Bench, job: Job) -> Job:
+    """Run one part of a split sheet by itself, and tell its parent."""
+    parent = bench.journal.job(job.parent or "")
+    if parent.state in UNSENT:
+        raise UsageError(
+            Text(
+                pt="O envio {job} é parte de {parent}, ainda não confirmado.",
+                en="The upload {job} is a part of {parent}, which is not confirmed yet.",
+            ).format(job=job.id, parent=parent.id),
+            Text(pt="Continue o todo: xlbridge resume {p}", en="Go on: xlbridge resume {p}").format(
+                p=parent.id
+            ),
+        )
     try:
-        _write_rejects(desk, job, target)
-    except UsageError:
-        target = desk.settings.home / "rejects" / target.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _write_rejects(desk, job, target)
-    return desk.journal.record(job, job.state, rejects_file=str(target))
+        return Runner(bench).run(job)
+    finally:
+        settle_parent(bench.journal, parent)
 
 
-def _write_rejects(desk: Desk, job: Job, target: Path) -> None:
-    write_rejects_workbook(job, verdict_of(job), desk.catalogue, desk.settings.payloads, target)
+@dataclass(frozen=True, slots=True)
+class _Slices:
+    """Makes jobs of a sheet's rows; each slice's payload is stored when it is made."""
+
+    desk: Desk
+    sheet: ValidatedSheet
+    resource: Resource
+    plan: Plan
+    profile: str
+
+    def chunks(self, size: int) -> Iterator[Part]:
+        """Yield the sheet in slices of ``size`` rows; the last may be shorter."""
+        for start in range(0, len(self.sheet.rows), size):
+            yield self.slice(start, start + size)
+
+    def slice(self, start: int, end: int) -> Part:
+        """Return what is to be written down of some rows, with their digests."""
+        frame: pd.DataFrame = self.sheet.frame.iloc[start:end].reset_index(drop=True)
+        digests = row_digests(self.resource, frame)
+        new = NewJob(
+            profile=self.profile,
+            resource=self.resource.name,
+            mode=self.plan.mode,
+            file=str(self.sheet.file.resolve()),
+            sheet=self.sheet.sheet,
+            digest=sheet_digest(digests),
+            payload=store_payload(self.desk.settings.payloads, self.resource, frame),
+            rows=tuple(self.sheet.rows[start:end]),
+            columns=self.sheet.columns,
+        )
+        return new, digests

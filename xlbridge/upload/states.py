@@ -7,17 +7,22 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where a job stands; each is durable before the request that it announces."""
+    """Where a job stands; each is durable before the request that it announces.
+
+    ``SENDING_PARTS`` is that of a parent whose parts are being sent.
+    """
 
     PREPARED = "prepared"
     PREVIEWING = "previewing"
     PREVIEWED = "previewed"
     SENDING = "sending"
+    SENDING_PARTS = "sending_parts"
     STAGING = "staging"
     STAGED = "staged"
     STARTING = "starting"
     POLLING = "polling"
     IN_DOUBT = "in_doubt"
+    NEEDS_PERSON = "needs_person"
     DONE = "done"
     PARTIAL = "partial"
     REJECTED = "rejected"
@@ -39,15 +44,20 @@ class State(StrEnum):
         return _PUBLIC.get(self, self.value)
 
 
-_FINAL = frozenset({State.PREVIEWED, State.DONE, State.PARTIAL, State.REJECTED, State.ABANDONED})
+UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
+"""The states in which nothing that could write has been sent."""
+
 _FREE = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
+_FINAL = _FREE | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
 _PUBLIC = {
     State.PREPARED: "failed",
     State.PREVIEWING: "failed",
     State.ABANDONED: "failed",
     State.SENDING: "in_doubt",
     State.STAGING: "in_doubt",
+    State.NEEDS_PERSON: "in_doubt",
     State.STAGED: "queued",
     State.STARTING: "processing",
     State.POLLING: "processing",
+    State.SENDING_PARTS: "processing",
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xlbridge.errors import Complaint
 from xlbridge.i18n import Text
-from xlbridge.upload.journal import NewJob
+from xlbridge.upload.job import NewJob
 from xlbridge.wire.imports import ImportLog, RejectedLine
 from xlbridge.workbook.address import cell_address
 
@@ -16,12 +16,16 @@ _NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A refused row: Excel's number and the cell in the analyst's sheet, where they are known."""
+    """A refused row: Excel's number and the cell in the analyst's sheet, where they are known.
+
+    ``itself`` is false for a row that was not complained about and only fell with others.
+    """
 
     row: int | None
     cell: str | None
     column: str | None
     message: str
+    itself: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,22 @@ def refused_whole(job: NewJob, complaints: Sequence[Complaint]) -> Verdict:
         accepted=0,
         unknown=0,
         rejected_rows=tuple(_of_complaint(job, complaint) for complaint in complaints),
+    )
+
+
+def read_back(job: NewJob, proven: Sequence[bool | None]) -> Verdict:
+    """Return what the records that were read back prove of each row; None proves nothing.
+
+    A row that is not there, while others are, was not applied.
+    """
+    missing = [row for row, there in zip(job.rows, proven, strict=True) if there is False]
+    return Verdict(
+        read=len(job.rows),
+        accepted=sum(there is True for there in proven),
+        unknown=sum(there is None for there in proven),
+        rejected_rows=tuple(
+            RejectedRow(row, None, None, str(NOT_THERE), itself=False) for row in missing
+        ),
     )
 
 
@@ -113,3 +133,9 @@ WHOLE_REFUSED = Text(
     en="Not applied: the whole upload was refused.",
 )
 """The remark on a row that was itself not complained about."""
+
+NOT_THERE = Text(
+    pt="Não está no sistema: lida de novo duas vezes depois do envio, e não encontrada.",
+    en="Not in the system: read back twice after the upload, and not found.",
+)
+"""The remark on a row that was read back and is not there, while others of its upload are."""

@@ -1,0 +1,47 @@
+"""How records are found again is declared in fields that exist."""
+
+from pathlib import Path
+
+import pytest
+
+from xlbridge.api.records import record_model
+from xlbridge.errors import SchemaFileError
+from xlbridge.resources.catalogue import Catalogue, shipped
+from xlbridge.resources.schema_file import read_schema_file
+
+
+def test_every_declared_name_exists(catalogue: Catalogue) -> None:
+    declared = [r for r in catalogue.values() if r.read_back is not None]
+    assert len(declared) >= 4
+    for resource in declared:
+        read_back = resource.read_back
+        assert read_back is not None
+        assert read_back.lookups
+        assert read_back.compare
+        for lookup in read_back.lookups:
+            assert set(lookup.key) <= {*resource.natural_keys, *resource.required}
+            assert set(lookup.key) & set(resource.natural_keys)
+            for operation in lookup.operations:
+                model = record_model(operation.data)
+                assert model is not None
+                assert {*lookup.key.values(), *read_back.codes} <= set(model.model_fields)
+                assert set(read_back.compare) <= set(model.model_fields)
+                query = operation.query.model_fields if operation.query else ()
+                assert set(lookup.filters) <= set(query)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("existing: refused", "existing: perhaps", "existing.*'perhaps'"),
+        ("registry.clients.list", "registry.clients.create", "operations.*create"),
+        ("compare: [nomeComercial", "compare: [nome", "compare.*'nome'"),
+        ("filter: {cnpjcpf: cnpj}", "filter: {cnpjcpf: cnpf}", "'cnpf'"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+    text = (shipped("schemas") / "cliente.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "cliente.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(SchemaFileError, match=told):
+        read_schema_file(path)

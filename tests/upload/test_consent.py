@@ -1,0 +1,93 @@
+"""What is told before anything is written, and what counts as agreeing to it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge, credentials
+from lossy_proxy import LossyProxy
+from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.errors import UsageError
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.upload.consent import plan_text, require_token, token_of
+from xlbridge.upload.job import Job
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.report import job_json
+from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.states import State
+
+
+def test_the_plan_counts_what_is_there(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
+    for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
+        client.operations.registry.clients.create(nomeComercial=name, cnpj=document)
+    told: list[str] = []
+
+    def refuse(job: Job, seen: int | None) -> bool:
+        resource = desk.catalogue["cliente"]
+        told.extend(map(str, plan_text(job, resource, "https://erp.example", seen)))
+        return False
+
+    path = make_clients(same, other, fresh, called="Novo")
+    job = run_job(desk, client, write_job(desk, path, "direct"), RunOptions(consent=refuse))
+    assert job_json(job)["plan"] == {"create": 1, "update": 1, "unchanged": 1, "unread": 0}
+    text = "\n".join(told)
+    for words in (
+        "3 rows of cliente to rehearsal (https://erp.example)",
+        "3 rows read",
+        "1 new, 1 there with other values, 1 there and the same, 0 not looked up",
+        "refuses",
+        token_of(job),
+    ):
+        assert words in text
+    assert not registered(client, fresh)
+
+
+def test_a_changed_sheet_cannot_ride_an_old_consent(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    first = write_job(desk, make_clients(new_cnpj()), "direct")
+    second = write_job(desk, make_clients(new_cnpj(), name="other.xlsx"), "direct")
+    require_token(first, f" {token_of(first).upper()} ")
+    with pytest.raises(UsageError, match="1 rows") as caught:
+        require_token(second, token_of(first))
+    assert token_of(second) in str(caught.value.hint)
+
+
+def test_a_count_that_differs_sends_nothing(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    proxy.answers["preview=true"] = b'{"success": true, "data": {"totalDeRegistros": 7}}'
+    job = run_job(desk, client, write_job(desk, make_clients(document), "direct"), YES)
+    assert (job.state, job.last("previewed")) == (State.ABANDONED, 7)
+    assert "7" in str(job.reason)
+    assert not registered(client, document)
+
+
+def test_rows_without_a_key_are_said_to_be_unread(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    job = run_job(desk, client, write_job(desk, make_clients("", ""), "direct"), YES)
+    assert job.last("plan") == {"create": 0, "update": 0, "unchanged": 0, "unread": 2}
+    text = "\n".join(map(str, plan_text(job, desk.catalogue["cliente"], "https://x", 2)))
+    assert "no key" in text
+
+
+def test_the_command_takes_the_confirmation_of_just_these_rows(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    path: Path = make_clients(document)
+    environment = credentials(sandbox)
+    wrong = xlbridge("upload", path, "--confirm", "1:00000000", **environment)
+    assert wrong.returncode == 2
+    assert not registered(client, document)
+    token = wrong.stderr.split("confirmation of this upload is ")[1].split(".")[0]
+    right = xlbridge("upload", path, "--confirm", token, "--format", "json", **environment)
+    assert (right.returncode, json.loads(right.stdout)["state"]) == (0, "done")
+    assert json.loads(right.stdout)["digest"].startswith(token.split(":")[1])

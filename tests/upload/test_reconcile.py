@@ -1,0 +1,195 @@
+"""A lost answer is settled by reading the rows back; what nothing proves, a person decides."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from lossy_proxy import LossyProxy
+from upload_parts import MakeClients, new_cnpj, registered, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.errors import JournalError, UsageError
+from xlbridge.resources.read_back import Existing
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.proof import applied
+from xlbridge.upload.reading import FoundRecord, Reading, RowReading
+from xlbridge.upload.report import job_json, job_text
+from xlbridge.upload.resolving import Resolution
+from xlbridge.upload.send import Desk, resolve_job, run_job
+from xlbridge.upload.states import State
+
+AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
+UNREAD = RunOptions(
+    consent=lambda _job, _seen: True, read_back=False, sleep=lambda _s: None, settle_seconds=0
+)
+
+
+def doubtful(
+    desk: Desk,
+    client: Client,
+    proxy: LossyProxy,
+    path: Path,
+    *,
+    applied: bool,
+    options: RunOptions = AT_ONCE,
+) -> Job:
+    """A direct import whose answer was lost, after or before it was applied."""
+
+    def decide(_method: str, asked: str) -> str:
+        lost = "importacao/cliente" in asked and "preview=true" not in asked
+        return ("lose answer" if applied else "lose request") if lost else "pass"
+
+    proxy.decide = decide  # type: ignore[assignment]
+    return run_job(desk, client, write_job(desk, path, "direct"), options)
+
+
+def test_rows_that_came_to_be_there_are_done(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj(), new_cnpj())
+    job = doubtful(desk, client, proxy, path, applied=True)
+    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+    assert job_json(job)["rows"] == {"read": 2, "accepted": 2, "rejected": 0, "unknown": 0}
+    assert [moment for _, moment, _ in desk.journal.readings(job.id)] == [
+        "before",
+        "after",
+        "after",
+    ]
+
+
+def test_rows_that_are_not_there_need_a_person(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    path = make_clients(document)
+    job = doubtful(desk, client, proxy, path, applied=False)
+    assert job.state is State.NEEDS_PERSON
+    assert job_json(job)["state"] == "in_doubt"
+    page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
+    for told in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
+        assert told in page
+    assert client.target.password not in page
+    assert "src=" not in page
+    assert "http" not in page.replace(client.target.base_url, "")
+    assert "xlbridge resolve" in "\n".join(job_text(job))
+    with pytest.raises(JournalError) as caught:
+        write_job(desk, path, "direct")
+    assert "xlbridge resolve" in str(caught.value.hint)
+    assert "--again" in str(caught.value.hint)
+
+
+def test_a_person_s_word_frees_the_rows_or_keeps_them(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    gone = make_clients(new_cnpj(), name="gone.xlsx")
+    job = doubtful(desk, client, proxy, gone, applied=False)
+    with pytest.raises(UsageError, match="reason"):
+        resolve_job(desk, job, Resolution.NOT_APPLIED, " ")
+    resolved = resolve_job(desk, job, Resolution.NOT_APPLIED, "looked by hand")
+    assert (resolved.state, resolved.last("resolved")["reason"]) == (
+        State.ABANDONED,
+        "looked by hand",
+    )
+    assert "@" in resolved.last("resolved")["by"]
+    proxy.decide = lambda _method, _path: "pass"
+    assert run_job(desk, client, write_job(desk, gone, "direct"), AT_ONCE).state is State.DONE
+    there = make_clients(new_cnpj(), name="there.xlsx")
+    job = doubtful(desk, client, proxy, there, applied=True, options=UNREAD)
+    assert job.state is State.NEEDS_PERSON
+    resolved = resolve_job(desk, job, Resolution.APPLIED, "seen in the list of clients")
+    assert job_json(resolved)["rows"]["accepted"] == 1
+    with pytest.raises(JournalError):
+        write_job(desk, there, "direct")
+    with pytest.raises(UsageError, match="not in doubt"):
+        resolve_job(desk, resolved, Resolution.NOT_APPLIED, "again")
+
+
+def test_only_time_tells_that_rows_do_not_come_any_more(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    clock = [datetime(2026, 11, 2, 9, 0)]
+    journal = Journal(desk.settings.journal, now=lambda: clock[0])
+    timed = Desk(desk.settings, desk.catalogue, journal)
+    patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None, settle_seconds=900)
+    document = new_cnpj()
+    path = make_clients(document)
+    job = doubtful(timed, client, proxy, path, applied=True, options=patient)
+    assert job.state is State.IN_DOUBT
+    clock[0] += timedelta(seconds=899)
+    assert run_job(timed, client, job, patient).state is State.IN_DOUBT
+    clock[0] += timedelta(seconds=1)
+    assert run_job(timed, client, job, patient).state is State.DONE
+    assert registered(client, document)
+    journal.close()
+
+
+def test_nobody_can_deny_rows_that_may_still_come(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    settings = desk.settings.__class__(home=desk.settings.home, settle_seconds=900)
+    hasty = Desk(settings, desk.catalogue, desk.journal)
+    patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None)
+    path = make_clients(new_cnpj())
+    job = doubtful(hasty, client, proxy, path, applied=False, options=patient)
+    with pytest.raises(UsageError, match="may still arrive"):
+        resolve_job(hasty, job, Resolution.NOT_APPLIED, "not there")
+    resolved = resolve_job(hasty, job, Resolution.APPLIED, "seen")
+    assert resolved.state is State.DONE
+
+
+def reading(key: str, sent: str, *found: str) -> RowReading:
+    """A row of that key and value, and the values of the records that answer to its key."""
+    records = tuple(FoundRecord(f"c{i}", {"v": v}, v == sent) for i, v in enumerate(found))
+    return RowReading({"k": key}, {"v": sent}, records)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "existing", "proven"),
+    [
+        ((reading("1", "a"),), (reading("1", "a", "a"),), Existing.ADDED, [True]),
+        ((reading("1", "a"),), (reading("1", "a", "b"),), Existing.ADDED, [False]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), Existing.REFUSED, [False]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a", "a"),), Existing.ADDED, [True]),
+        ((reading("1", "a", "b"),), (reading("1", "a", "a"),), Existing.REPLACED, [True]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), Existing.REPLACED, [True]),
+        (
+            (reading("1", "a"), reading("1", "a"), None),
+            (reading("1", "a", "a"), reading("1", "a", "a"), None),
+            Existing.ADDED,
+            [True, False, None],
+        ),
+        (
+            (reading("1", "a"), reading("1", "b")),
+            (reading("1", "a", "a", "b"), reading("1", "b", "a", "b")),
+            Existing.ADDED,
+            [True, True],
+        ),
+    ],
+)
+def test_what_two_readings_prove(
+    before: Reading, after: Reading, existing: Existing, proven: list[bool | None]
+) -> None:
+    assert applied(before, after, existing) == proven
+
+
+def test_instalments_of_one_document_are_told_apart(
+    desk: Desk,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables: Callable[..., Path],
+) -> None:
+    """Three titles of one number: that one was there before does not count for the new ones."""
+    first = make_receivables(customer, "NF-1", "parcela 1", name="first.xlsx")
+    assert run_job(desk, client, write_job(desk, first, "direct"), AT_ONCE).state is State.DONE
+    proxy.lose_once("lose answer", "importacao/contasreceber")
+    rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3")
+    options = RunOptions(
+        consent=lambda _j, _s: True, preview=False, sleep=lambda _s: None, settle_seconds=0
+    )
+    job = run_job(desk, client, write_job(desk, rest, "direct"), options)
+    assert job.last("plan") == {"create": 0, "update": 2, "unchanged": 0, "unread": 0}
+    assert (job.state, job.last("reconciled")) == (State.DONE, "read back")

@@ -1,0 +1,163 @@
+"""A sheet in parts: each a job of its own, all one verdict."""
+
+from pathlib import Path
+
+import pytest
+from lossy_proxy import Fate, LossyProxy
+from openpyxl import load_workbook
+from upload_parts import YES, MakeClients, new_cnpj, registered
+
+from xlbridge.api.client import Client
+from xlbridge.errors import JournalError, TransportError, UsageError
+from xlbridge.upload.job import Job
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.plan import WantedMode, choose_mode
+from xlbridge.upload.report import job_json, job_text
+from xlbridge.upload.resolving import Resolution
+from xlbridge.upload.retry import mended_rows, require_rejected
+from xlbridge.upload.send import Desk, resolve_job, run_job, write_down
+from xlbridge.upload.states import State
+from xlbridge.validation.validate import validate_workbook
+
+AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
+
+
+def split_job(desk: Desk, path: Path, mode: WantedMode, rows: int) -> Job:
+    sheet = validate_workbook(path, desk.catalogue)
+    assert sheet.resource is not None
+    plan = choose_mode(sheet.resource, mode)
+    return write_down(desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=rows)
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue"])
+def test_every_part_is_sent_once_with_one_consent(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients, mode: WantedMode
+) -> None:
+    documents = [new_cnpj() for _ in range(5)]
+    asked: list[tuple[int, int | None]] = []
+
+    def agree(job: Job, seen: int | None) -> bool:
+        asked.append((len(job.what.rows), seen))
+        return True
+
+    job = split_job(desk, make_clients(*documents), mode, 2)
+    job = run_job(desk, client, job, RunOptions(consent=agree))
+    report = job_json(job)
+    assert (report["state"], report["parts"], asked) == ("done", 3, [(5, 5)])
+    assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
+    assert job.last("plan") == {"create": 5, "update": 0, "unchanged": 0, "unread": 0}
+    parts = desk.journal.parts_of(job)
+    assert [len(part.what.rows) for part in parts] == [2, 2, 1]
+    assert [row for part in parts for row in part.what.rows] == list(job.what.rows)
+    assert all(registered(client, document) for document in documents)
+    assert desk.journal.jobs() == [job]
+
+
+def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
+    run_job(desk, client, split_job(desk, make_clients(taken), "direct", 9), YES)
+    path = make_clients(fresh[0], fresh[1], fresh[2], taken, name="mais.xlsx", called="Outro")
+    job = run_job(desk, client, split_job(desk, path, "direct", 2), AT_ONCE)
+    report = job_json(job)
+    assert report["state"] == "partial"
+    assert report["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
+    assert [item["row"] for item in report["rejected"]] == [7]
+    assert not registered(client, fresh[2])
+    part = desk.journal.parts_of(job)[1]
+    with pytest.raises(UsageError, match=job.id):
+        require_rejected(part)
+    rejects = Path(job.last("rejects_file"))
+    assert part.last("rejects_file") is None
+    book = load_workbook(rejects)
+    sheet = book["cliente"]
+    column = [cell.value for cell in sheet[1]].index("cnpj") + 1
+    sheet.cell(3, column).value = new_cnpj()
+    book.save(rejects)
+    mended = mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    assert mended.retry.origins == (6, 7)
+
+
+def test_a_part_that_is_refused_before_sending_stops_all(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    documents = [new_cnpj() for _ in range(4)]
+    job = split_job(desk, make_clients(*documents), "direct", 2)
+    seen: list[str] = []
+
+    def decide(_method: str, path: str) -> Fate:
+        seen.extend([path] if "preview=true" in path else [])
+        return "refuse" if len(seen) == 2 and "preview=true" in path else "pass"
+
+    proxy.decide = decide
+    job = run_job(desk, client, job, AT_ONCE)
+    assert (job.state, job.last("verdict")["accepted"]) == (State.REJECTED, 0)
+    assert not any(registered(client, document) for document in documents)
+    proxy.decide = lambda _method, _path: "pass"
+    again = split_job(desk, Path(job.what.file), "direct", 2)
+    assert run_job(desk, client, again, AT_ONCE).state is State.DONE
+
+
+def test_what_was_not_reached_is_resumed_with_the_parent(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    documents = [new_cnpj() for _ in range(6)]
+    path = make_clients(*documents)
+    job = split_job(desk, path, "queue", 2)
+    staged: list[str] = []
+
+    def decide(_method: str, asked: str) -> Fate:
+        staged.extend([asked] if "/fila" in asked else [])
+        return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
+
+    proxy.decide = decide
+    with pytest.raises(TransportError):
+        run_job(desk, client, job, AT_ONCE)
+    half = desk.journal.job(job.id)
+    assert half.state is State.SENDING_PARTS
+    assert job_json(half)["rows"]["accepted"] == 2
+    assert "xlbridge resume" in " ".join(job_text(half))
+    with pytest.raises(JournalError, match=job.id):
+        split_job(desk, path, "queue", 2)
+    proxy.decide = lambda _method, _path: "pass"
+    second = desk.journal.parts_of(half)[1]
+    assert run_job(desk, client, second, AT_ONCE).state is State.DONE
+    assert run_job(desk, client, half, AT_ONCE).state is State.DONE
+    assert sum("/fila" in path for _, path in proxy.seen) >= 3
+    assert all(registered(client, document) for document in documents)
+
+
+def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    documents = [new_cnpj() for _ in range(4)]
+    job = split_job(desk, make_clients(*documents), "direct", 2)
+
+    def decide(_method: str, asked: str) -> Fate:
+        sent = sum("preview=false" in path for _, path in proxy.seen)
+        return "lose request" if "preview=false" in asked and sent == 1 else "pass"
+
+    proxy.decide = decide
+    job = run_job(desk, client, job, AT_ONCE)
+    assert job.state is State.NEEDS_PERSON
+    assert job_json(job)["rows"] == {"read": 4, "accepted": 2, "rejected": 0, "unknown": 2}
+    first = desk.journal.parts_of(job)[0]
+    assert Path(first.last("evidence_file")).exists()
+    resolved = resolve_job(desk, job, Resolution.NOT_APPLIED, "the first two are missing")
+    assert resolved.state is State.PARTIAL
+    assert job_json(resolved)["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
+    rejects = validate_workbook(Path(resolved.last("rejects_file")), desk.catalogue)
+    assert mended_rows(desk, resolved, rejects).retry.origins == (4, 5)
+
+
+def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
+    desk: Desk, make_clients: MakeClients
+) -> None:
+    path = make_clients(*(new_cnpj() for _ in range(4)))
+    first = split_job(desk, path, "direct", 2)
+    assert split_job(desk, path, "direct", 2).id == first.id
+    other = split_job(desk, path, "direct", 3)
+    assert desk.journal.job(first.id).state is State.ABANDONED
+    assert {part.state for part in desk.journal.parts_of(first)} == {State.ABANDONED}
+    assert len(desk.journal.parts_of(other)) == 2

@@ -1,0 +1,51 @@
+"""``xlbridge resolve``: a person says what became of a doubtful upload."""
+
+import click
+
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import report_format
+from xlbridge.cli.upload_session import open_desk, print_job
+from xlbridge.i18n import Text
+from xlbridge.upload.resolving import Resolution
+from xlbridge.upload.send import resolve_job
+
+
+@click.command(
+    "resolve",
+    help=str(
+        Text(
+            pt="Registra o que uma pessoa viu no sistema de um envio em dúvida.",
+            en="Records what a person saw in the system of an upload in doubt.",
+        )
+    ),
+)
+@click.argument("job_id", metavar="JOB")
+@click.option(
+    "--as",
+    "seen",
+    type=click.Choice([resolution.value for resolution in Resolution]),
+    required=True,
+    help=str(
+        Text(
+            pt="applied: as linhas estão no sistema; not-applied: nenhuma está.",
+            en="applied: the rows are in the system; not-applied: none of them is.",
+        )
+    ),
+)
+@click.option(
+    "--reason",
+    metavar="TEXT",
+    required=True,
+    help=str(
+        Text(
+            pt="O que foi visto, e onde; fica registrado com quem e quando.",
+            en="What was seen, and where; it is recorded with who and when.",
+        )
+    ),
+)
+@report_format
+def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
+    with open_desk() as desk:
+        job = resolve_job(desk, desk.journal.job(job_id), Resolution(seen), reason)
+        print_job(job, form)
+        return ExitCode.GOOD

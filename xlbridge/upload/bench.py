@@ -1,0 +1,112 @@
+"""What every step of an upload works with: the connection, the journal, the stored payloads."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from xlbridge.api.client import Client
+from xlbridge.api.outcome import Doubtful, NotExecuted, Outcome
+from xlbridge.api.upload import Upload
+from xlbridge.errors import TransportError
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.payload import load_payload, payload_path
+from xlbridge.upload.reading import Row, rows_of
+from xlbridge.upload.states import State
+from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.wire.imports import ImportQuery
+from xlbridge.wire.operation import Operation
+
+TRIES = 3
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
+
+Step = tuple[Job, bool]
+"""A job after a step, and whether there is a next one to take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The tools of a run, and the few moves that all steps share."""
+
+    client: Client
+    journal: Journal
+    payloads: Path
+    catalogue: Catalogue
+    options: RunOptions
+
+    def resource(self, job: Job) -> Resource:
+        """Return the resource that a job is of."""
+        return self.catalogue.named(job.what.resource)
+
+    def rows(self, job: Job) -> list[Row]:
+        """Return the rows of a job as they are sent."""
+        path = payload_path(self.payloads, job.what.payload)
+        sent = validate_workbook(path, self.catalogue, resource=job.what.resource)
+        return rows_of(sent.frame)
+
+    def tell(self, job: Job, text: Text) -> None:
+        """Show what is being done with the rows of a job."""
+        self.options.tell(
+            Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
+                rows=len(job.what.rows), text=text
+            )
+        )
+
+    def announce(self, job: Job, state: State) -> Job:
+        """Write down that a request is about to be sent."""
+        return self.journal.record(job, state, attempt=job.attempts + 1)
+
+    def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
+        """Write down what became of a job; without a verdict, none of its rows was applied."""
+        evidence = asdict(verdict or none_applied(job.what))
+        return self.journal.record(job, state, verdict=evidence, **detail)
+
+    def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
+        """Write down that the outcome is not known; it is then settled as far as possible."""
+        evidence = asdict(all_unknown(job.what))
+        return self.journal.record(
+            job, State.IN_DOUBT, reason=asdict(reason), verdict=evidence, **detail
+        ), True
+
+    def not_sent(self, job: Job, reason: Text, back_to: State = State.PREPARED) -> TransportError:
+        """Write down that a request was not executed, and return the error that says so."""
+        self.journal.record(job, back_to, reason=asdict(reason))
+        hint = Text(
+            pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
+            en="Nothing was written. Once the system answers: xlbridge resume {job}",
+        ).format(job=job.id)
+        return TransportError(reason, hint)
+
+    def upload(self, job: Job, operation: Operation, query: ImportQuery | None = None) -> Outcome:
+        """Send a job's payload, once."""
+        content = load_payload(self.payloads, job.what.payload)
+        named = "resource" in operation.path_parameters
+        path = {"resource": job.what.resource} if named else {}
+        file = Upload(f"{job.what.resource}-{job.id}.xlsx", content)
+        return self.client.send(operation, path=path, query=query, file=file)
+
+    def until_executed(self, attempt: Callable[[], Outcome]) -> Outcome:
+        """Try again only what was certainly not executed."""
+        return self.retried(attempt, lambda outcome: isinstance(outcome, NotExecuted))
+
+    def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:
+        """Try again whatever did not come through: the request changes nothing by itself."""
+        return self.retried(attempt, lambda outcome: isinstance(outcome, NotExecuted | Doubtful))
+
+    def retried(self, attempt: Callable[[], Outcome], again: Callable[[Outcome], bool]) -> Outcome:
+        """Make up to ``TRIES`` attempts, as long as ``again`` says so of the outcome."""
+        outcome = attempt()
+        for number in range(1, TRIES):
+            if not again(outcome):
+                break
+            asked = getattr(outcome, "retry_after", None)
+            wait = _FIRST_WAIT * 2**number if asked is None else asked
+            self.options.sleep(min(wait, _LONGEST_WAIT))
+            outcome = attempt()
+        return outcome

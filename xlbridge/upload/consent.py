@@ -1,0 +1,94 @@
+"""What a person agrees to before anything is written, in words and as a token."""
+
+from collections.abc import Iterator
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.read_back import Existing
+from xlbridge.resources.resource import Resource
+from xlbridge.upload.job import Job
+from xlbridge.upload.proof import Action
+
+_DIGEST_LENGTH = 8
+
+_THERE: dict[Existing, Text] = {
+    Existing.REFUSED: Text(
+        pt="O sistema recusa as que já existem.", en="The system refuses those that are there."
+    ),
+    Existing.REPLACED: Text(
+        pt="As que já existem são substituídas.", en="Those that are there are replaced."
+    ),
+    Existing.ADDED: Text(
+        pt="As que já existem são incluídas mais uma vez.",
+        en="Those that are there are added once more.",
+    ),
+}
+
+
+def token_of(job: Job) -> str:
+    """Return what a person types to agree to just these rows: ``ROWS:DIGEST8``."""
+    return f"{len(job.what.rows)}:{job.what.digest[:_DIGEST_LENGTH]}"
+
+
+def require_token(job: Job, given: str) -> None:
+    """Raise ``UsageError`` unless ``given`` is the job's: an old consent covers no new rows."""
+    if given.strip().casefold() == token_of(job):
+        return
+    raise UsageError(
+        Text(
+            pt="A confirmação {given!r} não é a deste envio, que é de {rows} linhas.",
+            en="The confirmation {given!r} is not that of this upload, which is of {rows} rows.",
+        ).format(given=given, rows=len(job.what.rows)),
+        Text(
+            pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
+            en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
+        ).format(token=token_of(job)),
+    )
+
+
+def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> Iterator[Text]:
+    """Yield what is about to happen, a line each."""
+    what = job.what
+    yield Text(
+        pt="Plano: {rows} linhas de {resource} para {profile} ({address}), modo {mode}{parts}",
+        en="Plan: {rows} rows of {resource} to {profile} ({address}), mode {mode}{parts}",
+    ).format(
+        rows=len(what.rows),
+        resource=what.resource,
+        profile=what.profile,
+        address=address,
+        mode=what.mode,
+        parts=_parts(job),
+    )
+    if seen is not None:
+        yield Text(
+            pt="  prévia do sistema: {seen} linhas lidas, como na planilha",
+            en="  preview by the system: {seen} rows read, as in the sheet",
+        ).format(seen=seen)
+    yield from _actions(job, resource)
+    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
+        token=token_of(job)
+    )
+
+
+def _parts(job: Job) -> Text | str:
+    return Text(pt=", em {n} partes", en=", in {n} parts").format(n=job.parts) if job.parts else ""
+
+
+def _actions(job: Job, resource: Resource) -> Iterator[Text]:
+    plan = job.last("plan")
+    if plan is None:
+        return
+    counted = Text(
+        pt="  no sistema: {create} novas, {update} já lá com outros valores, "
+        "{unchanged} já lá e iguais, {unread} não conferidas",
+        en="  in the system: {create} new, {update} there with other values, "
+        "{unchanged} there and the same, {unread} not looked up",
+    )
+    yield counted.format(**plan)
+    if plan[Action.UNREAD] and (unread := job.last("unread")):
+        yield Text(pt="  não conferidas: {why}", en="  not looked up: {why}").format(
+            why=Text(**unread)
+        )
+    if resource.read_back and (plan[Action.UPDATE] or plan[Action.UNCHANGED]):
+        yield Text(pt="  {told}", en="  {told}").format(told=_THERE[resource.read_back.existing])

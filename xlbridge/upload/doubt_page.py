@@ -1,0 +1,191 @@
+"""The page that a person decides a doubt from: one file, both languages, nothing to fetch."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.upload.job import Job
+from xlbridge.upload.reading import RowReading, from_json
+
+Readings = Sequence[tuple[datetime, str, list[Any]]]
+"""When something was read, at which moment of the upload, and what for each row."""
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;
+color:#1b1b1b;background:#fff}
+h1{font-size:1.5rem;color:#1F4E78}h2{font-size:1.15rem;margin-top:2rem;color:#1F4E78}
+.two{display:grid;grid-template-columns:1fr 1fr;gap:2rem}
+.ask{background:#FFF2CC;border:1px solid #d6b656;border-radius:6px;padding:.5rem 1.2rem}
+table{border-collapse:collapse;width:100%;font-size:14px}
+th,td{border:1px solid #BFBFBF;padding:.35rem .5rem;text-align:left;vertical-align:top}
+th{background:#DDEBF7}code{font:13px ui-monospace,monospace;background:#f2f2f2;padding:0 .25rem;
+overflow-wrap:anywhere}small{color:#595959}.wide{overflow-x:auto}
+@media(max-width:50rem){.two{grid-template-columns:1fr}}@media print{body{margin:0;max-width:none}}
+"""
+
+_ASKED = Text(
+    pt="As {rows} linhas deste envio estão no sistema ou não? O xlbridge não conseguiu provar: "
+    "{reason}. Até alguém decidir, elas não são enviadas de novo.",
+    en="Are the {rows} rows of this upload in the system or not? xlbridge could not prove it: "
+    "{reason}. Until someone decides, they are not sent again.",
+)
+_STEPS = (
+    Text(
+        pt="Abra o sistema ({profile}) e procure as linhas da tabela abaixo, pela chave ou, sem "
+        "chave, pelos valores. Comece pela primeira e pela última.",
+        en="Open the system ({profile}) and look for the rows in the table below, by their key or, "
+        "without one, by their values. Begin with the first and the last.",
+    ),
+    Text(
+        pt="Confira também se há uma importação ainda na fila ou em andamento a partir de {since}.",
+        en="See also whether an import is still queued or running there since {since}.",
+    ),
+    Text(
+        pt='Estão todas lá: <code>xlbridge resolve {job} --as applied --reason "…"</code>',
+        en='All are there: <code>xlbridge resolve {job} --as applied --reason "…"</code>',
+    ),
+    Text(
+        pt='Nenhuma está lá: <code>xlbridge resolve {job} --as not-applied --reason "…"</code>; '
+        "depois envie a planilha de novo.",
+        en='None is there: <code>xlbridge resolve {job} --as not-applied --reason "…"</code>; '
+        "then upload the workbook again.",
+    ),
+    Text(
+        pt="Só uma parte está lá: complete ou desfaça à mão no sistema, e então responda.",
+        en="Only some are there: complete or undo it by hand in the system, and then answer.",
+    ),
+)
+
+
+def doubt_page(job: Job, readings: Readings, address: str | None) -> str:
+    """Return the page as HTML: what was sent, when, what was answered, read before and after."""
+    title = f"xlbridge · {job.id}"
+    parts = [
+        "<!doctype html><html lang=pt-BR><head><meta charset=utf-8>",
+        '<meta name=viewport content="width=device-width,initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
+        "<h1>Envio em dúvida · Upload in doubt</h1>",
+        _question(job),
+        "<h2>O que foi enviado · What was sent</h2>",
+        _facts(job, address),
+        "<h2>O que aconteceu · What happened</h2>",
+        _history(job),
+        "<h2>As linhas · The rows</h2>",
+        _rows(job, readings),
+        "</body></html>",
+    ]
+    return "\n".join(parts)
+
+
+def _question(job: Job) -> str:
+    reason = job.reason
+    values = {
+        "rows": len(job.what.rows),
+        "profile": escape(job.what.profile),
+        "since": f"{job.created_at:%d/%m/%Y %H:%M}",
+        "job": escape(job.id),
+        "reason": Text(pt=escape(reason.pt), en=escape(reason.en)),
+    }
+    asked = _ASKED.format(**values)
+    steps = [step.format(**values) for step in _STEPS]
+    columns = (
+        ("pt-BR", "O que fazer", asked.pt, [step.pt for step in steps]),
+        ("en", "What to do", asked.en, [step.en for step in steps]),
+    )
+    told = (
+        f"<section lang={lang}><p><b>{head}</b></p><p>{question}</p><ol>"
+        + "".join(f"<li>{item}</li>" for item in items)
+        + "</ol></section>"
+        for lang, head, question, items in columns
+    )
+    return f"<div class='ask two'>{''.join(told)}</div>"
+
+
+def _facts(job: Job, address: str | None) -> str:
+    what = job.what
+    facts = {
+        "Envio · Upload": job.id,
+        "Ambiente · Environment": f"{what.profile} {address or ''}".strip(),
+        "Recurso · Resource": what.resource,
+        "Modo · Mode": what.mode,
+        "Arquivo · File": f"{what.file} [{what.sheet}]",
+        "Linhas · Rows": str(len(what.rows)),
+        "Digest": what.digest,
+        "Log": str(job.last("log_id") or "–"),
+    }
+    return _table([[f"<b>{escape(name)}</b>", escape(value)] for name, value in facts.items()])
+
+
+def _history(job: Job) -> str:
+    header = ["Quando · When", "Estado · State", "Nota · Note"]
+    return _table(
+        [
+            [f"{event.at:%d/%m/%Y %H:%M:%S}", f"<code>{event.state}</code>", _note(event.detail)]
+            for event in job.events
+        ],
+        header,
+    )
+
+
+def _note(detail: Mapping[str, Any]) -> str:
+    told = []
+    for key, value in detail.items():
+        if key in ("reason", "unread"):
+            told.append(f"{escape(value['pt'])}<br><small lang=en>{escape(value['en'])}</small>")
+        elif key not in ("verdict", "origins"):
+            told.append(f"{escape(key)}: {escape(str(value))}")
+    return "<br>".join(told)
+
+
+def _rows(job: Job, readings: Readings) -> str:
+    header = ["Linha · Row", "Chave · Key", "Enviado · Sent"]
+    header += [f"{_MOMENTS.get(moment, moment)} {at:%d/%m %H:%M:%S}" for at, moment, _ in readings]
+    if not readings:
+        none = "Nada foi lido do sistema. · Nothing was read from the system."
+        numbers = ", ".join(map(str, job.what.rows))
+        return f"<p>{none}</p><p>Linhas na planilha · Rows in the sheet: {numbers}</p>"
+    columns = [from_json(rows) for _, _, rows in readings]
+    body = [
+        [str(row), *_row_cells([column[place] for column in columns])]
+        for place, row in enumerate(job.what.rows)
+    ]
+    return f"<div class=wide>{_table(body, header)}</div>"
+
+
+_MOMENTS = {"before": "Antes · Before", "after": "Depois · After"}
+
+
+def _row_cells(readings: Sequence[RowReading | None]) -> Iterator[str]:
+    known = next((reading for reading in readings if reading is not None), None)
+    yield _pairs(known.key) if known else "–"
+    yield _pairs(known.sent) if known else "–"
+    for reading in readings:
+        yield _found(reading)
+
+
+def _found(reading: RowReading | None) -> str:
+    if reading is None:
+        return "sem chave · no key"
+    if not reading.found:
+        return "não está lá · not there"
+    return "<br>".join(
+        f"<code>{escape(record.code)}</code> "
+        + ("igual · the same" if record.same else f"diferente · differs<br>{_pairs(record.values)}")
+        for record in reading.found
+    )
+
+
+def _pairs(values: Mapping[str, str | None]) -> str:
+    return "<br>".join(
+        f"<small>{escape(name)}</small> {escape(value)}"
+        for name, value in values.items()
+        if value is not None
+    )
+
+
+def _table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
+    head = f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in header)}</tr>" if header else ""
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table>{head}{body}</table>"

@@ -1,0 +1,111 @@
+"""What is looked at before anything is written: the records that are there, and a preview."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
+from xlbridge.errors import RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.resources.resource import Mode
+from xlbridge.upload.bench import Bench, Step
+from xlbridge.upload.job import Job
+from xlbridge.upload.proof import actions
+from xlbridge.upload.reading import MOST_REQUESTS, Reading, RowReader, as_json, requests_needed
+from xlbridge.upload.states import State
+from xlbridge.upload.verdict import all_unknown, refused_whole
+from xlbridge.wire.imports import ImportQuery
+
+BEFORE = "before"
+"""The moment of a reading that was made before anything was sent."""
+
+_FRESH = timedelta(minutes=5)
+"""How old a reading may be when the rows are sent: others work in the system, too."""
+
+COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} linhas, e a planilha tem {rows}",
+    en="the system read {n} rows, and the sheet has {rows}",
+)
+_NO_KEY = Text(
+    pt="as linhas não têm chave pela qual o sistema as encontre",
+    en="the rows have no key by which the system finds them",
+)
+_TOO_MANY = Text(
+    pt="seriam precisas {n} consultas, e o limite é {most}; com --chunk-rows cada parte é lida",
+    en="it would take {n} requests, and the limit is {most}; with --chunk-rows each part is read",
+)
+_REFUSED = Text(
+    pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
+)
+
+
+def is_looked_at(bench: Bench, job: Job) -> bool:
+    """Whether everything that is to be looked at before the first write has been."""
+    return not (_wants_reading(bench, job) or _wants_preview(bench, job))
+
+
+def look(bench: Bench, job: Job) -> Step:
+    """Take the next look at a prepared job.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    if _wants_reading(bench, job):
+        return _read_beforehand(bench, job), True
+    return _preview(bench, job)
+
+
+def _wants_reading(bench: Bench, job: Job) -> bool:
+    if not bench.options.read_back:
+        return False
+    read = next((event.at for event in reversed(job.events) if "plan" in event.detail), None)
+    return read is None or bench.journal.now() - read > _FRESH
+
+
+def _wants_preview(bench: Bench, job: Job) -> bool:
+    wanted = bench.options.preview or job.what.mode is Mode.PREVIEW
+    return wanted and job.last("previewed") is None
+
+
+def _read_beforehand(bench: Bench, job: Job) -> Job:
+    bench.tell(job, Text(pt="lendo o que o sistema já tem", en="reading what the system has"))
+    resource = bench.resource(job)
+    rows = bench.rows(job)
+    unread: Text | None = None
+    reading: Reading = (None,) * len(rows)
+    needed = requests_needed(resource, rows)
+    if resource.read_back is None or needed == 0:
+        unread = _NO_KEY
+    elif needed > MOST_REQUESTS:
+        unread = _TOO_MANY.format(n=needed, most=MOST_REQUESTS)
+    else:
+        try:
+            reading = RowReader(bench.client, resource, resource.read_back).read(rows)
+        except RemoteRejected as error:
+            unread = _REFUSED.format(reason=error.message)
+    if unread is None:
+        bench.journal.keep_reading(job, BEFORE, as_json(reading))
+    note: dict[str, Any] = {} if unread is None else {"unread": asdict(unread)}
+    return bench.journal.record(job, State.PREPARED, plan=dict(actions(reading)), **note)
+
+
+def _preview(bench: Bench, job: Job) -> Step:
+    bench.tell(job, Text(pt="prévia no sistema", en="preview by the system"))
+    job = bench.announce(job, State.PREVIEWING)
+    operation = bench.resource(job).paths.direct
+    outcome = bench.repeat(lambda: bench.upload(job, operation, ImportQuery(preview=True)))
+    match outcome:
+        case Rejected(_, complaints):
+            return bench.end(job, State.REJECTED, refused_whole(job.what, complaints)), False
+        case Executed(data) if data.totalDeRegistros != len(job.what.rows):
+            reason = asdict(COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows)))
+            return bench.end(
+                job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
+            ), False
+        case Executed(data) if job.what.mode is Mode.PREVIEW:
+            verdict = all_unknown(job.what)
+            return bench.end(job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros), False
+        case Executed(data):
+            return bench.journal.record(job, State.PREPARED, previewed=data.totalDeRegistros), True
+        case NotExecuted(reason) | Doubtful(reason):
+            # A preview writes nothing: whatever became of it, nothing was applied.
+            raise bench.not_sent(job, reason)

@@ -1,0 +1,187 @@
+"""What the remote system has for each row of a sheet, found by the rows' natural keys."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.api.client import Client
+from xlbridge.api.records import Record
+from xlbridge.errors import RemoteRejected
+from xlbridge.resources.column import Kind
+from xlbridge.resources.read_back import Lookup, ReadBack
+from xlbridge.resources.resource import Resource
+from xlbridge.wire.operation import Operation
+
+MOST_REQUESTS = 500
+"""How many requests one reading may take; a sheet that needs more is not read."""
+
+_NOT_FOUND = 404
+_NO_SYMBOL = re.compile(r"[\W_]+")
+_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_DAY = 10  # of an ISO date and time
+
+Row = Mapping[str, Any]
+"""A row as it is sent: its columns with their typed values, None where a cell is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A remote record: its code, its compared values, and whether they are what a row says."""
+
+    code: str
+    values: Mapping[str, str | None]
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowReading:
+    """The records that answer to a row's ``key``, and the compared values that the row has."""
+
+    key: Mapping[str, str]
+    sent: Mapping[str, str | None]
+    found: tuple[FoundRecord, ...]
+
+    @property
+    def same(self) -> int:
+        """How many records are just what the row says."""
+        return sum(record.same for record in self.found)
+
+
+Reading = tuple[RowReading | None, ...]
+"""What was read for each row, in order; None for a row without a key."""
+
+
+def as_json(reading: Reading) -> list[Any]:
+    """Return a reading as JSON."""
+    return [None if row is None else asdict(row) for row in reading]
+
+
+def from_json(rows: Sequence[Any]) -> Reading:
+    """Return the reading that ``as_json`` made."""
+    return tuple(
+        None
+        if row is None
+        else RowReading(
+            row["key"], row["sent"], tuple(FoundRecord(**record) for record in row["found"])
+        )
+        for row in rows
+    )
+
+
+def rows_of(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows of a typed frame."""
+    columns = {name: frame[name].astype(object) for name in frame}
+    plain = pd.DataFrame({n: c.where(c.notna(), None) for n, c in columns.items()}, dtype=object)
+    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False)]
+
+
+def requests_needed(resource: Resource, rows: Sequence[Row]) -> int:
+    """Return how many requests it takes to read the rows' records back; 0 where none can be."""
+    asked = {
+        (operation.name, _filters(lookup, row))
+        for row in rows
+        if (lookup := _lookup_for(resource, row)) is not None
+        for operation in lookup.operations
+    }
+    return len(asked)
+
+
+class RowReader:
+    """Reads the records of a resource's rows; each question is asked once.
+
+    Raises what ``Client.records`` raises.
+    """
+
+    def __init__(self, client: Client, resource: Resource, read_back: ReadBack) -> None:
+        self._client = client
+        self._resource = resource
+        self._read_back = read_back
+        self._answers: dict[tuple[str, str], dict[tuple[str | None, ...], list[Record]]] = {}
+
+    def read(self, rows: Sequence[Row]) -> Reading:
+        """Return what the remote system has for each row now."""
+        self._answers.clear()
+        return tuple(self._read_row(row) for row in rows)
+
+    def _read_row(self, row: Row) -> RowReading | None:
+        lookup = _lookup_for(self._resource, row)
+        if lookup is None:
+            return None
+        key = {name: self._plain(name, row[name]) or "" for name in lookup.key}
+        wanted = tuple(key.values())
+        found = [
+            record
+            for operation in lookup.operations
+            for record in self._records(operation, lookup, row).get(wanted, ())
+        ]
+        sent = {name: self._plain(name, row.get(name)) for name in self._read_back.compare}
+        return RowReading(key, sent, tuple(self._found(record, sent) for record in found))
+
+    def _records(
+        self, operation: Operation, lookup: Lookup, row: Row
+    ) -> Mapping[tuple[str | None, ...], list[Record]]:
+        question = (operation.name, _filters(lookup, row))
+        if question not in self._answers:
+            by_key: dict[tuple[str | None, ...], list[Record]] = {}
+            for record in self._fetch(operation, lookup, row):
+                key = tuple(self._plain(c, record.get(field)) for c, field in lookup.key.items())
+                by_key.setdefault(key, []).append(record)
+            self._answers[question] = by_key
+        return self._answers[question]
+
+    def _fetch(self, operation: Operation, lookup: Lookup, row: Row) -> Iterator[Record]:
+        filters = {name: row[column] for name, column in lookup.filters.items()}
+        query = operation.query(**filters) if operation.query and filters else None
+        try:
+            yield from self._client.records(operation, query=query)
+        except RemoteRejected as error:
+            if error.status != _NOT_FOUND:
+                raise
+
+    def _found(self, record: Record, sent: Mapping[str, str | None]) -> FoundRecord:
+        values = {name: self._plain(name, record.get(name)) for name in sent}
+        return FoundRecord(
+            code="/".join(str(record.get(name, "?")) for name in self._read_back.codes),
+            values=values,
+            same=all(values[name] == value for name, value in sent.items() if value is not None),
+        )
+
+    def _plain(self, column: str, value: Any) -> str | None:
+        """Return a value as text in which only what matters differs."""
+        if value is None or value == "":
+            return None
+        kind = self._resource.by_name[column].kind
+        if kind in _NUMBERS:
+            return _number(value)
+        if kind is Kind.DATE:
+            return (value if isinstance(value, str) else value.isoformat())[:_DAY]
+        if kind in (Kind.CNPJ, Kind.CPF):
+            return _NO_SYMBOL.sub("", str(value)).upper()
+        return " ".join(str(value).split())
+
+
+def _lookup_for(resource: Resource, row: Row) -> Lookup | None:
+    """Return the first way of finding a row's records, None where its keys are not filled in."""
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    for lookup in lookups:
+        filled = all(row.get(name) is not None for name in lookup.key)
+        fits = all(row.get(name) in allowed for name, allowed in lookup.when.items())
+        if filled and fits:
+            return lookup
+    return None
+
+
+def _filters(lookup: Lookup, row: Row) -> str:
+    return json.dumps([str(row[column]) for column in lookup.filters.values()])
+
+
+def _number(value: Any) -> str:
+    try:
+        return f"{Decimal(str(value)).normalize():f}"
+    except InvalidOperation:
+        return str(value)

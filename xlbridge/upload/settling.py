@@ -1,0 +1,164 @@
+"""Settling a doubt: by the log of a queued file, else by reading the rows' records back.
+
+Source: the upload protocol, Reconcile.
+"""
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.upload.bench import Bench, Step
+from xlbridge.upload.job import Job
+from xlbridge.upload.looking import BEFORE
+from xlbridge.upload.options import LONGEST_SETTLE_WAIT
+from xlbridge.upload.proof import applied, stable
+from xlbridge.upload.reading import Reading, RowReader, as_json, from_json
+from xlbridge.upload.states import State
+from xlbridge.upload.verdict import Verdict, all_unknown, of_log, read_back
+from xlbridge.upload.writing import finish, read_log, start
+from xlbridge.wire.imports import ImportState
+
+AFTER = "after"
+"""The moment of a reading that was made after the settle time."""
+
+_BETWEEN_READINGS = 1.0
+_NO_PROOF = Text(
+    pt="nada prova se as linhas foram gravadas: {why}",
+    en="nothing proves whether the rows were written: {why}",
+)
+_NOT_READ = Text(
+    pt="os registros não foram lidos antes do envio", en="the records were not read before sending"
+)
+_NO_CHANGE = Text(
+    pt="os registros estão como antes do envio", en="the records are as they were before sending"
+)
+_NO_KEY = Text(
+    pt="há linhas sem chave pela qual se encontrem", en="some rows have no key to be found by"
+)
+_UNREADABLE = Text(
+    pt="o sistema não deixou ler de novo: {reason}",
+    en="the system did not let them be read again: {reason}",
+)
+_LOG_UNPROVEN = Text(
+    pt="o log terminou, e as suas contagens não dão conta de todas as linhas",
+    en="the log is finished, and its counts do not account for every row",
+)
+
+
+def settle(bench: Bench, job: Job) -> Step:
+    """Settle a doubt as far as it can be now.
+
+    Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not bench.options.wait:
+        return job, False
+    if job.last("log_id") is None:
+        return _by_readings(bench, job)
+    log = read_log(bench, job)
+    if isinstance(log, Text):
+        return _by_readings(bench, job)
+    if log.situacao is ImportState.FINISHED:
+        if of_log(job.what, log) is None:
+            return _needs_person(bench, job, _LOG_UNPROVEN)
+        return finish(bench, job, log)
+    if log.situacao is ImportState.RUNNING:
+        return bench.journal.record(job, State.POLLING, reconciled="running"), True
+    if job.events[-1].detail.get("start_refused"):
+        # It was started, or will not be: only the log can tell.
+        return job, False
+    # A start that was lost may still be on its way.
+    return start(bench, job) if _has_settled(bench, job) else (job, False)
+
+
+def settles_at(job: Job, settle_seconds: float) -> datetime | None:
+    """Return when a doubtful request can no longer be on its way; None without a doubt."""
+    since = job.doubted_at
+    return None if since is None else since + timedelta(seconds=settle_seconds)
+
+
+def _has_settled(bench: Bench, job: Job) -> bool:
+    """Wait for the settle time where little is left of it; say whether it is over."""
+    end = settles_at(job, bench.options.settle_seconds)
+    if end is None:
+        raise AssertionError(f"{job.id} is not in doubt")
+    left = (end - bench.journal.now()).total_seconds()
+    if left > LONGEST_SETTLE_WAIT:
+        return False
+    if left > 0:
+        bench.tell(
+            job,
+            Text(
+                pt="resposta perdida; aguardando até {end} para conferir no sistema",
+                en="answer lost; waiting until {end} to look in the system",
+            ).format(end=f"{end:%H:%M:%S}"),
+        )
+        bench.options.sleep(left)
+    return bench.journal.now() >= end
+
+
+def _by_readings(bench: Bench, job: Job) -> Step:
+    if not _has_settled(bench, job):
+        return job, False
+    before = _reading_beforehand(bench, job)
+    declared = bench.resource(job).read_back
+    if before is None or declared is None:
+        return _needs_person(bench, job, _NO_PROOF.format(why=_NOT_READ))
+    bench.tell(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    try:
+        readings = _read_twice(bench, job)
+    except RemoteRejected as error:
+        why = _UNREADABLE.format(reason=error.message)
+        return _needs_person(bench, job, _NO_PROOF.format(why=why))
+    except ApiError as error:
+        raise InDoubt(
+            error.message,
+            Text(
+                pt="Para conferir de novo: xlbridge resume {job}",
+                en="To look again: xlbridge resume {job}",
+            ).format(job=job.id),
+        ) from error
+    if not stable(readings):
+        return job, False
+    return _judge(bench, job, applied(before, readings[0], declared.existing))
+
+
+def _judge(bench: Bench, job: Job, proven: list[bool | None]) -> Step:
+    """All rows changed: done. Some: partial. None, or some without a key: a person decides."""
+    if None in proven:
+        seen = [True if there else None for there in proven]
+        why = _NO_PROOF.format(why=_NO_KEY)
+        return _needs_person(bench, job, why, read_back(job.what, seen), proven=seen)
+    if not any(proven):
+        return _needs_person(bench, job, _NO_PROOF.format(why=_NO_CHANGE))
+    verdict = read_back(job.what, proven)
+    if all(proven):
+        return bench.end(job, State.DONE, verdict, reconciled="read back"), False
+    freed = [place for place, there in enumerate(proven) if not there]
+    return bench.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
+
+
+def _reading_beforehand(bench: Bench, job: Job) -> Reading | None:
+    kept = [rows for _, moment, rows in bench.journal.readings(job.id) if moment == BEFORE]
+    return from_json(kept[-1]) if kept else None
+
+
+def _read_twice(bench: Bench, job: Job) -> list[Reading]:
+    resource = bench.resource(job)
+    if resource.read_back is None:
+        raise AssertionError(f"{resource.name} cannot be read back")
+    reader, rows = RowReader(bench.client, resource, resource.read_back), bench.rows(job)
+    readings = [reader.read(rows)]
+    bench.options.sleep(_BETWEEN_READINGS)
+    readings.append(reader.read(rows))
+    for reading in readings:
+        bench.journal.keep_reading(job, AFTER, as_json(reading))
+    return readings
+
+
+def _needs_person(
+    bench: Bench, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
+) -> Step:
+    judged = verdict or all_unknown(job.what)
+    return bench.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False
