@@ -67,7 +67,7 @@ def make_clients(tmp_path: Path) -> MakeClients:
 @pytest.fixture
 def customer(client: Client) -> int:
     """A new active client of the remote system."""
-    created = client.operations.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj())
+    created = client.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj())
     return int(created.codigoDoCliente)
 
 

@@ -24,7 +24,7 @@ def test_the_plan_counts_what_is_there(
 ) -> None:
     same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
     for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
-        client.operations.registry.clients.create(nomeComercial=name, cnpj=document)
+        client.registry.clients.create(nomeComercial=name, cnpj=document)
     told: list[str] = []
 
     def refuse(job: Job, seen: int | None) -> bool:

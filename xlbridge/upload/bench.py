@@ -15,11 +15,10 @@ from xlbridge.resources.resource import Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.options import RunOptions
-from xlbridge.upload.payload import load_payload, payload_path
+from xlbridge.upload.payload import load_payload, payload_frame
 from xlbridge.upload.reading import Row, rows_of
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
-from xlbridge.validation.validate import validate_workbook
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.operation import Operation
 
@@ -46,9 +45,7 @@ class Bench:
 
     def rows(self, job: Job) -> list[Row]:
         """Return the rows of a job as they are sent."""
-        path = payload_path(self.payloads, job.what.payload)
-        sent = validate_workbook(path, self.catalogue, resource=job.what.resource)
-        return rows_of(sent.frame)
+        return rows_of(payload_frame(self.payloads, job.what.payload, self.resource(job)))
 
     def tell(self, job: Job, text: Text) -> None:
         """Show what is being done with the rows of a job."""

@@ -16,6 +16,11 @@ import pandas as pd
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.columns import typed_rows
+from xlbridge.validation.header import match_header
+from xlbridge.validation.reading import Reading
+from xlbridge.workbook.reader import read_workbook
 from xlbridge.workbook.records import write_records
 
 
@@ -68,6 +73,13 @@ def load_payload(folder: Path, content: str) -> bytes:
             ).format(path=path)
         )
     return payload
+
+
+def payload_frame(folder: Path, content: str, resource: Resource) -> pd.DataFrame:
+    """Return the typed rows of a stored payload, as they were judged."""
+    path = payload_path(folder, content)
+    (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
+    return typed_rows(resource, match_header(cells, 0, resource), cells, Reading()).frame
 
 
 def payload_path(folder: Path, content: str) -> Path:

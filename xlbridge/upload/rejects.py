@@ -5,10 +5,9 @@ from pathlib import Path
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.upload.job import Job
-from xlbridge.upload.payload import payload_path
+from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED, Verdict
-from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.records import write_rejects
 
 
@@ -29,14 +28,13 @@ def write_rejects_workbook(
     else:
         rows = [row for row in job.what.rows if row in reasons]
     wanted = set(rows)
-    sent = validate_workbook(
-        payload_path(payloads, job.what.payload), catalogue, resource=job.what.resource
-    )
+    resource = catalogue.named(job.what.resource)
+    sent = payload_frame(payloads, job.what.payload, resource)
     positions = [place for place, row in enumerate(job.what.rows) if row in wanted]
     write_rejects(
         target,
-        catalogue.named(job.what.resource),
-        sent.frame.iloc[positions].reset_index(drop=True),
+        resource,
+        sent.iloc[positions].reset_index(drop=True),
         rows,
         ["; ".join(reasons.get(row, [str(WHOLE_REFUSED)])) for row in rows],
     )

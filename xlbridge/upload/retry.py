@@ -9,12 +9,12 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job
-from xlbridge.upload.payload import payload_path
+from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import Desk, Retry
 from xlbridge.upload.states import State
 from xlbridge.validation.header import normalise
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.reader import read_workbook
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
@@ -135,9 +135,9 @@ def _settled_by_retries(desk: Desk, job: Job) -> set[int]:
 
 
 def _sent_values(desk: Desk, job: Job) -> Mapping[int, _Values]:
-    payload = payload_path(desk.settings.payloads, job.what.payload)
-    sent = validate_workbook(payload, desk.catalogue, resource=job.what.resource)
-    return dict(zip(job.what.rows, _values(sent.frame), strict=True))
+    resource = desk.catalogue.named(job.what.resource)
+    sent = payload_frame(desk.settings.payloads, job.what.payload, resource)
+    return dict(zip(job.what.rows, _values(sent), strict=True))
 
 
 def _values(frame: pd.DataFrame) -> list[_Values]:

@@ -1,0 +1,26 @@
+"""A sandbox for trials, and a proxy that does to each request what the trial wants."""
+
+from collections.abc import Iterator
+
+import pytest
+from environment import clean_environment
+from trials import Site
+from wire_proxy import wire_proxy
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.embedded import sandbox_process
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("reliability-sandbox")
+    with (
+        sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as sandbox,
+        wire_proxy(sandbox.base_url) as proxy,
+    ):
+        target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+        with Client(target) as client:
+            created = client.registry.clients.create(nomeComercial="Devedora")
+        yield Site(sandbox, folder / "sandbox.db", proxy, catalogue, created.codigoDoCliente)

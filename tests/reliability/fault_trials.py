@@ -1,0 +1,185 @@
+"""One fault, once, on one request; then the network is well again. The end of it is fixed."""
+
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from faults import KINDS, SILENCE, Class, Kind
+from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
+from trials import Site, Trial, judged, quick_client
+from wire_proxy import Fault, Point, Request, passed_on
+
+from xlbridge.api.client import Client
+from xlbridge.errors import ApiError
+from xlbridge.settings import read_settings
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.plan import choose_mode
+from xlbridge.upload.resolving import Resolution
+from xlbridge.upload.send import Desk, resolve_job, run_job, write_down
+from xlbridge.upload.states import State
+from xlbridge.validation.validate import validate_workbook
+
+ROWS = 2
+_SETTLE = 900.0
+_RUNS = 4
+
+_DONE = dict.fromkeys(Class, State.DONE)
+_WRITES_AT_ONCE = _DONE | {Class.REJECTED: State.REJECTED, Class.LOST: State.NEEDS_PERSON}
+_WRITES_NOTHING = _DONE | {Class.REJECTED: State.REJECTED}
+_STARTS = _DONE | {Class.REJECTED: State.IN_DOUBT}
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A request of an upload: how it is told, and the state that each class of answer leads to."""
+
+    subject: Subject
+    path: str
+    ends: Mapping[Class, State] = field(default_factory=lambda: _DONE)
+    method: str = "POST"
+
+    def meets(self, request: Request) -> bool:
+        """Whether a request is the one."""
+        return request.method == self.method and self.path in request.path
+
+
+SPOTS: Mapping[str, Spot] = {
+    "login": Spot(DIRECT, "/v2/autenticar"),
+    "reading": Spot(DIRECT, "/v2/financeiro/contasreceber", method="GET"),
+    "preview": Spot(DIRECT, "preview=true", _WRITES_NOTHING),
+    "direct import": Spot(DIRECT, "preview=false", _WRITES_AT_ONCE),
+    "staging": Spot(QUEUE, "/fila", _WRITES_NOTHING),
+    "start": Spot(QUEUE, "processar-arquivo", _STARTS),
+    "log": Spot(QUEUE, "log-importacao", method="GET"),
+    "staging that runs by itself": Spot(OWN_QUEUE, "/fila", _WRITES_AT_ONCE),
+}
+
+PAIRS = [
+    (spot, kind)
+    for spot in SPOTS
+    for kind in KINDS
+    # What has no body cannot be cut in it.
+    if not (KINDS[kind].cut is Point.BODY and spot in ("reading", "start", "log"))
+]
+
+
+class WrongVerdict(AssertionError):
+    """A job ended in another state than the protocol says."""
+
+
+def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Trial:
+    """Strike the first request of a spot with a fault, and bring the upload to its end.
+
+    Raises ``WrongVerdict`` when the state that it comes to is not what the protocol says.
+    """
+    spot, kind = SPOTS[spot_name], KINDS[kind_name]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    path = folder / "sheet.xlsx"
+    known = spot.subject.write(path, ROWS, site.customer)
+    site.proxy.reset()
+    _arm(site, spot, kind)
+    with closing(_Course(site, folder, path, spot.subject)) as course:
+        job = course.to_its_end()
+        expected = spot.ends[kind.verdict]
+        if job.state is not expected:
+            told = [f"{event.state} {event.detail.get('reason', '')}" for event in job.events]
+            raise WrongVerdict(f"{spot_name}, {kind_name}: {job.state}, not {expected}: {told}")
+        found = site.counts(spot.subject, known)
+        doubt = None
+        if expected in (State.NEEDS_PERSON, State.IN_DOUBT):
+            doubt = f"{spot_name}: {kind.verdict}"
+            course.decide(job, there=all(found))
+            found = site.counts(spot.subject, known)
+        elif expected is State.REJECTED:
+            _must_be_absent(found)
+            course.send_again()
+            found = site.counts(spot.subject, known)
+    return judged(f"{spot_name}, {kind_name}", found, doubt)
+
+
+def _must_be_absent(found: list[int]) -> None:
+    if any(found):
+        raise WrongVerdict(f"rejected, and {found} in the sandbox")
+
+
+def _arm(site: Site, spot: Spot, kind: Kind) -> None:
+    """Let the first request of the spot have the fault, and all others pass."""
+    struck: list[int] = []
+
+    def strikes(request: Request) -> bool:
+        if spot.meets(request) and (not struck or struck[0] == request.number):
+            struck.append(request.number)
+            return True
+        return False
+
+    def fault(request: Request) -> Fault:
+        return kind.play if strikes(request) else passed_on
+
+    def cut_at(request: Request) -> Point | None:
+        return kind.cut if kind.cut is not None and strikes(request) else None
+
+    site.proxy.cut_at = cut_at
+    site.proxy.fault = fault
+
+
+class _Course:
+    """An upload through all its runs, on a clock of its own."""
+
+    def __init__(self, site: Site, folder: Path, path: Path, subject: Subject) -> None:
+        self._site, self._path, self._subject = site, path, subject
+        self._now = datetime(2026, 11, 2, 9, 0)
+        settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
+        self._journal = Journal(settings.journal, now=lambda: self._now)
+        self._desk = Desk(settings, site.catalogue, self._journal)
+        self._options = RunOptions(
+            consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
+        )
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def to_its_end(self) -> Job:
+        """Run the job until it is over, or nothing changes any more."""
+        job = self._write_down()
+        for _ in range(_RUNS):
+            with quick_client(self._site, SILENCE / 2) as client:
+                job = self._run(client, job)
+            if job.state.is_final:
+                break
+            self._site.counts(self._subject, [])
+            self._now += timedelta(seconds=_SETTLE)
+        return job
+
+    def decide(self, job: Job, *, there: bool) -> None:
+        """Say what a person sees in the database, and send again what is not there."""
+        self._now += timedelta(seconds=_SETTLE)
+        seen = Resolution.APPLIED if there else Resolution.NOT_APPLIED
+        resolve_job(self._desk, job, seen, "looked in the database")
+        if not there:
+            self.send_again()
+
+    def send_again(self) -> None:
+        """Upload the sheet anew; nothing goes wrong this time."""
+        self._site.proxy.reset()
+        job = self.to_its_end()
+        if job.state is not State.DONE:
+            raise WrongVerdict(f"sent again: {job.state}")
+
+    def _run(self, client: Client, job: Job) -> Job:
+        try:
+            return run_job(self._desk, client, job, self._options)
+        except ApiError:
+            return self._journal.job(job.id)
+
+    def _write_down(self) -> Job:
+        sheet = validate_workbook(self._path, self._site.catalogue, resource=self._subject.resource)
+        if sheet.resource is None:
+            raise AssertionError(sheet)
+        plan = choose_mode(sheet.resource, self._subject.mode)  # type: ignore[arg-type]
+        return write_down(self._desk, sheet, sheet.resource, plan, "rehearsal")

@@ -1,0 +1,85 @@
+"""The sheets that trials send, and what the sandbox's database says became of their rows."""
+
+import itertools
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import xlsxwriter
+from stdnum.br import cnpj
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kind of sheet: how it is sent, where its rows end up, and by what they are known there.
+
+    ``keyed`` says that rows can be read back by their keys.
+    """
+
+    name: str
+    resource: str
+    mode: str
+    table: str
+    column: str
+    keyed: bool = True
+
+    def write(self, path: Path, rows: int, customer: int) -> list[str]:
+        """Write a sheet of new rows, and return what each is known by."""
+        known = [self._known() for _ in range(rows)]
+        records = [self._record(one, customer) for one in known]
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet(self.resource)
+            sheet.write_row(0, 0, list(records[0]))
+            for number, record in enumerate(records, 1):
+                sheet.write_row(number, 0, list(record.values()))
+        return known
+
+    def _known(self) -> str:
+        number = next(_numbers)
+        if self.table == "clients" and self.keyed:
+            base = f"{number % 10**8:08d}{os.getpid() % 9000 + 1000:04d}"
+            return base + str(cnpj.calc_check_digits(base))
+        return f"{self.resource}-{os.getpid()}-{number}"
+
+    def _record(self, known: str, customer: int) -> dict[str, object]:
+        if self.table == "clients":
+            named = {"nomeComercial": f"Cliente {known}", "cnpj": known}
+            return named if self.keyed else {"nomeComercial": known}
+        return {
+            "codigoDaFilial": 1,
+            "codigoDoCliente": customer,
+            "codigoDoItemDeLancamento": "1.01.001",
+            "codigoDoCentroDeCusto": "01.001",
+            "codigoDaContaCorrente": 1,
+            "historico": f"Título {known}",
+            "numeroDoDocumento": known,
+            "valorDoLancamento": 10.5,
+        }
+
+
+DIRECT = Subject("direct", "contasreceber", "direct", "receivables", "numeroDoDocumento")
+QUEUE = Subject("queue", "contasreceber", "queue", "receivables", "numeroDoDocumento")
+OWN_QUEUE = Subject("queue that runs by itself", "cliente", "queue", "clients", "cnpjcpf")
+KEYLESS = Subject(
+    "queue that runs by itself, no key", "cliente", "queue", "clients", "nomeComercial", keyed=False
+)
+PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
+
+
+def counts(database: Path, subject: Subject, known: Sequence[str]) -> list[int]:
+    """Return how often each row stands in the sandbox's database."""
+    asked = f"SELECT COUNT(*) FROM {subject.table} WHERE {subject.column} = ?"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+        return [db.execute(asked, (one,)).fetchone()[0] for one in known]
+
+
+def files_at_work(database: Path) -> int:
+    """Return how many queued files are let to run and have not ended."""
+    asked = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+        return int(db.execute(asked).fetchone()[0])

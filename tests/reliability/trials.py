@@ -1,0 +1,93 @@
+"""What a trial is, what it proves, and how the figures of many are added up."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from subjects import Subject, counts, files_at_work
+from wire_proxy import WireProxy
+
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.running import RunningSandbox
+
+_LONGEST_PROCESSING = 20.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where trials take place: a sandbox, its database as the oracle, and a proxy before it."""
+
+    sandbox: RunningSandbox
+    database: Path
+    proxy: WireProxy
+    catalogue: Catalogue
+    customer: int
+
+    def target(self) -> Target:
+        """Return the way to the sandbox through the proxy."""
+        return Target("rehearsal", self.proxy.base_url, self.sandbox.email, self.sandbox.password)
+
+    def counts(self, subject: Subject, known: list[str]) -> list[int]:
+        """Return how often each row is in the sandbox, once nothing is on its way any more."""
+        self.proxy.wait_for_late_commits()
+        deadline = time.monotonic() + _LONGEST_PROCESSING
+        while files_at_work(self.database):
+            if time.monotonic() > deadline:
+                raise TimeoutError("a queued file does not end")
+            time.sleep(0.02)
+        return counts(self.database, subject, known)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial's end: its rows in the sandbox, and how it got there."""
+
+    name: str
+    rows: int
+    duplicates: int
+    lost: int
+    doubt: str | None = None
+
+
+@dataclass
+class Figures:
+    """The figures of many trials."""
+
+    trials: int = 0
+    duplicates: int = 0
+    lost: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
+    failed: list[str] = field(default_factory=list)
+
+    def add(self, trials: Iterable[Trial]) -> "Figures":
+        """Count trials in, and return the figures."""
+        for trial in trials:
+            self.trials += 1
+            self.duplicates += trial.duplicates
+            self.lost += trial.lost
+            if trial.doubt is not None:
+                self.doubts[trial.doubt] += 1
+            if trial.duplicates or trial.lost:
+                self.failed.append(trial.name)
+        return self
+
+
+def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
+    """Return a trial at whose end every row should be in the sandbox once."""
+    return Trial(
+        name=name,
+        rows=len(found),
+        duplicates=sum(count - 1 for count in found if count > 1),
+        lost=sum(count == 0 for count in found),
+        doubt=doubt,
+    )
+
+
+def quick_client(site: Site, timeout: float) -> Client:
+    """Return a client that waits for nothing but answers."""
+    return Client(site.target(), timeout=timeout, backoff=Backoff(sleep=lambda _seconds: None))
