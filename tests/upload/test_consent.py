@@ -91,3 +91,30 @@ def test_the_command_takes_the_confirmation_of_just_these_rows(
     right = xlbridge("upload", path, "--confirm", token, "--format", "json", **environment)
     assert (right.returncode, json.loads(right.stdout)["state"]) == (0, "done")
     assert json.loads(right.stdout)["digest"].startswith(token.split(":")[1])
+
+
+def test_production_takes_no_yes_only_rows_and_digest(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    client: Client,
+    make_clients: MakeClients,
+    home: Path,
+) -> None:
+    home.mkdir()
+    profile = (
+        f'[profiles.real]\nbase_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n'
+        "production = true\n"
+    )
+    (home / "profiles.toml").write_text(profile, encoding="utf-8")
+    document = new_cnpj()
+    path = make_clients(document)
+    environment = {"XLBRIDGE_PROFILE": "real", "XLBRIDGE_PASSWORD": sandbox.password}
+    yes = xlbridge("upload", path, "--yes", **environment)
+    assert (yes.returncode, "--confirm" in yes.stderr) == (2, True)
+    silent = xlbridge("upload", path, **environment)
+    assert silent.returncode == 2
+    assert not registered(client, document)
+    token = silent.stderr.split("use --confirm ")[1].split(".")[0]
+    sent = xlbridge("upload", path, "--confirm", token, **environment)
+    assert sent.returncode == 0, sent.stderr
+    assert registered(client, document)

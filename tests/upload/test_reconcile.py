@@ -1,6 +1,7 @@
 """A lost answer is settled by reading the rows back; what nothing proves, a person decides."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -129,7 +130,7 @@ def test_only_time_tells_that_rows_do_not_come_any_more(
 def test_nobody_can_deny_rows_that_may_still_come(
     desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    settings = desk.settings.__class__(home=desk.settings.home, settle_seconds=900)
+    settings = replace(desk.settings, settle=900)
     hasty = Desk(settings, desk.catalogue, desk.journal)
     patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None)
     path = make_clients(new_cnpj())

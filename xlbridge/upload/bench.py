@@ -68,7 +68,12 @@ class Bench:
         """Write down that the outcome is not known; it is then settled as far as possible."""
         evidence = asdict(all_unknown(job.what))
         return self.journal.record(
-            job, State.IN_DOUBT, reason=asdict(reason), verdict=evidence, **detail
+            job,
+            State.IN_DOUBT,
+            reason=asdict(reason),
+            verdict=evidence,
+            address=self.client.target.base_url,
+            **detail,
         ), True
 
     def not_sent(self, job: Job, reason: Text, back_to: State = State.PREPARED) -> TransportError:

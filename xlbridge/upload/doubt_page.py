@@ -59,7 +59,7 @@ _STEPS = (
 )
 
 
-def doubt_page(job: Job, readings: Readings, address: str | None) -> str:
+def doubt_page(job: Job, readings: Readings) -> str:
     """Return the page as HTML: what was sent, when, what was answered, read before and after."""
     title = f"xlbridge · {job.id}"
     parts = [
@@ -69,7 +69,7 @@ def doubt_page(job: Job, readings: Readings, address: str | None) -> str:
         "<h1>Envio em dúvida · Upload in doubt</h1>",
         _question(job),
         "<h2>O que foi enviado · What was sent</h2>",
-        _facts(job, address),
+        _facts(job),
         "<h2>O que aconteceu · What happened</h2>",
         _history(job),
         "<h2>As linhas · The rows</h2>",
@@ -103,11 +103,11 @@ def _question(job: Job) -> str:
     return f"<div class='ask two'>{''.join(told)}</div>"
 
 
-def _facts(job: Job, address: str | None) -> str:
+def _facts(job: Job) -> str:
     what = job.what
     facts = {
         "Envio · Upload": job.id,
-        "Ambiente · Environment": f"{what.profile} {address or ''}".strip(),
+        "Ambiente · Environment": f"{what.profile} {job.last('address') or ''}".strip(),
         "Recurso · Resource": what.resource,
         "Modo · Mode": what.mode,
         "Arquivo · File": f"{what.file} [{what.sheet}]",

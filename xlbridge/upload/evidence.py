@@ -24,7 +24,7 @@ def with_evidence(settings: Settings, catalogue: Catalogue, journal: Journal, jo
     for part in journal.parts_of(job):
         with_evidence(settings, catalogue, journal, part)
     if job.state is State.NEEDS_PERSON and not job.parts and not _is_there(job, "evidence_file"):
-        page = doubt_page(job, journal.readings(job.id), settings.base_url)
+        page = doubt_page(job, journal.readings(job.id))
         written = _place(settings, job, "em-duvida", ".html", lambda path: _write(path, page))
         job = journal.record(job, job.state, evidence_file=str(written))
     if _has_rejects(job) and not _is_there(job, "rejects_file"):
