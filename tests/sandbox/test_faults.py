@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from environment import clean_environment
+from servers import log_in
 
 from xlbridge.errors import UsageError
 from xlbridge.sandbox.embedded import sandbox_process
@@ -30,7 +31,17 @@ def test_a_plan_is_read() -> None:
     assert parse_faults("") == FaultPlan()
 
 
-@pytest.mark.parametrize("text", ["delays", "delay=x", "cut-after@2", "seed", "expire@-1"])
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("expire@0", 0), ("expire@1.0", 1), ("expire@.5", 0.5), ("expire@0.25", 0.25)],
+)
+def test_a_share_is_from_0_to_1(text: str, share: float) -> None:
+    assert parse_faults(text).faults == (Fault(FaultKind.EXPIRE, 1.0, share),)
+
+
+@pytest.mark.parametrize(
+    "text", ["delays", "delay=x", "cut-after@2", "cut-after@1.1", "seed", "expire@-1"]
+)
 def test_a_wrong_plan_names_what_there_is(text: str) -> None:
     with pytest.raises(UsageError, match="cut-before") as caught:
         parse_faults(text)
@@ -47,35 +58,34 @@ def test_the_same_seed_strikes_the_same_requests() -> None:
     assert 250 < len(struck(7)) < 350
 
 
-@contextmanager
-def faulty(folder: Path, faults: str) -> Iterator[httpx.Client]:
-    """A client, logged in by a sandbox without faults on the same database."""
-    environment = clean_environment(folder)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("faults")
+
+
+@pytest.fixture(scope="module")
+def plain(folder: Path) -> Iterator[httpx.Client]:
+    """A client of a sandbox without faults, on the database that those with faults are on too."""
     with (
-        sandbox_process(folder, ["--seed", "empty"], environment) as plain,
-        httpx.Client(base_url=plain.base_url) as http,
-    ):
-        login = {"email": plain.email, "password": plain.password}
-        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
-    with (
-        sandbox_process(folder, ["--faults", faults], environment) as broken,
-        httpx.Client(
-            base_url=broken.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=10
-        ) as http,
+        sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as server,
+        log_in(server) as http,
     ):
         yield http
 
 
-def registered(folder: Path) -> int:
-    """How many clients a sandbox without faults finds in the database."""
+@contextmanager
+def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Client]:
+    """The same client of a sandbox with faults."""
     with (
-        sandbox_process(folder, [], clean_environment(folder)) as plain,
-        httpx.Client(base_url=plain.base_url) as http,
+        sandbox_process(folder, ["--faults", faults], clean_environment(folder)) as broken,
+        httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=10) as http,
     ):
-        login = {"email": plain.email, "password": plain.password}
-        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
-        answer = http.get("/v2/cliente", headers={"Authorization": f"Bearer {token}"})
-        return len(answer.json()["data"])
+        yield http
+
+
+def registered(plain: httpx.Client) -> int:
+    """How many clients there are, asked where nothing fails."""
+    return len(plain.get("/v2/cliente").json()["data"])
 
 
 @pytest.mark.parametrize(
@@ -90,8 +100,11 @@ def registered(folder: Path) -> int:
         ("delay=0.1", 200, 1),
     ],
 )
-def test_each_kind(tmp_path: Path, faults: str, status: int | None, clients: int) -> None:
-    with faulty(tmp_path, faults) as http:
+def test_each_kind(
+    folder: Path, plain: httpx.Client, faults: str, status: int | None, clients: int
+) -> None:
+    before = registered(plain)
+    with faulty(folder, plain, faults) as http:
         if status is None:
             with pytest.raises(httpx.RemoteProtocolError):
                 http.post("/v2/cliente", json=CLIENT)
@@ -101,4 +114,23 @@ def test_each_kind(tmp_path: Path, faults: str, status: int | None, clients: int
             assert answer.json()["success"] == (status == 200)
             assert answer.headers.get("Retry-After") == ("2" if status == 429 else None)
         assert http.get("/openapi.json").status_code == 200
-    assert registered(tmp_path) == clients
+    assert registered(plain) == before + clients
+
+
+def test_a_delayed_request_is_not_executed_meanwhile(folder: Path, plain: httpx.Client) -> None:
+    before = registered(plain)
+    with faulty(folder, plain, "delay=600") as http, pytest.raises(httpx.ReadTimeout):
+        http.post("/v2/cliente", json=CLIENT, timeout=0.5)
+    assert registered(plain) == before
+
+
+def test_a_seed_strikes_the_same_requests_of_every_run(folder: Path, plain: httpx.Client) -> None:
+    spec = "error-before@0.3,throttle@0.2,seed=7"
+    status = {FaultKind.ERROR_BEFORE: 500, FaultKind.THROTTLE: 429}
+    plan = parse_faults(spec)
+    planned = [
+        next((status[fault.kind] for fault in plan.striking(number)), 200) for number in range(40)
+    ]
+    with faulty(folder, plain, spec) as http:
+        assert [http.get("/v2/sistema/info").status_code for _ in planned] == planned
+    assert set(planned) == {200, 429, 500}

@@ -166,3 +166,27 @@ def test_an_inactive_client_gets_no_invoice(http: httpx.Client) -> None:
         refused = http.post(f"/v2/faturamento/{path}", json=content(inactive))
         assert refused.status_code == 400
         assert [error["key"] for error in refused.json()["errors"]] == ["codigoDoCliente"]
+
+
+@pytest.mark.parametrize(
+    ("items", "key"),
+    [
+        ([(999_999_999_999, 999_999_999_999)], "produtos.0.valorUnitario"),
+        ([(1, 999_999_999_999), (1, 1)], "produtos"),
+    ],
+)
+def test_products_that_are_worth_too_much_are_refused(
+    http: httpx.Client, items: list[tuple[int, int]], key: str
+) -> None:
+    invoice = {
+        "codigoDaFilial": 1, "codigoDaNotaFiscal": 1, "tipoDeOperacao": "Saída",
+        "naturezaDaOperacao": "Venda", "codigoDaFormaDePagamento": 1, "codigoDoCliente": 1001,
+        "nomeDoCliente": "Empório", "cep": "01310-100",
+        "produtos": [
+            {"idProduto": 2001, "quantidade": quantity, "valorUnitario": price}
+            for quantity, price in items
+        ],
+    }  # fmt: skip
+    refused = http.post("/v2/faturamento/nfe", json=invoice)
+    assert refused.status_code == 400
+    assert [error["key"] for error in refused.json()["errors"]] == [key]

@@ -15,7 +15,9 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.sandbox import answers
 
-_FAULT = re.compile(r"(?P<kind>[a-z-]+)(?:=(?P<value>\d+(?:\.\d+)?))?(?:@(?P<share>0?\.\d+|1))?")
+_FAULT = re.compile(
+    r"(?P<kind>[a-z-]+)(?:=(?P<value>\d+(?:\.\d+)?))?(?:@(?P<share>0?\.\d+|0|1(?:\.0+)?))?"
+)
 _SEED = "seed"
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from sqlalchemy import Connection, insert
 
 from xlbridge.sandbox.answers import Problem
+from xlbridge.sandbox.business.entries import amount_problems
 from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.money import cents
 from xlbridge.sandbox.business.numbers import Numbers
@@ -52,9 +53,10 @@ class ProductInvoiceIntake:
             *known.client_complaint(data.codigoDoCliente),
         ]
         for index, item in enumerate(data.produtos):
-            key = f"{_ITEMS}.{index}.idProduto"
-            problems.extend(known.complaint(key, products, item.idProduto, "Produto"))
-        return problems
+            key = f"{_ITEMS}.{index}"
+            problems += known.complaint(f"{key}.idProduto", products, item.idProduto, "Produto")
+            problems += amount_problems(f"{key}.valorUnitario", _worth(item))
+        return problems or amount_problems(_ITEMS, _total(data))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
         """Take in an invoice without problems, under the next id."""
@@ -94,3 +96,11 @@ class ProductInvoiceIntake:
 
 def _worth(item: ProductInvoiceItemInput) -> Decimal:
     return cents(item.quantidade * item.valorUnitario)
+
+
+def _worth(item: ProductInvoiceItemInput) -> Decimal:
+    return cents(item.quantidade * item.valorUnitario)
+
+
+def _total(data: ProductInvoiceInput) -> Decimal:
+    return sum(map(_worth, data.produtos), Decimal(0))
