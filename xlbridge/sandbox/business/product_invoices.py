@@ -98,9 +98,5 @@ def _worth(item: ProductInvoiceItemInput) -> Decimal:
     return cents(item.quantidade * item.valorUnitario)
 
 
-def _worth(item: ProductInvoiceItemInput) -> Decimal:
-    return cents(item.quantidade * item.valorUnitario)
-
-
 def _total(data: ProductInvoiceInput) -> Decimal:
     return sum(map(_worth, data.produtos), Decimal(0))
