@@ -15,8 +15,7 @@ from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import WorkbookLimits, read_settings
-from xlbridge.validation.mending import mend
+from xlbridge.settings import read_settings
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -107,7 +106,7 @@ def command(
     )
     judged = _judge_all(files, judge)
     if fixed and isinstance(judged[0], ValidatedSheet):
-        judged[0] = _mend(judged[0], fixed, judge, settings.limits)
+        judged[0] = _mend(judged[0], fixed, judge)
     write_report(judged, form, output, limit)
     if annotated and isinstance(judged[0], ValidatedSheet):
         _annotate(judged[0], annotated, limit)
@@ -151,14 +150,14 @@ def _tell_column(
 
 
 def _mend(
-    judged: ValidatedSheet,
-    target: Path,
-    judge: Callable[..., ValidatedSheet],
-    limits: WorkbookLimits,
+    judged: ValidatedSheet, target: Path, judge: Callable[..., ValidatedSheet]
 ) -> ValidatedSheet:
     """Write the mended copy and judge it: what is reported is what is left."""
+    # What changes a copy takes its time to import, and most runs do not need it.
+    from xlbridge.validation.mending import mend
+
     with working(Text(pt="Corrigindo", en="Mending")):
-        mending = mend(judged, target, limits)
+        mending = mend(judged, target)
         if judged.resource is None:
             return replace(judged, mending=mending)
         left = judge(target, resource=judged.resource.name, sheet=judged.sheet)
@@ -166,7 +165,7 @@ def _mend(
 
 
 def _annotate(judged: ValidatedSheet, target: Path, limit: int | None) -> None:
-    # openpyxl takes its time to import, and most runs do not need it.
+    # As above.
     from xlbridge.validation.annotation import annotate_sheet
 
     with working(Text(pt="Marcando as células", en="Marking the cells")):

@@ -4,44 +4,42 @@ What a finding proposes is certain; the other cells stay as they are, to the byt
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from xlbridge.findings import Finding
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.changes import Change, Mending
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import column_index
+from xlbridge.workbook.changed_cells import ChangedCells
+from xlbridge.workbook.changed_package import changed_package
 from xlbridge.workbook.raw_sheet import CellPlace
-from xlbridge.workbook.rewrite import EditableWorkbook
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_EVIDENCE = frozenset({"number-as-text", "date-as-text"})
 
 
-def mend(
-    judged: ValidatedSheet,
-    target: Path,
-    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
-) -> Mending:
+def mend(judged: ValidatedSheet, target: Path) -> Mending:
     """Write a copy of a judged workbook with the certain findings of the sheet mended.
 
     The copy is written even when nothing is mended. Raises ``WorkbookRefused`` when the workbook
     cannot be changed, ``UsageError`` when the copy cannot be written.
     """
-    book = EditableWorkbook(judged.file, limits)
-    changes = _certain(judged, book)
-    if changes:
-        contents = {_place(change.finding): change.new for change in changes}
-        book.change(judged.sheet, contents)
-    book.save(target)
+    proposed = {_place(f): f for f in judged.findings if f.mended is not None and f.cell}
+    with changed_package(judged.file) as package:
+        changes = _change(ChangedCells(package, judged.sheet), proposed) if proposed else []
+        package.save(target)
     return Mending(target, changes)
 
 
-def _certain(judged: ValidatedSheet, book: EditableWorkbook) -> list[Change]:
-    proposed = {_place(f): f for f in judged.findings if f.mended is not None and f.cell}
-    if not proposed:
-        return []
-    locked = book.locked(judged.sheet, frozenset(proposed))
+def _change(cells: ChangedCells, proposed: Mapping[CellPlace, Finding]) -> list[Change]:
+    changes = _certain(proposed, cells.locked(frozenset(proposed)))
+    if changes:
+        cells.change({_place(change.finding): change.new for change in changes})
+    return changes
+
+
+def _certain(proposed: Mapping[CellPlace, Finding], locked: frozenset[CellPlace]) -> list[Change]:
     # Texts that stay may owe their meaning to the others of their column: all of them or none.
     undivided = {
         (finding.column, finding.kind.code)

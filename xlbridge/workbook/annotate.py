@@ -4,21 +4,21 @@ The cells themselves are not touched, to the byte: their colours are a condition
 styles, stored results of formulas, pictures and everything else stay as they are.
 """
 
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from zipfile import BadZipFile
 
-from lxml.etree import LxmlError
-
-from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
-from xlbridge.i18n import Text
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.changed_package import ChangedPackage, Element, local_name, within
+from xlbridge.workbook.changed_package import (
+    ChangedPackage,
+    Element,
+    changed_package,
+    local_name,
+    within,
+)
 from xlbridge.workbook.looks import Looks
 from xlbridge.workbook.notes import replace_notes
 from xlbridge.workbook.sheet_frame import (
@@ -62,12 +62,9 @@ def annotate(
     cannot be written.
     """
     shown = findings[: MOST_SHOWN if limit is None else limit]
-    try:
-        with ChangedPackage(source) as package:
-            _mark(package, sheet, shown, summary, first_column)
-            package.save(target)
-    except (BadZipFile, LxmlError, LookupError, ValueError, zlib.error) as error:
-        raise _not_copied(source) from error
+    with changed_package(source) as package:
+        _mark(package, sheet, shown, summary, first_column)
+        package.save(target)
 
 
 def _mark(
@@ -165,18 +162,4 @@ def _remark(findings: Sequence[Finding]) -> str:
     return "\n".join(
         f"{SEVERITY_WORDS[finding.kind.severity]}: {finding.message} {finding.hint}"
         for finding in findings
-    )
-
-
-def _not_copied(source: Path) -> WorkbookRefused:
-    return WorkbookRefused(
-        "unreadable",
-        Text(
-            pt="{source} pode ser conferida, mas não copiada com marcas.",
-            en="{source} can be checked, but not copied with marks.",
-        ).format(source=source),
-        Text(
-            pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
-            en="Open it in Excel, save it again as .xlsx and try once more.",
-        ),
     )

@@ -7,14 +7,17 @@ import posixpath
 import re
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+from xml.parsers.expat import ExpatError
 
 from lxml import etree
 
+from xlbridge.errors import WorkbookRefused
+from xlbridge.i18n import Text
 from xlbridge.workbook.atomic import replacing
 
 Element = Any
@@ -27,6 +30,14 @@ _RELATIONS_SPACE = "http://schemas.openxmlformats.org/package/2006/relationships
 _RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["'][^>]*\?>""")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_NOT_UNDERSTOOD = (
+    zipfile.BadZipFile,
+    zlib.error,
+    etree.LxmlError,
+    ExpatError,
+    LookupError,
+    ValueError,
+)
 
 
 def in_utf8(content: bytes) -> bytes:
@@ -85,24 +96,36 @@ def beside(element: Element, name: str) -> str:
     return f"{{{space}}}{name}" if space else name
 
 
+@contextmanager
+def changed_package(path: Path) -> Iterator["ChangedPackage"]:
+    """Open an .xlsx file for a changed copy.
+
+    Raises ``WorkbookRefused`` when the parts that are to change cannot be understood.
+    """
+    try:
+        with zipfile.ZipFile(path) as source:
+            yield ChangedPackage(source)
+    except _NOT_UNDERSTOOD as error:
+        raise WorkbookRefused(
+            "unreadable",
+            Text(
+                pt="{path} pode ser conferida, mas não copiada com mudanças.",
+                en="{path} can be checked, but not copied with changes.",
+            ).format(path=path),
+            Text(
+                pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
+                en="Open it in Excel, save it again as .xlsx and try once more.",
+            ),
+        ) from error
+
+
 class ChangedPackage:
-    """An .xlsx file that is open for a changed copy. Use it as a context manager."""
+    """An .xlsx file that is open for a changed copy."""
 
-    def __init__(self, path: Path) -> None:
-        self._source = zipfile.ZipFile(path)
-        self._names = {name.lower(): name for name in self._source.namelist()}
+    def __init__(self, source: zipfile.ZipFile) -> None:
+        self._source = source
+        self._names = {name.lower(): name for name in source.namelist()}
         self._changed: dict[str, bytes] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._source.close()
 
     def __contains__(self, part: str) -> bool:
         return part in self._changed or part.lower() in self._names

@@ -1,6 +1,7 @@
 """Adding looks to a workbook's own styles, without changing those that are there."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 
 from lxml import etree
 
@@ -10,6 +11,7 @@ from xlbridge.workbook.changed_package import (
     Element,
     beside,
     child,
+    entries,
     local_name,
     parse,
     serialised,
@@ -70,6 +72,26 @@ class Looks:
             style.set(applied, "1")
         within(style, "alignment", **{"vertical": "top", **(alignment or {})})
         return self._add("cellXfs", style)
+
+    def number_format(self, style: int) -> tuple[int, str]:
+        """Return the number format of a cell style: its id and its code, empty if built in."""
+        styles = entries(self._root, "cellXfs")
+        number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
+        codes = {
+            item.get("numFmtId"): item.get("formatCode", "")
+            for item in entries(self._root, "numFmts")
+        }
+        return int(number), codes.get(number, "")
+
+    def with_number_format(self, style: int, number: int) -> int:
+        """Return a cell style that has another number format and is else as it was.
+
+        Raises ``LookupError`` when there is no such style.
+        """
+        changed = deepcopy(entries(self._root, "cellXfs")[style])
+        changed.set("numFmtId", str(number))
+        changed.set("applyNumberFormat", "1")
+        return int(self._add("cellXfs", changed))
 
     def put_back(self) -> None:
         """Put the part back."""

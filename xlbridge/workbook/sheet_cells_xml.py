@@ -9,8 +9,6 @@ from xlbridge.workbook.address import column_index
 from xlbridge.workbook.raw_sheet import CellPlace
 
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_DECLARED_ENCODING = re.compile(rb"""(<\?xml[^>]*?encoding\s*=\s*["'])[^"']*""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,6 @@ class CellElement:
     computed: bool
 
 
-def in_utf8(part: bytes) -> bytes:
-    """Return an XML part in an encoding in which ASCII is ASCII."""
-    if not part.startswith(_WIDE_MARKS):
-        return part
-    text = part.decode("utf-16").encode()
-    return _DECLARED_ENCODING.sub(rb"\1UTF-8", text, count=1)
-
-
 def element_end(part: bytes, name: str, at: int) -> int:
     """Return where the element ends whose end the parser reports ``at`` a byte.
 
@@ -49,7 +39,7 @@ def element_end(part: bytes, name: str, at: int) -> int:
 def find_cells(part: bytes, wanted: Collection[CellPlace]) -> dict[CellPlace, CellElement]:
     """Return the elements of the ``wanted`` cells that are there.
 
-    ``part`` is the sheet's XML as ``in_utf8`` gives it. Raises ``ExpatError`` when it is no XML.
+    ``part`` is the sheet's XML in UTF-8. Raises ``ExpatError`` when it is no XML.
     """
     search = _Search(part, frozenset(wanted))
     return search.run()

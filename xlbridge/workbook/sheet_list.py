@@ -56,6 +56,19 @@ class SheetList:
                 return self._part_of(sheet)
         raise KeyError(name)
 
+    @property
+    def begins_in_1904(self) -> bool:
+        """Whether the workbook counts its days from 1904, as old ones of the Mac do."""
+        properties = child(self._root, "workbookPr")
+        return properties is not None and properties.get("date1904") in {"1", "true", "on"}
+
+    def calculate_anew(self) -> None:
+        """Ask for the formulas to be calculated when the workbook is opened: the results that are
+        stored may be stale."""
+        calculation = child(self._root, "calcPr")
+        if calculation is not None:
+            calculation.set("fullCalcOnLoad", "1")
+
     def own(self, name: str, titles: str) -> str:
         """Return the name of our own sheet, made at the end of the list unless it is there.
 
