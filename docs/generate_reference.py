@@ -8,6 +8,7 @@ The pages go to ``docs/reference``, or to ``FOLDER``. A test fails when they fal
 """
 
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
@@ -114,6 +116,9 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
 }
 """The pages, by file name."""
 
+SCHEMA_PAGE = "resource.schema.json"
+"""What a schema file may hold, for editors."""
+
 
 def write_pages(folder: Path) -> None:
     """Write all pages into a folder, made where it is missing."""
@@ -122,6 +127,8 @@ def write_pages(folder: Path) -> None:
         title, *rest = page()
         text = "\n".join((title, "", _NOTICE, "", *rest)) + "\n"
         (folder / name).write_text(text, encoding="utf-8")
+    schema = json.dumps(schema_format(), ensure_ascii=False, indent=2) + "\n"
+    (folder / SCHEMA_PAGE).write_text(schema, encoding="utf-8")
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Lines:

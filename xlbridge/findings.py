@@ -99,6 +99,21 @@ _KINDS = (
             en="Use the template: xlbridge template {resource}",
         ),
     ),
+    _warning(
+        "template-outdated",
+        Text(
+            pt="A pasta foi feita com outro modelo (leiaute {found}; o atual é {current}): "
+            "{changes}.",
+            en="The workbook was made from another template (layout {found}; the current one is "
+            "{current}): {changes}.",
+        ),
+        Text(
+            pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate ARQUIVO "
+            "-o NOVO.xlsx",
+            en="Move the data to the current template: xlbridge template {resource} --migrate FILE "
+            "-o NEW.xlsx",
+        ),
+    ),
     _error(
         "column-missing",
         Text(

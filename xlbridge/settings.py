@@ -11,6 +11,7 @@ from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 
 DEFAULT_SETTLE_SECONDS = 900.0
+SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Settings:
     certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
     still be on its way, in seconds; None leaves it to the profile. ``state`` is the folder of the
     chosen profile's journal and payloads, the home where it has none of its own.
+    ``own_schemas`` is a folder of the user's own schema files in place of the one under ``home``.
     """
 
     home: Path
@@ -59,6 +61,7 @@ class Settings:
     settle: float | None = None
     state: Path | None = None
     limits: WorkbookLimits = WorkbookLimits()
+    own_schemas: Path | None = None
 
     @property
     def settle_seconds(self) -> float:
@@ -78,7 +81,7 @@ class Settings:
     @property
     def schemas(self) -> Path:
         """The folder of the user's own schema files."""
-        return self.home / "schemas"
+        return self.own_schemas or self.home / "schemas"
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -96,6 +99,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         password=env.get("XLBRIDGE_PASSWORD") or None,
         ca_bundle=Path(bundle) if bundle else None,
         settle=_seconds(env, "XLBRIDGE_SETTLE"),
+        own_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
     )
 
 

@@ -1,12 +1,19 @@
 """A mistake in a schema file is named with the file, the place, and what is allowed there."""
 
+import json
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
+import yaml
 
+from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.catalogue import load_catalogue, shipped
+from xlbridge.resources.layouts import fates_since
+from xlbridge.resources.rules import ROW_RULES, RULES
 from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.resources.schema_format import schema_format
 
 GOOD = """\
 schema_type: dataframe
@@ -47,14 +54,14 @@ def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
         ("width: 4", "wide: 4", "columns.codigo.digits.wide", "width"),
         ("imports.direct", "imports.all", "metadata.import.direct", "imports.direct"),
         ("check_name: no_repeated_rows", "check_name: x", "check_name", "not_before"),
-        ("columns: [codigo]", "columns: [cor]", "no_repeated_rows", "codigo"),
+        ("columns: [codigo]", "columns: [cor]", "checks[0].columns", "codigo"),
         ("    codigo: {kind", "    cor: {kind", "metadata.columns.cor", "codigo"),
         ("resource: vendedor", "resource: ''", "metadata.resource", ""),
         ("import: {direct: imports.direct}", "import: yes", "metadata.import", ""),
         ("title: Vendedores", "title: [", "", ""),
         ("resource: vendedor", "resource: vendedor\n  layout: um", "metadata.layout", ""),
         ("resource: vendedor", "resource: vendedor\n  model: registry.Seller", "model", "Seller"),
-        ("    column: codigo\n", "", "checks.no_repeated_rows", "column"),
+        ("    column: codigo\n", "", "checks[0]", "column"),
         ("digits: {width: 4}", "in_range: {min_value: 1}", "columns.codigo.in_range", "max_value"),
     ],
 )
@@ -68,3 +75,87 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, allo
     assert message.startswith(str(path))
     assert place in message
     assert allowed in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("dtype: str", "dtype: text", 11),
+        ("kind: code", "kind: codes", 8),
+        ("kind: code", "kind: money", 8),
+        ("width: 4", "wide: 4", 13),
+        ("columns: [codigo]", "columns: [cor]", 17),
+        ("    column: codigo\n", "    column: cor\n", 16),
+        ("title: Vendedores", "title: Vendedores: x", 3),
+        ("title: Vendedores", "title: V\ntitle: W", 4),
+        ("dtype: str", "dtype: str\n    title: 12", 12),
+        ("resource: vendedor", "resource: Vendedor Novo", 5),
+        ("resource: vendedor", "resource: vendedor\n  layouts: {1: {}}", 6),
+        ("resource: vendedor", "resource: vendedor\n  natural_keys: [codigo, cor]", 6),
+        ("codigo: {kind: code}", "codigo: {references: clientes}", 8),
+        ("no_repeated_rows}", "no_repeated_rows}\n    other: codigo", 16),
+        ("checks:\n", "check:\n", 14),
+        (GOOD, "[]", 1),
+        (GOOD, "", 1),
+        (GOOD, "\t", 1),
+    ],
+)
+def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int) -> None:
+    path = tmp_path / "vendedor.yaml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    assert caught.value.message.en.startswith(f"{path}:{line}: ")
+    assert caught.value.message.pt.startswith(f"{path}:{line}: ")
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    wrong = GOOD.replace("dtype: str", "dtype: text").replace("width: 4", "width: many")
+    path.write_text(wrong, encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    first, second = caught.value.message.en.splitlines()
+    assert first.startswith(f"{path}:11: columns.codigo.dtype")
+    assert second == f"{path}:13: columns.codigo.digits.width: a whole number is expected here."
+
+
+@pytest.mark.parametrize("path", sorted(shipped("schemas").glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = json.loads(json.dumps(content, default=str))
+    validator = jsonschema_rs.Draft202012Validator(schema_format())
+    assert [error.message for error in validator.iter_errors(document)] == []
+    column = next(iter(document["columns"].values()))
+    column["dtype"] = "text"
+    assert [e.instance_path[-1] for e in validator.iter_errors(document)] == ["dtype"]
+
+
+def test_the_json_schema_is_itself_one_and_knows_every_check() -> None:
+    schema = schema_format()
+    jsonschema_rs.meta.validate(schema)
+    columns = schema["properties"]["columns"]["additionalProperties"]["properties"]
+    assert set(RULES) <= set(columns)
+    bodies = [item["then"] for item in schema["properties"]["checks"]["items"]["allOf"]]
+    assert [body["required"] for body in bodies] == [list(r.statistics) for r in ROW_RULES.values()]
+
+
+def test_the_command_prints_the_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["resources", "--json-schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema_format()
+
+
+def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    layouts = (
+        "resource: vendedor\n  layout: 3\n  layouts:\n"
+        "    1: {renamed: {cod: code}, removed: [fax]}\n"
+        "    2: {renamed: {code: codigo}, removed: [telex]}"
+    )
+    path.write_text(GOOD.replace("resource: vendedor", layouts), encoding="utf-8")
+    changes = read_schema_file(path).changes
+    later = {"code": "codigo", "telex": None}
+    assert fates_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
+    assert fates_since(changes, 2) == later
+    assert fates_since(changes, 3) == {}

@@ -1,12 +1,15 @@
 """Options that several commands have in common, each declared once."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from xlbridge.i18n import Text
+from xlbridge.settings import SCHEMAS_VARIABLE
 from xlbridge.validation.reading import DateOrder, NumberStyle
 
 Decorated = Callable[..., Any]
@@ -40,6 +43,34 @@ validation_format = _option(
     show_default=True,
     pt="Texto no terminal, JSON para programas, ou uma página para o navegador.",
     en="Text for the terminal, JSON for programs, or a page for the browser.",
+)
+
+
+def _use_schemas(context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:
+    """Set the environment for this command, and so for the sandbox that it may start."""
+    if folder is None:
+        return
+    before = os.environ.get(SCHEMAS_VARIABLE)
+    os.environ[SCHEMAS_VARIABLE] = str(folder.resolve())
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(SCHEMAS_VARIABLE, None)
+        else:
+            os.environ[SCHEMAS_VARIABLE] = before
+
+    context.call_on_close(restore)
+
+
+own_schemas = _option(
+    "--schemas",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    callback=_use_schemas,
+    is_eager=True,
+    expose_value=False,
+    pt="A pasta com os seus próprios recursos (se não for dita: XLBRIDGE_HOME/schemas).",
+    en="The folder of your own resources (default: XLBRIDGE_HOME/schemas).",
 )
 
 which_sheet = _all_of(
@@ -112,5 +143,6 @@ how_to_send = _all_of(
             pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
             en="Reads what the system has of these rows; without it a doubt stays without proof.",
         ),
+        own_schemas,
     ]
 )

@@ -2,19 +2,35 @@
 
 import click
 
-from xlbridge.cli.options import report_format
+from xlbridge.cli.options import own_schemas, report_format
 from xlbridge.cli.output import result, result_json
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
+from xlbridge.resources.schema_format import schema_format
 from xlbridge.settings import read_settings
 
 
 @click.command(
     "resources", help=str(Text(pt="O que se pode importar.", en="What can be imported."))
 )
+@click.option(
+    "--json-schema",
+    "file_format",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Mostra o que cabe num arquivo de recurso, como JSON Schema para editores.",
+            en="Prints what a resource file may hold, as a JSON Schema for editors.",
+        )
+    ),
+)
+@own_schemas
 @report_format
-def command(form: str) -> None:
+def command(form: str, file_format: bool) -> None:
+    if file_format:
+        result_json(schema_format())
+        return
     catalogue = load_catalogue(read_settings().schemas)
     if form == "json":
         result_json({"version": 1, "resources": [_as_json(r) for r in catalogue.values()]})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.options import own_schemas
 from xlbridge.cli.output import remark
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import EMBEDDED_NAME
@@ -126,6 +127,7 @@ _SECONDS = click.FloatRange(min=0)
     metavar="SECONDS",
     help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
 )
+@own_schemas
 def command(
     port: int,
     database: str | None,

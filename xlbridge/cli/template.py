@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import may_replace
+from xlbridge.cli.options import may_replace, own_schemas
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import read_settings
-from xlbridge.workbook.atomic import require_new
+from xlbridge.resources.resource import Resource
+from xlbridge.settings import WorkbookLimits, read_settings
+from xlbridge.workbook.atomic import require_apart, require_new
 from xlbridge.workbook.template import write_template, write_templates
 
 
@@ -41,20 +42,44 @@ from xlbridge.workbook.template import write_template, write_templates
         )
     ),
 )
+@click.option(
+    "--migrate",
+    "old",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="OLD",
+    help=str(
+        Text(
+            pt="Passa para o modelo novo os dados de uma pasta feita com um modelo anterior.",
+            en="Moves the data of a workbook made from an earlier template into the new one.",
+        )
+    ),
+)
+@click.option(
+    "--sheet", help=str(Text(pt="A planilha da pasta OLD.", en="The sheet of the workbook OLD."))
+)
+@own_schemas
 @may_replace
-def command(resource: str | None, output: Path | None, folder: Path | None, force: bool) -> None:
+def command(
+    resource: str | None,
+    output: Path | None,
+    folder: Path | None,
+    old: Path | None,
+    sheet: str | None,
+    force: bool,
+) -> None:
     if folder is not None:
-        if resource is not None or output is not None:
+        if resource is not None or output is not None or old is not None:
             raise UsageError(
                 Text(
-                    pt="--all grava todos os modelos; não leva recurso nem -o.",
-                    en="--all writes every template; it takes neither a resource nor -o.",
+                    pt="--all grava todos os modelos; não leva recurso, -o nem --migrate.",
+                    en="--all writes every template; it takes no resource, -o or --migrate.",
                 )
             )
         for path in write_templates(folder, load_catalogue().values()):
             remark(_WRITTEN.format(path=path))
         return
-    catalogue = load_catalogue(read_settings().schemas)
+    settings = read_settings()
+    catalogue = load_catalogue(settings.schemas)
     if resource is None:
         raise UsageError(
             Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."),
@@ -64,14 +89,49 @@ def command(resource: str | None, output: Path | None, folder: Path | None, forc
         )
     wanted = catalogue.named(resource)
     path = output or Path(f"{wanted.name}.xlsx")
+    require_apart([path], [] if old is None else [old])
     if not force:
         require_new(path)
-    write_template(path, wanted)
-    remark(_WRITTEN.format(path=path))
+    if old is None:
+        write_template(path, wanted)
+        remark(_WRITTEN.format(path=path))
+    else:
+        _migrate(old, path, wanted, settings.limits, sheet)
     remark(_NEXT.format(path=path))
 
 
+def _migrate(
+    old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
+) -> None:
+    # Only this needs the libraries that read workbooks.
+    from xlbridge.validation.migration import migrate
+
+    done = migrate(old, path, resource, limits, sheet)
+    remark(_MIGRATED.format(path=path, rows=done.rows))
+    for header, name in done.moved.items():
+        if header != name:
+            remark(Text(pt="  {old} → {new}", en="  {old} → {new}").format(old=header, new=name))
+    for text, names in (
+        (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), done.new),
+        (Text(pt="  suas, no fim: {names}", en="  your own, at the end: {names}"), done.kept),
+    ):
+        if names:
+            remark(text.format(names=", ".join(names)))
+    for header, cells in done.dropped.items():
+        told = Text(
+            pt="  fora do modelo, não passa: {header} (células preenchidas: {n})",
+            en="  not in the template, left behind: {header} (filled cells: {n})",
+        )
+        remark(told.format(header=header, n=cells))
+    for text in done.remarks:
+        remark(f"  {text}")
+
+
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
+_MIGRATED = Text(
+    pt="Dados passados para {path}. Linhas: {rows}. A pasta antiga fica como está.",
+    en="Data moved to {path}. Rows: {rows}. The old workbook stays as it is.",
+)
 _NEXT = Text(
     pt="Preencha-o no Excel ou no LibreOffice e confira: xlbridge validate {path}",
     en="Fill it in with Excel or LibreOffice, then check it: xlbridge validate {path}",

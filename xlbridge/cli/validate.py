@@ -9,7 +9,7 @@ import click
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.judged_report import write_report
-from xlbridge.cli.options import how_to_read, validation_format, which_sheet
+from xlbridge.cli.options import how_to_read, own_schemas, validation_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -73,6 +73,7 @@ from xlbridge.workbook.atomic import require_apart
     ),
 )
 @which_sheet
+@own_schemas
 @how_to_read
 @validation_format
 def command(

@@ -1,7 +1,5 @@
 """One importable resource."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +9,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column
+from xlbridge.resources.layouts import Fingerprint, LayoutChange
 from xlbridge.resources.read_back import ReadBack
 from xlbridge.wire.operation import Operation
 
@@ -57,6 +56,7 @@ class Resource:
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
     ``natural_keys`` are the columns that tell records apart without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
+    ``changes`` tell what became of the columns of earlier layouts.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Resource:
     row_checks: tuple[RowCheck, ...]
     source: Path
     read_back: ReadBack | None = None
+    changes: tuple[LayoutChange, ...] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
@@ -84,19 +85,6 @@ class Resource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a template carries so that it is recognised: ``name:layout:digest``.
-
-        The digest covers everything that shapes the sheet, so that a template made by an older
-        schema file is told from a current one.
-        """
-        shape = [
-            [
-                column.name,
-                column.kind,
-                column.required,
-                {k: dict(v) for k, v in column.checks.items()},
-            ]
-            for column in self.columns
-        ]
-        digest = hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
-        return f"{self.name}:{self.layout}:{digest[:12]}"
+        """What a template carries so that it is recognised."""
+        columns = ((c.name, c.kind.value, c.required) for c in self.columns)
+        return str(Fingerprint.of(self.name, self.layout, columns))

@@ -1,7 +1,7 @@
-"""Reading one schema file into a resource; every mistake in it is named with its place."""
+"""Reading one schema file into a resource; every mistake in it is named with its line."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,29 +9,34 @@ import yaml
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
-from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.resources.schema_check import Mistake, dotted, mistakes_of, unknown
+from xlbridge.resources.yaml_places import Place, YamlText
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
-_COLUMN_KEYS = frozenset(
-    {"title", "description", "dtype", "required", "nullable", "checks", "coerce", "unique", "regex"}
-)
+_MOST_TOLD = 10
+_Content = Mapping[str, Any]
 
 
 def read_schema_file(path: Path) -> Resource:
     """Read a pandera schema file with its ``metadata`` block.
 
-    Raises ``SchemaFileError`` naming the file and the place of the first mistake.
+    Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
+    is allowed there.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise _wrong(path, "", Text(pt=str(error), en=str(error))) from error
-    return _Reader(path).resource(document)
+    document = _document(path)
+    mistakes = mistakes_of(document)
+    if not mistakes:
+        mistakes = list(_contradictions(document))
+    if mistakes:
+        raise _wrong(path, mistakes)
+    return _resource(path, document.content)
 
 
 def wire_model(name: str) -> type[WireModel]:
@@ -41,216 +46,176 @@ def wire_model(name: str) -> type[WireModel]:
     return model
 
 
-def _wrong(path: Path, place: str, what: Text) -> SchemaFileError:
-    return SchemaFileError(
-        Text(pt="{path}: {place}{what}", en="{path}: {place}{what}").format(
-            path=path, place=f"{place}: " if place else "", what=what
+def _document(path: Path) -> YamlText:
+    try:
+        return YamlText(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        why = error.problem or str(error)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        line, why = 1, str(error)
+    what = Text(pt="não é YAML: {why}.", en="this is no YAML: {why}.").format(why=why)
+    raise _wrong(path, [Mistake(line, "", what)])
+
+
+def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
+    lines = [
+        Text(pt="{path}:{line}: {place}{what}", en="{path}:{line}: {place}{what}").format(
+            path=path,
+            line=mistake.line,
+            place=f"{mistake.place}: " if mistake.place else "",
+            what=mistake.what,
         )
+        for mistake in mistakes[:_MOST_TOLD]
+    ]
+    more = len(mistakes) - len(lines)
+    if more:
+        lines.append(Text(pt="… e mais {n}.", en="… and {n} more.").format(n=more))
+    return SchemaFileError(
+        Text(pt="\n".join(t.pt for t in lines), en="\n".join(t.en for t in lines)),
+        Text(
+            pt="O que cabe no arquivo: xlbridge resources --json-schema",
+            en="What the file may hold: xlbridge resources --json-schema",
+        ),
     )
 
 
-class _Reader:
-    """Walks one parsed file; remembers which file it is for the messages."""
+def _contradictions(document: YamlText) -> Iterator[Mistake]:
+    """Yield what no part of the file shows by itself: names that lead nowhere, and the like."""
+    root, metadata = document.content, document.content["metadata"]
+    names = tuple(root["columns"])
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def wrong(place: Place, what: Text) -> Mistake:
+        return Mistake(document.line(place), dotted(place), what)
 
-    def resource(self, document: object) -> Resource:
-        root = self.mapping(document, "")
-        metadata = self.mapping(root.get("metadata"), "metadata")
-        extra = self.mapping(metadata.get("columns", {}), "metadata.columns")
-        columns = self.mapping(root.get("columns"), "columns")
-        for name in extra:
-            if name not in columns:
-                raise self.unknown(f"metadata.columns.{name}", name, tuple(columns))
-        title = self.text(root, "title", "")
-        return Resource(
-            name=self.text(metadata, "resource", "metadata."),
-            title=Text(pt=title, en=str(metadata.get("title_en", title))),
-            description=str(root.get("description", "")),
-            layout=self.whole_number(metadata, "layout", 1),
-            section=str(metadata.get("section", "")),
-            model=self.model(metadata.get("model")),
-            paths=self.paths(self.mapping(metadata.get("import"), "metadata.import")),
-            natural_keys=tuple(metadata.get("natural_keys", ())),
-            columns=tuple(
-                self.column(name, self.mapping(body, f"columns.{name}"), extra.get(name) or {})
-                for name, body in columns.items()
-            ),
-            row_checks=tuple(self.row_check(item, columns) for item in root.get("checks") or ()),
-            source=self.path,
-            read_back=self.read_back(metadata.get("read_back"), tuple(columns)),
-        )
+    for place, name in _column_names(root):
+        if name not in names:
+            yield wrong(place, unknown(name, names))
+    for name, extra in (metadata.get("columns") or {}).items():
+        kind, dtype = (extra or {}).get("kind"), root["columns"].get(name, {}).get("dtype")
+        if kind and dtype and DTYPES_OF_KIND[Kind(kind)] != dtype:
+            what = Text(
+                pt="{kind} não combina com o dtype {dtype}.",
+                en="{kind} does not go with the dtype {dtype}.",
+            ).format(kind=kind, dtype=dtype)
+            yield wrong(("metadata", "columns", name, "kind"), what)
+    current = metadata.get("layout", 1)
+    for layout in metadata.get("layouts", {}):
+        if int(layout) >= current:
+            what = Text(
+                pt="os leiautes anteriores vêm antes do atual, que é {current}.",
+                en="earlier layouts come before the current one, which is {current}.",
+            ).format(current=current)
+            yield wrong(("metadata", "layouts", layout), what)
+    if "model" in metadata and not _is_model(metadata["model"]):
+        what = Text(
+            pt="{name!r} não é um modelo da interface.", en="{name!r} is no model of the interface."
+        ).format(name=metadata["model"])
+        yield wrong(("metadata", "model"), what)
 
-    def column(self, name: str, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Column:
-        place = f"columns.{name}"
-        dtype = str(body.get("dtype"))
-        if dtype not in KIND_OF_DTYPE:
-            raise self.unknown(f"{place}.dtype", dtype, tuple(KIND_OF_DTYPE))
-        kind = extra.get("kind", KIND_OF_DTYPE[dtype])
-        if kind not in tuple(Kind):
-            raise self.unknown(f"metadata.columns.{name}.kind", kind, tuple(Kind))
-        column = Column(
-            name=name,
-            kind=Kind(kind),
-            required=not body.get("nullable", False),
-            title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
-            description=str(body.get("description", "")),
-            example=extra.get("example"),
-            references=extra.get("references"),
-            checks=self.checks(place, body),
-        )
-        if column.dtype != dtype:
-            raise _wrong(
-                self.path,
-                f"metadata.columns.{name}.kind",
-                Text(
-                    pt="{kind} não combina com o dtype {dtype}.",
-                    en="{kind} does not go with the dtype {dtype}.",
-                ).format(kind=kind, dtype=dtype),
+
+def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
+    """Yield every mention of a column outside the list of columns, and its place."""
+    metadata = root["metadata"]
+    for name in metadata.get("columns") or {}:
+        yield ("metadata", "columns", name), name
+    for number, name in enumerate(metadata.get("natural_keys", ())):
+        yield ("metadata", "natural_keys", number), name
+    yield from _columns_read_back(metadata.get("read_back", {}))
+    for number, check in enumerate(root.get("checks") or ()):
+        rule = ROW_RULES[check["options"]["check_name"]]
+        yield ("checks", number, "column"), check["column"]
+        for name in rule.columns({k: v for k, v in check.items() if k != "options"}):
+            key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
+            yield ("checks", number, key), name
+
+
+def _columns_read_back(body: _Content) -> Iterator[tuple[Place, object]]:
+    place = ("metadata", "read_back")
+    for number, name in enumerate(body.get("compare", ())):
+        yield (*place, "compare", number), name
+    for number, lookup in enumerate(body.get("lookups", ())):
+        for key in ("key", "when"):
+            for name in lookup.get(key, {}):
+                yield (*place, "lookups", number, key, name), name
+        for field, name in lookup.get("filter", {}).items():
+            yield (*place, "lookups", number, "filter", field), name
+
+
+def _is_model(name: str) -> bool:
+    try:
+        return issubclass(wire_model(name), WireModel)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        return False
+
+
+def _resource(path: Path, root: _Content) -> Resource:
+    metadata = root["metadata"]
+    extra = metadata.get("columns") or {}
+    return Resource(
+        name=metadata["resource"],
+        title=Text(pt=root["title"], en=metadata.get("title_en", root["title"])),
+        description=root.get("description", ""),
+        layout=metadata.get("layout", 1),
+        section=metadata.get("section", ""),
+        model=metadata.get("model"),
+        paths=_paths(metadata["import"]),
+        natural_keys=tuple(metadata.get("natural_keys", ())),
+        columns=tuple(_column(n, body, extra.get(n) or {}) for n, body in root["columns"].items()),
+        row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
+        source=path,
+        read_back=_read_back(metadata["read_back"]) if "read_back" in metadata else None,
+        changes=tuple(
+            LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
+            for layout, change in metadata.get("layouts", {}).items()
+        ),
+    )
+
+
+def _column(name: str, body: _Content, extra: _Content) -> Column:
+    return Column(
+        name=name,
+        kind=Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]])),
+        required=not body.get("nullable", False),
+        title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
+        description=body.get("description", ""),
+        example=extra.get("example"),
+        references=extra.get("references"),
+        checks={
+            check: dict(value) if isinstance(value, Mapping) else {"value": value}
+            for check, value in body.items()
+            if check in RULES
+        },
+    )
+
+
+def _row_check(item: _Content) -> RowCheck:
+    statistics = {key: value for key, value in item.items() if key != "options"}
+    return RowCheck(item["options"]["check_name"], statistics)
+
+
+def _read_back(body: _Content) -> ReadBack:
+    return ReadBack(
+        lookups=tuple(
+            Lookup(
+                key=item["key"],
+                operations=tuple(OPERATIONS[name] for name in item["operations"]),
+                filters=item.get("filter", {}),
+                when={name: tuple(values) for name, values in item.get("when", {}).items()},
             )
-        return column
+            for item in body["lookups"]
+        ),
+        compare=tuple(body.get("compare", ())),
+        codes=tuple(body.get("codes", ())),
+        existing=Existing(body["existing"]),
+    )
 
-    def checks(self, place: str, body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        checks = {}
-        for name, value in body.items():
-            if name in _COLUMN_KEYS:
-                continue
-            if name not in RULES:
-                raise self.unknown(f"{place}.{name}", name, tuple(RULES))
-            statistics = dict(value) if isinstance(value, Mapping) else {"value": value}
-            rule = RULES[name]
-            self.complete(f"{place}.{name}", statistics, rule.statistics, rule.optional)
-            checks[name] = statistics
-        return checks
 
-    def row_check(self, item: object, columns: Mapping[str, Any]) -> RowCheck:
-        body = dict(self.mapping(item, "checks"))
-        name = str(self.mapping(body.pop("options", {}), "checks.options").get("check_name"))
-        if name not in ROW_RULES:
-            raise self.unknown("checks.options.check_name", name, tuple(ROW_RULES))
-        rule = ROW_RULES[name]
-        self.complete(f"checks.{name}", body, rule.statistics)
-        for column in (body["column"], *rule.columns(body)):
-            if column not in columns:
-                raise self.unknown(f"checks.{name}", column, tuple(columns))
-        return RowCheck(name, body)
-
-    def paths(self, body: Mapping[str, Any]) -> ImportPaths:
-        queue = body.get("queue")
-        return ImportPaths(
-            direct=self.operation(body.get("direct"), "direct"),
-            queue=self.operation(queue, "queue") if queue else None,
-            needs_processar=bool(body.get("needs_processar", False)),
-        )
-
-    def read_back(self, body: object, columns: tuple[str, ...]) -> ReadBack | None:
-        if body is None:
-            return None
-        place = "metadata.read_back"
-        block = self.mapping(body, place)
-        existing = block.get("existing")
-        if existing not in tuple(Existing):
-            raise self.unknown(f"{place}.existing", existing, tuple(Existing))
-        compare = self.known_columns(f"{place}.compare", block.get("compare", ()), columns)
-        return ReadBack(
-            lookups=tuple(
-                self.lookup(f"{place}.lookups[{n}]", item, columns)
-                for n, item in enumerate(block.get("lookups", ()))
-            ),
-            compare=compare,
-            codes=tuple(block.get("codes", ())),
-            existing=Existing(existing),
-        )
-
-    def lookup(self, place: str, item: object, columns: tuple[str, ...]) -> Lookup:
-        block = self.mapping(item, place)
-        listings = {o.name: o for o in OPERATIONS.values() if o.method == "GET"}
-        names = block.get("operations", ())
-        for name in names:
-            if name not in listings:
-                raise self.unknown(f"{place}.operations", name, tuple(listings))
-        key = self.mapping(block.get("key"), f"{place}.key")
-        filters = self.mapping(block.get("filter", {}), f"{place}.filter")
-        when = self.mapping(block.get("when", {}), f"{place}.when")
-        self.known_columns(place, (*key, *filters.values(), *when), columns)
-        return Lookup(
-            key=key,
-            operations=tuple(listings[name] for name in names),
-            filters=filters,
-            when={name: tuple(values) for name, values in when.items()},
-        )
-
-    def known_columns(
-        self, place: str, names: Sequence[str], columns: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        for name in names:
-            if name not in columns:
-                raise self.unknown(place, name, columns)
-        return tuple(names)
-
-    def operation(self, name: object, key: str) -> Operation:
-        uploads = {o.name: o for o in OPERATIONS.values() if o.upload}
-        if name not in uploads:
-            raise self.unknown(f"metadata.import.{key}", name, tuple(uploads))
-        return uploads[str(name)]
-
-    def mapping(self, value: object, place: str) -> Mapping[str, Any]:
-        if not isinstance(value, Mapping):
-            expected = Text(
-                pt="aqui se espera um bloco de chaves e valores.",
-                en="a block of keys and values is expected here.",
-            )
-            raise _wrong(self.path, place, expected)
-        return value
-
-    def text(self, mapping: Mapping[str, Any], key: str, place: str) -> str:
-        value = mapping.get(key)
-        if not isinstance(value, str) or not value:
-            raise _wrong(self.path, place + key, Text(pt="falta o texto.", en="text is missing."))
-        return value
-
-    def complete(
-        self,
-        place: str,
-        given: Mapping[str, Any],
-        wanted: tuple[str, ...],
-        optional: tuple[str, ...] = (),
-    ) -> None:
-        for name in given:
-            if name not in wanted:
-                raise self.unknown(f"{place}.{name}", name, wanted)
-        for name in wanted:
-            if name not in given and name not in optional:
-                missing = Text(pt="falta {name}.", en="{name} is missing.").format(name=name)
-                raise _wrong(self.path, place, missing)
-
-    def whole_number(self, mapping: Mapping[str, Any], key: str, default: int) -> int:
-        value = mapping.get(key, default)
-        if not isinstance(value, int):
-            expected = Text(pt="aqui se espera um inteiro.", en="a whole number is expected here.")
-            raise _wrong(self.path, f"metadata.{key}", expected)
-        return value
-
-    def model(self, name: object) -> str | None:
-        if name is None:
-            return None
-        try:
-            wire_model(str(name))
-        except (ImportError, AttributeError, ValueError) as error:
-            unknown = Text(
-                pt="{name!r} não é um modelo da interface.",
-                en="{name!r} is no model of the interface.",
-            )
-            raise _wrong(self.path, "metadata.model", unknown.format(name=name)) from error
-        return str(name)
-
-    def unknown(self, place: str, found: object, allowed: tuple[str, ...]) -> SchemaFileError:
-        return _wrong(
-            self.path,
-            place,
-            Text(
-                pt="{found!r} não é conhecido; aqui cabem: {allowed}.",
-                en="{found!r} is not known; allowed here: {allowed}.",
-            ).format(found=found, allowed=", ".join(allowed)),
-        )
+def _paths(body: _Content) -> ImportPaths:
+    uploads: dict[str, Operation] = {o.name: o for o in OPERATIONS.values() if o.upload}
+    queue = body.get("queue")
+    return ImportPaths(
+        direct=uploads[body["direct"]],
+        queue=uploads[queue] if queue else None,
+        needs_processar=body.get("needs_processar", False),
+    )

@@ -16,6 +16,7 @@ from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
+from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.reader import read_workbook
@@ -77,8 +78,14 @@ def validate_workbook(
     sheet or resource does not exist or the resource cannot be told.
     """
     with without_collector():
-        choice = choose(read_workbook(path, limits, sheet), catalogue, resource, sheet)
-        return _judged(path, choice.cells, choice.resource, reading, on_column)
+        workbook = read_workbook(path, limits, sheet)
+        choice = choose(workbook, catalogue, resource, sheet)
+        judged = _judged(path, choice.cells, choice.resource, reading, on_column)
+        if judged.resource is not None and judged.header_row is not None:
+            judged.findings[:0] = outdated_template(
+                workbook.fingerprint, judged.resource, choice.cells, judged.header_row - 1
+            )
+        return judged
 
 
 def _judged(

@@ -4,7 +4,8 @@ The blank template and the workbook of rejected rows share it. Everything is wri
 so that it serves workbooks in constant memory too.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import xlsxwriter
@@ -26,6 +27,7 @@ from xlbridge.workbook.signature import LISTS_SHEET
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
+_PAGE_WIDTH = 200  # letters beside each other that can still be read on A4 in landscape
 _FREE_TEXT_WIDTH, _WIDEST = 40, 48
 _NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
@@ -62,7 +64,8 @@ def add_data_sheet(
     for index, (name, width) in enumerate(remarks.items(), start=len(resource.columns)):
         sheet.set_column(index, index, width)
         sheet.write_string(0, index, name, remark)
-    _set_up(sheet, resource, len(resource.columns) + len(remarks))
+    widths = [*map(_width, resource.columns), *remarks.values()]
+    _set_up(sheet, resource, widths)
     return sheet
 
 
@@ -127,19 +130,19 @@ def _comment(column: Column) -> tuple[str, dict[str, Any]]:
     return "\n".join(lines), {**size, "font_name": style.FONT, "font_size": 10}
 
 
-def _set_up(sheet: Worksheet, resource: Resource, columns: int) -> None:
+def _set_up(sheet: Worksheet, resource: Resource, widths: Sequence[int]) -> None:
     sheet.set_comments_author("xlbridge")
     sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, _LAST_ROW, columns - 1)
+    sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
     sheet.set_tab_color(style.STRONG)
-    print_across_pages(sheet, resource.title.pt)
+    print_across_pages(sheet, resource.title.pt, math.ceil(sum(widths) / _PAGE_WIDTH))
     sheet.repeat_rows(0)
 
 
-def print_across_pages(sheet: Worksheet, title: str) -> None:
-    """Print the sheet in landscape, as wide as the page, with page numbers."""
+def print_across_pages(sheet: Worksheet, title: str, pages: int = 1) -> None:
+    """Print the sheet in landscape, as wide as so many pages, with page numbers."""
     a4 = 9
     sheet.set_landscape()
     sheet.set_paper(a4)
-    sheet.fit_to_pages(1, 0)
+    sheet.fit_to_pages(pages, 0)
     sheet.set_footer(f"&L{title.replace('&', '&&')}&R&P de &N")

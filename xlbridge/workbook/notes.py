@@ -70,6 +70,20 @@ def replace_notes(
     notes.put_back()
 
 
+def read_notes(package: ChangedPackage, part: str) -> dict[str, str]:
+    """Return the comments of a sheet by the cells' addresses, without ours."""
+    texts = package.related(part, "comments")
+    if texts is None:
+        return {}
+    found = {}
+    for comment in entries(parse(package.read(texts)), "commentList"):
+        text = child(comment, "text")
+        content = "" if text is None else _plain(text).partition(_OURS_BELOW)[0].strip()
+        if content:
+            found[comment.get("ref", "").replace("$", "")] = content
+    return found
+
+
 class _Notes:
     """The comments of one sheet, and their boxes."""
 

@@ -49,6 +49,11 @@ class SheetList:
         """The namespace of the workbook's elements."""
         return str(etree.QName(self._root).namespace)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all sheets, in their order."""
+        return [str(sheet.get("name")) for sheet in self._all()]
+
     def part(self, name: str) -> str:
         """Return the part of the sheet of that name. Raises ``KeyError`` when there is none."""
         for sheet in self._all():

@@ -1,0 +1,209 @@
+"""Older templates: noticed by what they carry, told what changed, moved to the current one."""
+
+import dataclasses
+from datetime import date
+from pathlib import Path
+
+import openpyxl
+import pytest
+import xlsxwriter
+from openpyxl.comments import Comment
+from openpyxl.styles import Font, PatternFill
+
+from xlbridge.cli.main import main
+from xlbridge.errors import UsageError
+from xlbridge.findings import Finding, Severity
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.migration import Migration, migrate
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.signature import TEMPLATE_PROPERTY
+from xlbridge.workbook.template import template_workbook
+
+NOW = """\
+title: Vendedores
+metadata:
+  resource: vendedor
+  layout: 3
+  layouts:
+    1: {renamed: {cod: codigo}, removed: [fax]}
+    2: {renamed: {nome: nomeCompleto}}
+  import: {direct: imports.direct}
+  columns:
+    codigo: {kind: code}
+    comissao: {kind: money}
+columns:
+  codigo: {dtype: str, nullable: false, digits: {width: 4}}
+  desde: {dtype: "datetime64[us]", nullable: true}
+  nomeCompleto: {dtype: str, nullable: false, title: Nome completo}
+  comissao: {dtype: Float64, nullable: true}
+"""
+OLD_HEADER = ["nome", "fax", "cod", "desde", "Minha nota"]
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    (folder / "vendedor.yaml").write_text(NOW, encoding="utf-8")
+    return load_catalogue(folder)
+
+
+@pytest.fixture
+def seller(catalogue: Catalogue) -> Resource:
+    return catalogue["vendedor"]
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A workbook as layout 1 had it, with an analyst's work in it."""
+    path = tmp_path / "antigo.xlsx"
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "vendedor"
+    sheet.append(["Vendedores de 2025"])
+    sheet.append(OLD_HEADER)
+    sheet.append(["Ana", "3333-1", "0001", date(2026, 1, 31), "conferir"])
+    sheet.append([None, None, None, None, None])
+    sheet.append(["Rui", None, "0002", "01/02/2026", "=1+1"])
+    sheet["A3"].fill = PatternFill("solid", fgColor="FFFF00")
+    sheet["C5"].font = Font(bold=True, color="FF0000")
+    sheet["C3"].comment = Comment("veio do RH", "Ana")
+    book.create_sheet("Rascunho")
+    book.custom_doc_props.append(
+        openpyxl.packaging.custom.StringProperty(TEMPLATE_PROPERTY, "vendedor:1:abcdefabcdef")
+    )
+    book.save(path)
+    return path
+
+
+def outdated(path: Path, catalogue: Catalogue) -> list[Finding]:
+    judged = validate_workbook(path, catalogue)
+    return [f for f in judged.findings if f.kind.code == "template-outdated"]
+
+
+def moved(tmp_path: Path, old: Path, seller: Resource) -> tuple[Migration, openpyxl.Workbook]:
+    target = tmp_path / "novo.xlsx"
+    done = migrate(old, target, seller, WorkbookLimits())
+    return done, openpyxl.load_workbook(target)
+
+
+def test_an_older_template_is_told_with_what_changed(old: Path, catalogue: Catalogue) -> None:
+    [finding] = outdated(old, catalogue)
+    assert finding.kind.severity is Severity.WARNING
+    assert finding.row == 2
+    message = str(finding.message)
+    assert "layout 1; the current one is 3" in message
+    changes = {"cod is now codigo", "nome is now nomeCompleto", "fax is gone", "comissao is new"}
+    assert all(change in message for change in changes)
+    assert "--migrate" in str(finding.hint)
+
+
+def test_a_current_template_has_no_age(
+    tmp_path: Path, catalogue: Catalogue, seller: Resource
+) -> None:
+    path = tmp_path / "novo.xlsx"
+    with template_workbook(path, seller) as (_, sheet):
+        sheet.write_row(1, 0, ["0001", None, "Ana"])
+    assert validate_workbook(path, catalogue).findings == []
+
+
+def test_a_change_without_a_new_number_is_noticed(
+    tmp_path: Path, catalogue: Catalogue, seller: Resource
+) -> None:
+    path = tmp_path / "novo.xlsx"
+    fewer = dataclasses.replace(seller, columns=seller.columns[:3])
+    with template_workbook(path, fewer) as (_, sheet):
+        sheet.write_row(1, 0, ["0001", None, "Ana"])
+    [finding] = outdated(path, catalogue)
+    assert "comissao is new" in str(finding.message)
+
+
+def test_rules_may_change_without_making_templates_old(seller: Resource) -> None:
+    column = dataclasses.replace(seller.columns[0], checks={"digits": {"width": 5}})
+    assert dataclasses.replace(seller, columns=(column, *seller.columns[1:])).fingerprint == (
+        seller.fingerprint
+    )
+
+
+def test_the_data_of_an_older_template_are_moved(
+    tmp_path: Path, old: Path, seller: Resource
+) -> None:
+    before = old.read_bytes()
+    done, book = moved(tmp_path, old, seller)
+    lines = list(book["vendedor"].iter_rows(values_only=True))
+    assert lines[0] == ("codigo", "desde", "nomeCompleto", "comissao", "Minha nota")
+    assert lines[1][0] == "0001"
+    assert lines[1][1].date() == date(2026, 1, 31)
+    assert lines[1][2:] == ("Ana", None, "conferir")
+    assert lines[3] == ("0002", "01/02/2026", "Rui", None, None)
+    assert book.custom_doc_props[TEMPLATE_PROPERTY].value == seller.fingerprint
+    assert old.read_bytes() == before
+    assert done.rows == 2
+
+
+def test_nothing_is_left_behind_in_silence(tmp_path: Path, old: Path, seller: Resource) -> None:
+    done, _ = moved(tmp_path, old, seller)
+    assert done.moved == {"nome": "nomeCompleto", "cod": "codigo", "desde": "desde"}
+    assert done.dropped == {"fax": 1}
+    assert list(done.new) == ["comissao"]
+    assert list(done.kept) == ["Minha nota"]
+    told = " ".join(map(str, done.remarks))
+    for word in ("Rascunho", "above the header (row 2)", "Formulas", "E5"):
+        assert word in told
+
+
+def test_looks_and_comments_go_with_the_data(tmp_path: Path, old: Path, seller: Resource) -> None:
+    sheet = moved(tmp_path, old, seller)[1]["vendedor"]
+    assert sheet["C2"].fill.fgColor.rgb == "FFFFFF00"
+    assert sheet["A4"].font.bold
+    assert sheet["A4"].font.color.rgb == "FFFF0000"
+    assert sheet["A4"].number_format == "@"
+    assert sheet["A2"].comment.text == "veio do RH"
+    assert sheet["B2"].number_format == "dd/mm/yyyy"
+
+
+def test_what_was_moved_passes(
+    tmp_path: Path, old: Path, catalogue: Catalogue, seller: Resource
+) -> None:
+    book = openpyxl.load_workbook(old)
+    book["vendedor"]["D5"], book["vendedor"]["E5"] = date(2026, 2, 1), None
+    book.save(old)
+    moved(tmp_path, old, seller)
+    judged = validate_workbook(tmp_path / "novo.xlsx", catalogue)
+    assert [f.kind.code for f in judged.findings] == ["column-unknown"]
+
+
+def test_a_column_that_stands_twice_is_not_guessed(
+    tmp_path: Path, old: Path, seller: Resource
+) -> None:
+    book = openpyxl.load_workbook(old)
+    book["vendedor"]["F2"] = "cod"
+    book.save(old)
+    with pytest.raises(UsageError, match="more than once"):
+        migrate(old, tmp_path / "novo.xlsx", seller, WorkbookLimits())
+    assert not (tmp_path / "novo.xlsx").exists()
+
+
+def test_the_command_tells_what_became_of_each_column(
+    tmp_path: Path, old: Path, catalogue: Catalogue, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del catalogue
+    target = tmp_path / "novo.xlsx"
+    schemas = ["--schemas", str(tmp_path / "schemas")]
+    command = ["template", "vendedor", "--migrate", str(old), "-o", str(target), *schemas]
+    assert main(command) == 0
+    told = capsys.readouterr().err
+    for words in ("Rows: 2", "cod → codigo", "fax (filled cells: 1)", "comissao", "Minha nota"):
+        assert words in told
+    assert main(command) == 2
+    assert main([*command[:4], str(old), "-o", str(old), "--force", *schemas]) == 2
+
+
+def test_a_workbook_without_the_columns_is_refused(tmp_path: Path, seller: Resource) -> None:
+    path = tmp_path / "outro.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet().write_row(0, 0, ["a", "b"])
+    with pytest.raises(UsageError, match="no row with the column names"):
+        migrate(path, tmp_path / "novo.xlsx", seller, WorkbookLimits())

@@ -1,0 +1,78 @@
+"""What the values of a column may have to exist in, and where the interface tells whether they do.
+
+A schema file names one of these under ``references``; ``validate --online`` asks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xlbridge.i18n import Text
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations.registry import (
+    CLIENT_LIST,
+    CLIENT_TYPE_LIST,
+    COST_CENTRE_LIST,
+    PRODUCT_LIST,
+    SUPPLIER_LIST,
+)
+from xlbridge.wire.operations.stock import STOCK_BALANCES_OF_BRANCH
+from xlbridge.wire.registry import CLIENT_CAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A registry of the remote system.
+
+    ``operation`` lists its records, or, where it has a path parameter, answers 404 for one that
+    does not exist. ``key`` is the field of the code; ``active`` the one that tells whether a
+    record may be used, None where all may. ``cap`` is the most records of one answer.
+    """
+
+    title: Text
+    operation: Operation
+    key: str
+    active: str | None = None
+    cap: int | None = None
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether the interface only tells of one code at a time."""
+        return bool(self.operation.path_parameters)
+
+
+REFERENCES: Mapping[str, Reference] = {
+    "cliente": Reference(
+        title=Text(pt="o cadastro de clientes", en="the clients"),
+        operation=CLIENT_LIST,
+        key="codigoDoCliente",
+        active="ativo",
+        cap=CLIENT_CAP,
+    ),
+    "fornecedor": Reference(
+        title=Text(pt="o cadastro de fornecedores", en="the suppliers"),
+        operation=SUPPLIER_LIST,
+        key="codigoDoFornecedor",
+        active="ativo",
+    ),
+    "produto": Reference(
+        title=Text(pt="o cadastro de produtos", en="the products"),
+        operation=PRODUCT_LIST,
+        key="idProduto",
+    ),
+    "centro-de-custo": Reference(
+        title=Text(pt="os centros de custo", en="the cost centres"),
+        operation=COST_CENTRE_LIST,
+        key="codigoDoCentroDeCusto",
+    ),
+    "tipo-de-cliente": Reference(
+        title=Text(pt="os tipos de cliente", en="the client types"),
+        operation=CLIENT_TYPE_LIST,
+        key="codigoDoTipoDeCliente",
+    ),
+    "filial": Reference(
+        title=Text(pt="as filiais", en="the branches"),
+        operation=STOCK_BALANCES_OF_BRANCH,
+        key="codigoDaFilial",
+    ),
+}
+"""Every registry that a column may refer to, by the name that schema files use."""

@@ -1,0 +1,116 @@
+"""Holding a schema file to its form: what is wrong, on which line, and what is allowed there."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+
+from xlbridge.i18n import Text
+from xlbridge.resources.schema_format import schema_format
+from xlbridge.resources.yaml_places import Place, YamlText
+
+_TYPES: Mapping[str, Text] = {
+    "object": Text(pt="um bloco de chaves e valores", en="a block of keys and values"),
+    "array": Text(pt="uma lista", en="a list"),
+    "string": Text(pt="um texto", en="a text"),
+    "integer": Text(pt="um inteiro", en="a whole number"),
+    "number": Text(pt="um número", en="a number"),
+    "boolean": Text(pt="true ou false", en="true or false"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something wrong in a schema file. ``place`` is where it is, ``line`` counts from 1."""
+
+    line: int
+    place: str
+    what: Text
+
+
+def mistakes_of(document: YamlText) -> list[Mistake]:
+    """Return what is wrong with a schema file's form, in the order of its lines."""
+    found = [_repeated(line, key) for line, key in document.repeated_keys()]
+    content = json.loads(json.dumps(document.content, default=str))
+    for error in _validator().iter_errors(content):
+        found.extend(_mistakes(document, error))
+    return sorted(found, key=lambda mistake: (mistake.line, mistake.place))
+
+
+def unknown(found: object, allowed: "tuple[str, ...]") -> Text:
+    """Say that something is not known, and what is."""
+    return Text(
+        pt="{found!r} não é conhecido; aqui cabem: {allowed}.",
+        en="{found!r} is not known; allowed here: {allowed}.",
+    ).format(found=found, allowed=", ".join(allowed))
+
+
+def dotted(place: Place) -> str:
+    """Return a place as a person writes it: ``columns.codigo.dtype``, ``checks[0].column``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return "".join(steps).removeprefix(".")
+
+
+@cache
+def _validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema_format())
+
+
+def _repeated(line: int, key: str) -> Mistake:
+    what = Text(
+        pt="{key} aparece duas vezes; deixe um só.", en="{key} stands there twice; keep one."
+    )
+    return Mistake(line, key, what.format(key=key))
+
+
+def _mistakes(document: YamlText, error: jsonschema_rs.ValidationError) -> Iterator[Mistake]:
+    place = list(error.instance_path)
+    schema = _schema_around(list(error.schema_path))
+    if error.kind.name == "additionalProperties":
+        for key in error.kind.value:
+            what = unknown(key, tuple(schema.get("properties", {})))
+            yield _mistake(document, [*place, key], what)
+        return
+    yield _mistake(document, place, _what(error, schema))
+
+
+def _mistake(document: YamlText, place: list[str | int], what: Text) -> Mistake:
+    return Mistake(document.line(place), dotted(place), what)
+
+
+def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Text:
+    value = error.kind.value
+    match error.kind.name:
+        case "required":
+            return Text(pt="falta {name}.", en="{name} is missing.").format(name=value)
+        case "enum":
+            return unknown(error.instance, tuple(map(str, value)))
+        case "const":
+            return unknown(error.instance, (json.dumps(value),))
+        case "type":
+            return _expected([_TYPES[name] for name in value if name in _TYPES])
+        case "minLength":
+            return Text(pt="falta o texto.", en="text is missing.")
+        case "pattern":
+            allowed = schema.get("description") or value
+            return unknown(error.instance, (str(allowed),))
+        case _:
+            return Text(pt="{why}.", en="{why}.").format(why=error.message)
+
+
+def _expected(kinds: list[Text]) -> Text:
+    first, *others = kinds
+    for other in others:
+        first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
+    return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(kind=first)
+
+
+def _schema_around(steps: list[str | int]) -> Mapping[str, Any]:
+    """Return the schema that holds the keyword which a value broke."""
+    schema: Any = schema_format()
+    for step in steps[:-1]:
+        schema = schema[step]
+    return schema if isinstance(schema, Mapping) else {}

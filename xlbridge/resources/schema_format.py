@@ -1,0 +1,203 @@
+"""What a schema file may hold: the one declaration of its form, as a JSON Schema.
+
+The reader holds files to it, editors complete and check by it, and the reference shows it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from xlbridge.resources.column import KIND_OF_DTYPE, Kind
+from xlbridge.resources.read_back import Existing
+from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.rules import ROW_RULES, RULES, Rule
+from xlbridge.wire.operations import OPERATIONS
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string", "minLength": 1}
+_NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
+_FLAG: Schema = {"type": "boolean"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_LONGEST_NAME = 31  # of a sheet in Excel, which is named for the resource
+
+_STATISTICS: Mapping[str, Schema] = {
+    "min_value": {"type": "number"},
+    "max_value": {"type": "number"},
+    "places": _COUNT,
+    "width": {"type": "integer", "minimum": 1},
+    "separators": {"type": "string"},
+    "column": _TEXT,
+    "other": _TEXT,
+    "columns": {**_NAMES, "minItems": 1},
+    "values": {"type": "array", "minItems": 1},
+    "check": {"enum": [name for name, rule in RULES.items() if not rule.statistics]},
+}
+"""What the statistics of checks may be, by their names; any other may be anything."""
+
+_VALUES: Mapping[str, Schema] = {
+    "isin": {"type": "array", "minItems": 1},
+    "greater_than": {"type": "number"},
+    "greater_than_or_equal_to": {"type": "number"},
+    "less_than": {"type": "number"},
+    "less_than_or_equal_to": {"type": "number"},
+}
+"""What the lone statistic of a check may be, which is written without its name."""
+
+
+@cache
+def schema_format() -> Schema:
+    """Return the JSON Schema (2020-12) of a schema file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "xlbridge resource",
+        "description": "A pandera schema file with the block `metadata`, which is xlbridge's.",
+        **_block(
+            {
+                "schema_type": {"const": "dataframe"},
+                "version": _TEXT,
+                "title": _told(_TEXT, "What the resource is called, in Portuguese."),
+                "description": _told({"type": "string"}, "What it is, in Portuguese."),
+                "coerce": _told({"const": False}, "xlbridge types the cells itself."),
+                "strict": {"const": False},
+                "metadata": _metadata(),
+                "columns": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": _column(),
+                    "description": "The columns, in the order in which templates have them.",
+                },
+                "checks": {"type": ["array", "null"], "items": _row_check()},
+            },
+            needed=("title", "metadata", "columns"),
+        ),
+    }
+
+
+def _told(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+def _block(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
+    return {
+        "type": "object",
+        "required": list(needed),
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _metadata() -> Schema:
+    uploads = [operation.name for operation in OPERATIONS.values() if operation.upload]
+    path: Schema = {"enum": uploads}
+    name: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
+    change = _block(
+        {"renamed": {"type": "object", "additionalProperties": _TEXT}, "removed": _NAMES}
+    )
+    ways = _block(
+        {
+            "direct": path,
+            "queue": path,
+            "needs_processar": _told(_FLAG, "A queued file waits for processar-arquivo."),
+        },
+        needed=("direct",),
+    )
+    properties = {
+        "resource": _told(
+            {**name, "minLength": 1, "maxLength": _LONGEST_NAME},
+            "the name on the command line and in the import path, of a-z, 0-9 and hyphens",
+        ),
+        "layout": _told({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
+        "layouts": _told(
+            {
+                "type": "object",
+                "propertyNames": {"pattern": "^[1-9][0-9]*$"},
+                "additionalProperties": change,
+            },
+            "Earlier layouts by number, with what the next one renamed (old: new) and removed.",
+        ),
+        "title_en": _TEXT,
+        "section": {"type": "string"},
+        "model": _told(_TEXT, "The wire model of a resource of the interface: module.Class."),
+        "natural_keys": _told(_NAMES, "The columns that tell records apart."),
+        "read_back": _told(_read_back(), "How records are found again in the remote system."),
+        "columns": {"type": "object", "additionalProperties": _column_metadata()},
+        "import": ways,
+    }
+    return _block(properties, needed=("resource", "import"))
+
+
+def _read_back() -> Schema:
+    readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
+    names: Schema = {"type": "object", "additionalProperties": _TEXT}
+    lookup = _block(
+        {
+            "key": _told({**names, "minProperties": 1}, "Columns to the fields of a record."),
+            "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
+            "filter": _told(names, "Fields of the query to columns."),
+            "when": {"type": "object", "additionalProperties": {"type": "array"}},
+        },
+        needed=("key", "operations"),
+    )
+    properties = {
+        "lookups": {"type": "array", "minItems": 1, "items": lookup},
+        "compare": _NAMES,
+        "codes": _NAMES,
+        "existing": {"enum": [existing.value for existing in Existing]},
+    }
+    return _block(properties, needed=("lookups", "existing"))
+
+
+def _column_metadata() -> Schema:
+    properties = {
+        "title_en": _TEXT,
+        "kind": _told({"enum": [kind.value for kind in Kind]}, "What its values are."),
+        "example": _told({}, "Shown in the instructions of the template."),
+        "references": _told({"enum": list(REFERENCES)}, "What its values must exist in."),
+    }
+    return {**_block(properties), "type": ["object", "null"]}
+
+
+def _column() -> Schema:
+    properties = {
+        "title": _TEXT,
+        "description": {"type": "string"},
+        "dtype": {"enum": list(KIND_OF_DTYPE)},
+        "required": _FLAG,
+        "nullable": _told(_FLAG, "false: the column is required, and each of its cells."),
+        **{key: {"const": False} for key in ("coerce", "unique", "regex")},
+        **{name: _check(name, rule) for name, rule in RULES.items()},
+    }
+    return _block(properties, needed=("dtype",))
+
+
+def _check(name: str, rule: Rule) -> Schema:
+    needed = tuple(s for s in rule.statistics if s not in rule.optional)
+    if rule.statistics == ("value",):
+        return _VALUES.get(name, {})
+    return _statistics(rule.statistics, needed)
+
+
+def _statistics(names: tuple[str, ...], needed: tuple[str, ...]) -> Schema:
+    return _block({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
+
+
+def _row_check() -> Schema:
+    named = _block({"check_name": {"enum": list(ROW_RULES)}}, needed=("check_name",))
+    return {
+        "type": "object",
+        "required": ["options"],
+        "properties": {"options": named},
+        "allOf": [_when(name) for name in ROW_RULES],
+    }
+
+
+def _when(name: str) -> Schema:
+    statistics = ROW_RULES[name].statistics
+    body = _statistics(statistics, statistics)
+    body["properties"] = {"options": True, **body["properties"]}
+    asked = {"properties": {"check_name": {"const": name}}, "required": ["check_name"]}
+    return {
+        "if": {"properties": {"options": asked}, "required": ["options"]},
+        "then": body,
+    }

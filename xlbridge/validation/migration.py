@@ -1,0 +1,171 @@
+"""Moving the data of an older template to the current one, column by column."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.layouts import Fingerprint, fates_since
+from xlbridge.resources.resource import Resource
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.choice import choose
+from xlbridge.validation.header import find_header_row, match_header, normalise
+from xlbridge.validation.outdated import at_layout
+from xlbridge.workbook.address import cell_address, column_letters
+from xlbridge.workbook.assembly import WorkbookCells
+from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.migrated import MovedColumn, OldLooks, write_migrated
+from xlbridge.workbook.reader import read_workbook
+
+_FIRST_LAYOUT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What became of an older workbook's content.
+
+    ``moved`` maps the headers that were found to today's columns; ``new`` are today's columns
+    without data; ``kept`` the analyst's own, which stand behind; ``dropped`` maps the headers
+    that are gone to how many filled cells they had. ``remarks`` say what else was not carried over.
+    """
+
+    rows: int
+    moved: Mapping[str, str]
+    new: Sequence[str]
+    kept: Sequence[str]
+    dropped: Mapping[str, int]
+    remarks: Sequence[Text]
+
+
+def migrate(
+    source: Path,
+    target: Path,
+    resource: Resource,
+    limits: WorkbookLimits,
+    sheet: str | None = None,
+) -> Migration:
+    """Write the rows of a workbook into a new workbook of the resource's current template.
+
+    Values stay as the cells hold them; nothing is judged. Raises ``WorkbookRefused`` when the
+    source cannot be read, ``UsageError`` when it has no header of the resource's or one twice,
+    or the target cannot be written.
+    """
+    workbook = read_workbook(source, limits, sheet)
+    layout = _layout(workbook, resource)
+    earlier = at_layout(resource, layout)
+    cells = choose(workbook, Catalogue([earlier]), resource.name, sheet).cells
+    position = find_header_row(cells, earlier)
+    if position is None:
+        raise _no_header(source, resource)
+    plan = _Plan(cells, position, resource, earlier, layout)
+    looks = OldLooks(source, cells.name)
+    columns = plan.moved_columns()
+    write_migrated(target, resource, columns, looks, position + 1, cells.height)
+    return Migration(
+        rows=sum(any(c.value(row) != "" for c in cells.columns) for row in plan.rows),
+        moved=plan.moved,
+        new=[c.name for c in resource.columns if c.name not in plan.moved.values()],
+        kept=[cell.header for cell in columns if cell.name is None],
+        dropped=plan.dropped,
+        remarks=_remarks(workbook, cells, position, looks),
+    )
+
+
+class _Plan:
+    """Where each column of a sheet goes."""
+
+    def __init__(
+        self, cells: SheetCells, position: int, resource: Resource, earlier: Resource, layout: int
+    ) -> None:
+        header = match_header(cells, position, earlier)
+        doubled = [f for f in header.findings if f.kind.code == "column-duplicate"]
+        if doubled:
+            raise UsageError(doubled[0].message, doubled[0].hint)
+        self._cells, self._position = cells, position
+        self.rows = range(position + 1, cells.height)
+        today = {
+            old.name: new.name for old, new in zip(earlier.columns, resource.columns, strict=True)
+        }
+        self._names = {place: today[name] for name, place in header.columns.items()}
+        self.moved = {self._header(place): name for place, name in sorted(self._names.items())}
+        gone = {normalise(o) for o, n in fates_since(resource.changes, layout).items() if n is None}
+        self._gone = {
+            place
+            for place in range(len(cells.columns))
+            if place not in self._names and normalise(self._header(place)) in gone
+        }
+        self.dropped = {self._header(place): self._filled(place) for place in sorted(self._gone)}
+
+    def moved_columns(self) -> list[MovedColumn]:
+        """Return the columns to write: those of the resource, then the analyst's own."""
+        columns: list[MovedColumn] = []
+        for place, column in enumerate(self._cells.columns):
+            if place in self._gone:
+                continue
+            name = self._names.get(place)
+            if name is None and not self._header(place) and not self._filled(place):
+                continue
+            at = self._cells.first_column + place
+            header = self._header(place) or f"({column_letters(at)})"
+            if name is None and header in {moved.header for moved in columns}:
+                header = f"{header} ({column_letters(at)})"
+            columns.append(MovedColumn(name, header, column, at))
+        return columns
+
+    def _header(self, place: int) -> str:
+        return str(self._cells.columns[place].value(self._position)).strip()
+
+    def _filled(self, place: int) -> int:
+        return sum(self._cells.columns[place].value(row) != "" for row in self.rows)
+
+
+def _layout(workbook: WorkbookCells, resource: Resource) -> int:
+    found = Fingerprint.parse(workbook.fingerprint)
+    if found is not None and found.resource == resource.name:
+        return found.layout
+    return _FIRST_LAYOUT if resource.changes else resource.layout
+
+
+def _remarks(
+    workbook: WorkbookCells, cells: SheetCells, position: int, looks: OldLooks
+) -> list[Text]:
+    remarks = []
+    others = [name for name in looks.other_sheets if name != cells.name]
+    if others:
+        told = Text(
+            pt="Outras planilhas não passam: {names}.", en="Other sheets stay behind: {names}."
+        )
+        remarks.append(told.format(names=", ".join(others)))
+    if any(any(column.kinds[:position]) for column in cells.columns):
+        told = Text(
+            pt="As linhas acima do cabeçalho (linha {row}) não passam.",
+            en="The rows above the header (row {row}) stay behind.",
+        )
+        remarks.append(told.format(row=position + 1))
+    if looks.formulas:
+        told = Text(
+            pt="Fórmulas passam como os seus resultados: {n}.",
+            en="Formulas are carried over as their results: {n}.",
+        )
+        remarks.append(told.format(n=looks.formulas))
+    lost = [*cells.raw.errors, *cells.raw.unvalued]
+    if lost:
+        told = Text(
+            pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
+            en="Cells that show an error, or have no stored result, are left empty: {cells}.",
+        )
+        shown = [cell_address(row, column) for row, column in sorted(lost)]
+        rest = f" … ({len(shown)})" if len(shown) > 10 else ""
+        remarks.append(told.format(cells=", ".join(shown[:10]) + rest))
+    return remarks
+
+
+def _no_header(source: Path, resource: Resource) -> UsageError:
+    return UsageError(
+        Text(
+            pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
+            en="{source} has no row with the column names of {resource}.",
+        ).format(source=source, resource=resource.name)
+    )
