@@ -22,6 +22,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
 import click
+from interface_table import interface
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -113,6 +114,7 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
     "findings.md": findings,
     "operations.md": operations,
     "listings.md": listings,
+    "interface.md": interface,
 }
 """The pages, by file name."""
 

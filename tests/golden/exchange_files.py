@@ -123,6 +123,8 @@ class Case:
     spec: str
     holds: tuple[str, ...]
     steps: tuple[Step, ...]
+    file: str
+    title: str
 
 
 def golden_cases() -> list[Case]:
@@ -133,7 +135,8 @@ def golden_cases() -> list[Case]:
             steps = tuple(Step(**step) for step in case["steps"])
             name = f"{path.stem}-{case['case'].replace(' ', '-')}"
             holds = tuple(case.get("holds", ()))
-            cases.append(Case(name, case.get("operation"), case["spec"], holds, steps))
+            told = (case.get("operation"), case["spec"], holds, steps)
+            cases.append(Case(name, *told, path.name, case["case"]))
     return cases
 
 

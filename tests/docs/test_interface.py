@@ -1,0 +1,36 @@
+"""The table of the interface has no hole, and names tests and functions that are there."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+from environment import ROOT
+from interface_table import Row, rows
+
+ROWS = rows()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.operation.name)
+def test_no_cell_is_empty(row: Row) -> None:
+    assert all([row.call, row.handler, row.exchanges, row.sandbox_tests, row.client_tests])
+
+
+def test_the_functions_named_exist() -> None:
+    for row in ROWS:
+        module, _, name = row.handler.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_tests_named_are_collected() -> None:
+    named = {test for row in ROWS for test in (*row.sandbox_tests, *row.client_tests)}
+    files = sorted({test.partition("::")[0] for test in named})
+    collect = ["-m", "pytest", "--collect-only", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, *collect, *files],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert named - set(done.stdout.splitlines()) == set()

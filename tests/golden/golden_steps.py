@@ -1,0 +1,96 @@
+"""Which operation each step of a golden exchange is for, and what our client makes of the step."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exchange_files import Case, Step, example, filled, golden_cases
+from pydantic import TypeAdapter, ValidationError
+
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
+
+SAVED: dict[str, Any] = defaultdict(lambda: 7, email="a@b.com", password="secret")
+"""What earlier steps would have saved."""
+
+
+@dataclass(frozen=True)
+class ClientStep:
+    """A step that our client can make: with an operation, and its path, query, body or file."""
+
+    name: str
+    operation: Operation
+    step: Step
+    path: dict[str, Any]
+    query: WireModel | None
+    body: WireModel | None
+    workbook: list[Any] | None
+
+
+def operation_of(request: dict[str, Any]) -> tuple[Operation, dict[str, str]] | None:
+    """Return the operation that a request is for, and the values in its path."""
+    found = []
+    for operation in OPERATIONS.values():
+        pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path)
+        match = re.fullmatch(pattern, request["path"])
+        if match and operation.method == request["method"]:
+            found.append((len(match.groupdict()), operation, match.groupdict()))
+    return min(found, key=lambda item: item[0])[1:] if found else None
+
+
+def operations_of(case: Case) -> set[str]:
+    """Return the names of all operations that a case makes requests for."""
+    found = (operation_of(filled(step.request, SAVED)) for step in case.steps)
+    return {operation.name for operation, _ in filter(None, found)}
+
+
+def client_steps() -> Iterator[ClientStep]:
+    """Yield every step of every file that our client can make, and whose answer is for it.
+
+    What our types cannot say (a wrong type, a broken body, another token) it cannot be made to
+    ask; an answer that leaves out what identifies a record is no answer to it.
+    """
+    for case in golden_cases():
+        for number, step in enumerate(case.steps):
+            made = _client_step(f"{case.name}-{number}", step)
+            if made is not None and _is_answer(made):
+                yield made
+
+
+def _client_step(name: str, step: Step) -> ClientStep | None:
+    request = filled(step.request, SAVED)
+    found = operation_of(request)
+    if found is None or {"file", "text", "token"} & request.keys():
+        return None
+    operation, values = found
+    if operation.upload != ("workbook" in request):
+        return None
+    try:
+        path = {key: operation.path_parameters[key](value) for key, value in values.items()}
+        query = operation.query and operation.query.model_validate(request.get("query", {}))
+        body = operation.body and operation.body.model_validate(request.get("json"))
+    except (ValidationError, ValueError):
+        return None
+    if body is not None and _is_mended(request["json"], body):
+        return None
+    return ClientStep(name, operation, step, path, query, body, request.get("workbook"))
+
+
+def _is_mended(asked: dict[str, Any], body: WireModel) -> bool:
+    """Tell whether our types have put right what the request was meant to have wrong."""
+    said = body.model_dump(mode="json", by_alias=True)
+    return any(type(said.get(k)) is not type(v) for k, v in asked.items() if isinstance(v, str))
+
+
+def _is_answer(made: ClientStep) -> bool:
+    if made.step.response["status"] != 200 or not made.operation.enveloped:
+        return made.operation.enveloped
+    body = example(filled(made.step.response["body"], SAVED))
+    try:
+        TypeAdapter(made.operation.data).validate_python(body.get("data"))
+    except ValidationError:
+        return False
+    return True
