@@ -65,7 +65,7 @@ class ProductInvoiceIntake:
         invoice = ProductInvoice(
             idNF=id_nf,
             numeroDoPedido=self._order,
-            valorDosProdutos=sum(map(_worth, data.produtos), Decimal(0)),
+            valorDosProdutos=_total(data),
             ultimaAtualizacao=self._now,
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
