@@ -197,3 +197,16 @@ columns:
   placa: {title: Placa, dtype: str, required: true, nullable: false}
   ano: {title: Ano, dtype: Int64, required: false, nullable: true}
 """
+
+
+def test_a_sheet_passes_no_limit_that_a_call_may_not_pass(http: httpx.Client) -> None:
+    invoice = {
+        "codigoDaFilial": 1, "codigoDoCliente": 1001, "codigoDoServicoPrestado": "14.01",
+        "valorDoServico": 10, "CodigoTipoDaOperacao": 2**31,
+    }  # fmt: skip
+    rows = [list(invoice), list(invoice.values())]
+    called = http.post("/v2/faturamento/nfse", json=invoice)
+    imported = http.post("/v2/importacao/nota-fiscal-servico", files=upload(rows))
+    for refused in (called, imported):
+        assert refused.status_code == 400
+        assert [error["key"] for error in refused.json()["errors"]] == ["CodigoTipoDaOperacao"]

@@ -42,5 +42,5 @@ def test_a_long_run(start: Start, tmp_path: Path, seed: int) -> None:
     with log_in(start("--seed", "demo", "--token-lifetime", "86400")) as http:
         judge(
             http, tmp_path,
-            "--phases", "coverage,fuzzing,stateful", "--max-examples", "60", "--seed", str(seed),
+            "--phases", "coverage,fuzzing,stateful", "--max-examples", "40", "--seed", str(seed),
         )  # fmt: skip
