@@ -198,3 +198,15 @@ def test_neither_password_nor_token_is_stored_readable(start: Start, tmp_path: P
         assert secret not in log
     kept = [path for path in tmp_path.iterdir() if server.password in path.read_text("latin-1")]
     assert [oct(path.stat().st_mode & 0o777) for path in kept] == ["0o600"]
+
+
+def test_a_login_that_cannot_be_read_says_why(server: RunningSandbox) -> None:
+    login = {"email": server.email, "password": server.password}
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = httpx.post(
+        f"{server.base_url}/v2/autenticar", content=json.dumps(login), headers=headers
+    )
+    assert answer.status_code == 200
+    assert answer.json()["authenticated"] is False
+    assert "application/json" in answer.json()["message"]
+    assert server.password not in answer.text

@@ -9,8 +9,9 @@ from xlbridge.wire.authentication import TIMESTAMP_FORMAT, Authentication, Crede
 from xlbridge.wire.operations.utilities import AUTHENTICATE
 
 
-def _incomplete(_problems: Sequence[Problem]) -> Authentication:
-    return Authentication(authenticated=False, message="Informe e-mail e senha.")
+def _incomplete(problems: Sequence[Problem]) -> Authentication:
+    told = " ".join(f"{key}: {message}" for key, message in problems)
+    return Authentication(authenticated=False, message=f"Informe e-mail e senha. {told}")
 
 
 @handles(AUTHENTICATE, on_invalid=_incomplete)
