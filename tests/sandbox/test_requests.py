@@ -12,6 +12,7 @@ from workbooks import upload
 from xlbridge.sandbox import handlers
 from xlbridge.sandbox.call import HANDLERS, handles
 from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.operations import OPERATIONS
 from xlbridge.wire.operations.registry import CLIENT_LIST
 
@@ -62,9 +63,8 @@ def test_a_body_beyond_the_limit_gives_413(http: httpx.Client) -> None:
 
 
 def test_an_upload_beyond_the_limit_gives_413(http: httpx.Client) -> None:
-    refused = http.post(
-        "/v2/importacao/cliente", files={"ArquivoExcel": ("x.xlsx", b"x" * (52 * 2**20))}
-    )
+    content = bytes(WorkbookLimits().file_size + 2 * 2**20)
+    refused = http.post("/v2/importacao/cliente", files={"ArquivoExcel": ("x.xlsx", content)})
     assert refused.status_code == 413
 
 
