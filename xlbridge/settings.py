@@ -9,35 +9,10 @@ import platformdirs
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
+from xlbridge.limits import WorkbookLimits, read_limits
 
 DEFAULT_SETTLE_SECONDS = 900.0
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
-
-
-@dataclass(frozen=True, slots=True)
-class WorkbookLimits:
-    """How much of a workbook is read before it is refused. Sizes are in bytes.
-
-    ``file_size`` is that of the file, ``part_size`` that of one unpacked part, ``total_size`` that
-    of all; ``entries`` is how many parts there may be. A workbook of more than ``ratio_from`` may
-    not be packed more than ``ratio`` times. ``cells`` is the area that the filled cells of all
-    sheets span; ``text_length`` is the longest text in characters, ``text_size`` all texts.
-    A parsing process gets ``memory`` of address space, and ``seconds`` of processor time with one
-    more for each ``size_per_second`` of unpacked content.
-    """
-
-    file_size: int = 100 * 2**20
-    entries: int = 1_000
-    part_size: int = 768 * 2**20
-    total_size: int = 1024 * 2**20
-    ratio: int = 200
-    ratio_from: int = 100 * 2**20
-    cells: int = 20_000_000
-    text_length: int = 32_767
-    text_size: int = 256 * 2**20
-    memory: int = 2 * 2**30
-    seconds: int = 5
-    size_per_second: int = 10 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +75,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ca_bundle=Path(bundle) if bundle else None,
         settle=_seconds(env, "XLBRIDGE_SETTLE"),
         own_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
+        limits=read_limits(env),
     )
 
 

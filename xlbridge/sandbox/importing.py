@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from xlbridge.errors import WorkbookRefused
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, record_model
 from xlbridge.resources.resource import Resource
 from xlbridge.sandbox.answers import invalid
@@ -25,7 +26,6 @@ from xlbridge.sandbox.business.service_invoices import ServiceInvoiceIntake
 from xlbridge.sandbox.limits import record_problems
 from xlbridge.sandbox.parsing import explain
 from xlbridge.sandbox.records import Line, Sheet
-from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.imports import UPLOAD_FIELD
 from xlbridge.wire.model import WireModel

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.faults import FaultPlan
 from xlbridge.sandbox.storage import Storage
-from xlbridge.settings import WorkbookLimits
 
 JSON_LIMIT = 10 * 2**20
 """Most bytes of a JSON body."""

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.findings import Finding, Severity
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.sandbox.records import Line, Sheet
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 _CENTS = Decimal("0.01")

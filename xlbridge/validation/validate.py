@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.addresses import cell_findings
 from xlbridge.validation.changes import Mending
 from xlbridge.validation.choice import choose

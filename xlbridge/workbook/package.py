@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.file_kind import refuse_unless_workbook
 from xlbridge.workbook.number_formats import TellingStyles, telling_styles
-from xlbridge.workbook.refusals import damaged
+from xlbridge.workbook.refusals import damaged, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
 _CONTENT_TYPES = "[content_types].xml"
@@ -33,6 +33,8 @@ class Package:
         self._archive = archive
         self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
         refuse_unless_workbook(self._read(_CONTENT_TYPES))
+        if _WORKBOOK not in self._names:
+            raise unreadable()
         self._sheet_parts = self._read_sheet_parts()
 
     def fingerprint(self) -> str | None:

@@ -13,7 +13,7 @@ from threading import Timer
 from typing import BinaryIO
 
 import xlbridge
-from xlbridge.settings import WorkbookLimits
+from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.assembly import WorkbookCells, WorkbookSource, assemble
 from xlbridge.workbook.refusals import too_demanding
 from xlbridge.workbook.transfer import Broken, receive

@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 
-from xlbridge.settings import WorkbookLimits
+from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.parsing import parse
 from xlbridge.workbook.transfer import send
 

@@ -18,7 +18,7 @@ from python_calamine import (
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.settings import WorkbookLimits
+from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.cells import CellColumn, CellEncoder
 from xlbridge.workbook.exact_scan import scan_exactly
 from xlbridge.workbook.number_formats import TellingStyles
@@ -26,7 +26,7 @@ from xlbridge.workbook.package import Package
 from xlbridge.workbook.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
 from xlbridge.workbook.quick_scan import scan_quickly
 from xlbridge.workbook.raw_sheet import RawSheet
-from xlbridge.workbook.refusals import cells_too_far, text_too_long, too_large, unreadable
+from xlbridge.workbook.refusals import cells_too_far, hostile, text_too_long, too_large, unreadable
 from xlbridge.workbook.signature import OWN_SHEETS
 
 _ROWS_AT_ONCE = 4096
@@ -45,6 +45,8 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
         try:
             book = CalamineWorkbook.from_filelike(io.BytesIO(content))
             budget = _Budget(limits)
+            if len(book.sheets_metadata) > limits.entries:
+                raise hostile(Text(pt="planilhas demais", en="too many sheets"))
             for name in _chosen(book, sheet):
                 yield from _sheet(book.get_sheet_by_name(name), package, telling, budget)
         except CalamineError as error:

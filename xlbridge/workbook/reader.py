@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from xlbridge.settings import WorkbookLimits
+from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.assembly import WorkbookCells, WorkbookSource, assemble
 from xlbridge.workbook.harmless import is_harmless
 from xlbridge.workbook.parser_child import LIMITS_HOLD, parsed_in_child

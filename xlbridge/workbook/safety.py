@@ -16,7 +16,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.settings import WorkbookLimits
+from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.file_kind import part_encrypted, refuse_unless_zip
 from xlbridge.workbook.refusals import damaged, hostile, too_large
 

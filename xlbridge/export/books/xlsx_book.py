@@ -24,8 +24,8 @@ from xlbridge.export.books.book import Book
 from xlbridge.export.columns import Cell, ExportColumn
 from xlbridge.export.listings import Sheet
 from xlbridge.i18n import Text
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.column import Kind
-from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.atomic import replacing
 from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.signature import EXPORT_PROPERTY

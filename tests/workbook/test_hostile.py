@@ -1,0 +1,62 @@
+"""Hostile workbooks: whatever a file is, it is judged or refused, and harms nobody."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import ROOT, Xlbridge, clean_environment
+from hostile_archives import ARCHIVES
+from hostile_sheets import SHEETS
+from packing import good_parts
+
+_JUDGING = Path(__file__).with_name("judging.py")
+_MOST_SECONDS = 10
+_MOST_MEGABYTES = 512
+CASES = {**ARCHIVES, **SHEETS}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    folder = tmp_path_factory.mktemp("hostile")
+    good = good_parts(folder)
+    written = {}
+    for number, (name, (_, make)) in enumerate(CASES.items()):
+        written[name] = folder / f"{number}.xlsx"
+        written[name].write_bytes(make(good))
+    return written
+
+
+def judged(paths: Sequence[Path], home: Path) -> list[dict[str, Any]]:
+    """Judge files in one process of their own; return what each did to it, then its peak."""
+    done = subprocess.run(
+        [sys.executable, _JUDGING],
+        input="".join(f"{path}\n" for path in paths),
+        capture_output=True,
+        encoding="utf-8",
+        env=clean_environment(home),
+        cwd=ROOT,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_hostile_file_has_its_outcome(files: Mapping[str, Path], home: Path) -> None:
+    assert len(files) >= 60
+    *told, peak = judged(list(files.values()), home)
+    outcomes = dict(zip(files, told, strict=True))
+    wrong = {
+        name: (told["outcome"], expected)
+        for (name, told), (expected, _) in zip(outcomes.items(), CASES.values(), strict=True)
+        if told["outcome"] != expected
+    }
+    assert wrong == {}
+    slow = {name: told for name, told in outcomes.items() if told["seconds"] > _MOST_SECONDS}
+    assert slow == {}
+    assert peak["megabytes"] < _MOST_MEGABYTES
