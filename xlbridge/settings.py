@@ -35,7 +35,7 @@ class Settings:
     ca_bundle: Path | None = None
     settle: float | None = None
     state: Path | None = None
-    limits: WorkbookLimits = WorkbookLimits()
+    limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     own_schemas: Path | None = None
 
     @property

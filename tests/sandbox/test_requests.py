@@ -9,10 +9,10 @@ import pytest
 from servers import Start, log_in
 from workbooks import upload
 
+from xlbridge.limits import WorkbookLimits
 from xlbridge.sandbox import handlers
 from xlbridge.sandbox.call import HANDLERS, handles
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.operations import OPERATIONS
 from xlbridge.wire.operations.registry import CLIENT_LIST
 

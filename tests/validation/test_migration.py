@@ -13,9 +13,9 @@ from openpyxl.styles import Font, PatternFill
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.findings import Finding, Severity
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.migration import Migration, migrate
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY

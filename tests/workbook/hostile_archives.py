@@ -167,7 +167,7 @@ _XLSX_TYPE = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
 ARCHIVES: Mapping[str, tuple[str, Maker]] = {
     "empty": ("not-xlsx", lambda _: b""),
     "end of an archive only": ("not-xlsx", lambda _: _END + bytes(18)),
-    "csv": ("not-xlsx", lambda _: "nome;cnpj\nPadaria;1\n".encode()),
+    "csv": ("not-xlsx", lambda _: b"nome;cnpj\nPadaria;1\n"),
     "pdf": ("not-xlsx", lambda _: b"%PDF-1.7\n"),
     "html": ("html", lambda _: b"\xef\xbb\xbf <html><table></table></html>"),
     "xls": ("legacy-xls", lambda _: OLE + bytes(4096)),

@@ -1,5 +1,6 @@
 """Well-packed workbooks whose XML is made to harm, and some that only look so."""
 
+import zipfile
 from collections.abc import Callable, Mapping
 
 from packing import (
@@ -95,6 +96,11 @@ def _letters(index: int) -> str:
     return letters
 
 
+def _long_texts(parts: Parts) -> bytes:
+    rows = "".join(text_row(n, (f"{n:032767}",)) for n in range(3, 5_000))
+    return packed({**parts, SHEET: sheet(FIRST_ROWS + rows)}, zipfile.ZIP_STORED)
+
+
 def _many_sheets(parts: Parts) -> bytes:
     listed = "".join(f'<sheet name="S{n}" sheetId="{n}" r:id="rId1"/>' for n in range(2, 20_000))
     return packed(
@@ -162,10 +168,11 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
         "hostile",
         _shared(["x" * 2**20], _rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>')),
     ),
-    "a text of the longest in 5,000 cells": (
+    "a text of the longest in 1,000 cells": (
         "findings",
-        _shared(["x" * 32_767], _rows(5_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+        _shared(["x" * 32_767], _rows(1_000, '<c r="A{n}" t="s"><v>0</v></c>')),
     ),
+    "different texts of the longest in 5,000 cells": ("too-large", _long_texts),
     "200,000 equal texts": (
         "good",
         _shared(["Padaria"], _rows(200_000, '<c r="A{n}" t="s"><v>0</v></c>')),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import ROOT, Xlbridge, clean_environment
+from environment import ROOT, clean_environment
 from hostile_archives import ARCHIVES
 from hostile_sheets import SHEETS
 from packing import good_parts

@@ -8,9 +8,10 @@ from xlbridge.cli.options import may_replace, own_schemas
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import WorkbookLimits, read_settings
+from xlbridge.settings import read_settings
 from xlbridge.workbook.atomic import require_apart, require_new
 from xlbridge.workbook.template import write_template, write_templates
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.columns import typed_rows
 from xlbridge.validation.header import match_header
 from xlbridge.validation.reading import Reading

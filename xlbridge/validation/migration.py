@@ -6,10 +6,10 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.layouts import Fingerprint, fates_since
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.choice import choose
 from xlbridge.validation.header import find_header_row, match_header, normalise
 from xlbridge.validation.outdated import at_layout

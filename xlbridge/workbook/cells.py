@@ -7,7 +7,7 @@ travel between processes as they are, and can be worked on a column at a time.
 import datetime as dt
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import count
@@ -118,12 +118,15 @@ class CellColumn:
 class CellEncoder:
     """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
 
-    A text that repeats is kept once, unless too many others came in between.
+    A text that repeats is kept once, unless too many others came in between. ``letters`` counts the
+    characters of all texts so far, ``longest`` those of the longest.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._count = 0
+        self.letters = 0
+        self.longest = 0
 
     def encode(self, values: Sequence[Any]) -> CellColumn:
         """Return the next cells of the column; an empty value is ``""``."""
@@ -134,10 +137,11 @@ class CellEncoder:
         # What the stretch has little of is set apart, so that the rest goes at once.
         rest = [match.start() for match in _OTHERS[common].finditer(kinds)]
         filled = list(values)
+        example = values[kinds.index(common)] if rest else None
         for place in rest:
-            filled[place] = values[kinds.index(common)]
-        texts = self._learn(filled if common is CellKind.TEXT else ())
-        texts += self._learn(values[place] for place in rest if kinds[place] == CellKind.TEXT)
+            filled[place] = example
+        texts = self._learn(filled) if common is CellKind.TEXT else []
+        texts += self._learn([values[place] for place in rest if kinds[place] == CellKind.TEXT])
         content = self._content(common, filled)
         whole, floats = content.cast("q"), content.cast("d")
         for place in rest:
@@ -161,11 +165,13 @@ class CellEncoder:
     def _whole_of(self, kind: CellKind) -> Callable[[Any], int]:
         return self._known.__getitem__ if kind is CellKind.TEXT else _WHOLE[kind]
 
-    def _learn(self, texts: Iterable[Any]) -> list[str]:
-        """Give an index to each text that has none; return those, in their order."""
+    def _learn(self, texts: Sequence[str]) -> list[str]:
+        """Count texts, and give an index to each that has none; return those, in their order."""
+        self.letters += sum(map(len, texts))
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, count(self._count), strict=False))
         self._count += len(new)
+        self.longest = max(self.longest, *map(len, new), 0)
         return new
 
 

@@ -19,7 +19,7 @@ from python_calamine import (
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.cells import CellColumn, CellEncoder
+from xlbridge.workbook.cells import CellEncoder
 from xlbridge.workbook.exact_scan import scan_exactly
 from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.package import Package
@@ -30,6 +30,7 @@ from xlbridge.workbook.refusals import cells_too_far, hostile, text_too_long, to
 from xlbridge.workbook.signature import OWN_SHEETS
 
 _ROWS_AT_ONCE = 4096
+_TEXTS = Text(pt="o texto das células", en="the cells' text")
 
 
 def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator[Parsed]:
@@ -87,8 +88,9 @@ def _sheet(
             encoder.encode(values)
             for encoder, values in zip(encoders, zip(*stretch, strict=True), strict=True)
         ]
-        budget.take_texts(content.name, columns)
+        budget.check_texts(content.name, encoders)
         yield RowsRead(columns)
+    budget.end_sheet(encoders)
 
 
 def _raw(package: Package, sheet: str, telling: TellingStyles) -> RawSheet:
@@ -111,13 +113,15 @@ class _Budget:
         if self._cells > self._limits.cells:
             raise cells_too_far()
 
-    def take_texts(self, sheet: str, columns: Sequence[CellColumn]) -> None:
-        for column in columns:
-            lengths = list(map(len, column.texts))
-            self._letters += sum(lengths)
-            if lengths and max(lengths) > self._limits.text_length:
-                raise text_too_long(sheet, self._limits.text_length)
-        if self._letters > self._limits.text_size:
-            raise too_large(
-                Text(pt="o texto das células", en="the cells' text"), self._limits.text_size
-            )
+    def check_texts(self, sheet: str, encoders: Sequence[CellEncoder]) -> None:
+        if max(encoder.longest for encoder in encoders) > self._limits.text_length:
+            raise text_too_long(sheet, self._limits.text_length)
+        if self._letters + _letters(encoders) > self._limits.text_size:
+            raise too_large(_TEXTS, self._limits.text_size)
+
+    def end_sheet(self, encoders: Sequence[CellEncoder]) -> None:
+        self._letters += _letters(encoders)
+
+
+def _letters(encoders: Sequence[CellEncoder]) -> int:
+    return sum(encoder.letters for encoder in encoders)
