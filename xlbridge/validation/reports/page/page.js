@@ -73,7 +73,7 @@
       make("td", { "data-label": words.column }, rule.column),
       make("td", { "data-label": words.severity },
         make("span", { class: `grade ${rule.severity}` }, words[rule.severity])),
-      make("td", { "data-label": words.value, class: "value" }, value ?? ""),
+      make("td", { "data-label": words.value, class: "value" }, value ? make("div", {}, value) : ""),
       make("td", { "data-label": words.wrong }, wrong),
       make("td", { "data-label": words.todo }, file.texts[hint]),
     );
