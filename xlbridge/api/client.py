@@ -91,6 +91,10 @@ class Client(Operations):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
         self._transport.close()
 
     def __repr__(self) -> str:

@@ -1,0 +1,41 @@
+"""The how-to of the library runs as it stands, and prints what it says."""
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import ROOT, clean_environment, credentials
+
+from xlbridge.sandbox.embedded import sandbox_process
+
+PAGE = ROOT / "docs" / "how-to" / "library.md"
+BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A new sandbox, and the variables that name it."""
+    environment = clean_environment(tmp_path)
+    with sandbox_process(tmp_path, ["--seed", "empty"], environment) as running:
+        for name, value in credentials(running).items():
+            monkeypatch.setenv(name, value)
+        yield
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_page_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    wanted, printed = io.StringIO(), io.StringIO()
+    for language, block in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
+        if language == "text":
+            wanted.write(block)
+            continue
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block, str(PAGE), "exec"), names)
+        assert names
+    assert printed.getvalue() == wanted.getvalue() != ""
