@@ -27,7 +27,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from xlbridge.cli.main import root
-from xlbridge.export.listings import LISTINGS, Listing, Sheet
+from xlbridge.export.filters import Filter
+from xlbridge.export.listing import Listing, Sheet
+from xlbridge.export.listings import LISTINGS
 from xlbridge.findings import CATALOGUE, FindingKind
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources.catalogue import load_catalogue
@@ -291,15 +293,30 @@ def _collect(annotation: Any, found: set[type[BaseModel]]) -> None:
 
 def _listing(listing: Listing) -> Lines:
     yield from ("", f"## {listing.name}", "", f"{_both(listing.title)}.", "")
-    yield f"- From: `{listing.operation.method} {listing.operation.path}`"
-    if listing.of_branch:
-        yield f"- With `--branch`, from: `{listing.of_branch.method} {listing.of_branch.path}`"
-    yield f"- Filters: {_code(*(f'--{name}' for name in listing.filters)) or 'none'}"
+    yield f"- From: {_call(listing.operation)}"
+    if listing.each:
+        counted = f", and each `{listing.each.counted}` from 1 on" if listing.each.counted else ""
+        yield f"- Once for each record of: {_code(listing.each.source.name)}{counted}"
+    for name, operation in listing.of.items():
+        yield f"- With `--{name}`, from: {_call(operation)}"
+    if listing.details:
+        yield f"- With `--with-files`, each record from: {_call(listing.details[0])}"
+    yield f"- Filters: {_options(listing.filters) or 'none'}"
+    if listing.required:
+        yield f"- Needs: {_options(listing.required)}"
     yield f"- Key: {_code(*listing.key)}"
     if listing.cap:
-        yield f"- Cap: {listing.cap} records in one answer; as many are reported as a hole"
+        yield f"- Cap: {listing.cap} records in one answer; fuller windows are split"
     for sheet in listing.sheets:
         yield from _sheet(sheet)
+
+
+def _call(operation: Operation) -> str:
+    return _code(f"{operation.method} {operation.path}")
+
+
+def _options(names: Iterable[Filter]) -> str:
+    return _code(*(f"--{name}" for name in names))
 
 
 def _sheet(sheet: Sheet) -> Lines:

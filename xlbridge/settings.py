@@ -54,6 +54,11 @@ class Settings:
         return (self.state or self.home) / "payloads"
 
     @property
+    def exports(self) -> Path:
+        """The folder that remembers how far exports have come."""
+        return (self.state or self.home) / "exports"
+
+    @property
     def schemas(self) -> Path:
         """The folder of the user's own schema files."""
         return self.own_schemas or self.home / "schemas"

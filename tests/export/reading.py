@@ -10,22 +10,32 @@ import openpyxl
 import python_calamine
 
 from xlbridge.export.books.book import OpenBook
-from xlbridge.export.flatten import flatten
-from xlbridge.export.listings import Sheet
+from xlbridge.export.columns import ExportColumn
+from xlbridge.export.flatten import flattener
+from xlbridge.export.listing import Sheet
+from xlbridge.export.summary import Summary
+from xlbridge.i18n import Text
+from xlbridge.resources.column import Kind
 
 Rows = list[list[Any]]
+
+MOMENT = datetime(2026, 11, 21, 10, 30)
 
 
 def write_all(
     path: Path, records: Sequence[dict[str, Any]], sheets: Sequence[Sheet], open_book: OpenBook
 ) -> dict[str, Rows]:
     """Write records as an export does; return the cells that were written, sheet by sheet."""
-    written: dict[str, Rows] = {sheet.name: [] for sheet in sheets}
+    flatten = flattener(sheets)
+    flat = [flatten(record) for record in records]
+    written = {
+        sheet.name: [row for of_record in flat for row in of_record[place]]
+        for place, sheet in enumerate(sheets)
+    }
     with open_book(path, sheets) as book:
-        for record in records:
-            for sheet, row in flatten(record, sheets):
-                book.write(sheet, row)
-                written[sheet.name].append(row)
+        counts = {sheet.name: book.write(sheet, iter(written[sheet.name])) for sheet in sheets}
+        book.finish(Summary(Text(pt="x", en="x"), [], MOMENT, len(flat), counts, complete=True))
+    assert counts == {name: len(rows) for name, rows in written.items()}
     return written
 
 
@@ -46,20 +56,20 @@ def read_calamine(path: Path) -> dict[str, Rows]:
         }
 
 
-def same(written: object, read: object) -> bool:
+def same(column: ExportColumn, written: object, read: object) -> bool:
     """Compare a cell that was written with what a reader gives, types included."""
-    match written:
-        case None | "":
-            return read is None or read == ""
-        case tuple():
-            return same("\n".join(written), read)
-        case bool():
+    if written is None or written == "":
+        return read is None or read == ""
+    if column.is_list:
+        return bool("\n".join(written) == (read or ""))  # type: ignore[arg-type]
+    match column.kind:
+        case Kind.BOOLEAN:
             return read is written
-        case datetime():
-            return _moment(read) == written
-        case int() | Decimal():
+        case Kind.DATE:
+            return _moment(read) == datetime.fromisoformat(str(written))
+        case Kind.INTEGER | Kind.NUMBER | Kind.MONEY:
             numeric = isinstance(read, int | float) and not isinstance(read, bool)
-            return numeric and Decimal(str(read)) == written
+            return numeric and Decimal(str(read)) == Decimal(str(written))
         case _:
             return isinstance(read, str) and read == written
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export.filters import Filters, read_date
-from xlbridge.export.flatten import flatten
+from xlbridge.export.filters import Filter, Filters, read_date, read_filters
+from xlbridge.export.flatten import flattener
 from xlbridge.export.formats import format_of, opener_of
-from xlbridge.export.listings import LISTINGS, Filter, Listing, find_listing
+from xlbridge.export.listing import Listing, flat
+from xlbridge.export.listings import LISTINGS, find_listing
+from xlbridge.export.requests import check_filters
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.wire.model import WireModel
@@ -55,10 +57,12 @@ def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: K
     ("listing", "filters"),
     [
         ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH)),
-        ("estoque", (Filter.BRANCH,)),
-        ("clientes", (Filter.FROM, Filter.TO)),
-        ("contasreceber", ()),
-        ("contasreceber-baixados", ()),
+        ("estoque", (Filter.BRANCH, Filter.PRODUCT)),
+        ("clientes", (Filter.FROM, Filter.TO, Filter.DOCUMENT, Filter.IDWS)),
+        ("contasreceber", (Filter.CLIENT,)),
+        ("requisicoes", (Filter.BRANCH, Filter.COST_CENTRE)),
+        ("caixabancos", (Filter.FROM, Filter.TO, Filter.ACCOUNT)),
+        ("nfe", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.ID)),
     ],
 )
 def test_a_listing_offers_what_its_operation_does(
@@ -71,8 +75,8 @@ def test_a_child_row_takes_the_key_that_it_lacks_from_its_order() -> None:
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"numeroDoPedido": 6}]}
     parcelas = PEDIDOS.sheets[1]
     index = [column.name for column in parcelas.columns].index("numeroDoPedido")
-    rows = [row[index] for sheet, row in flatten(record, PEDIDOS.sheets) if sheet == parcelas]
-    assert rows == [5, 6]
+    (rows,) = flattener([parcelas])(record)
+    assert [row[index] for row in rows] == [5, 6]
 
 
 class Line(WireModel):
@@ -96,7 +100,7 @@ def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
     assert [column.name for column in own.columns] == ["numero", "ano"]
     assert [column.name for column in lines.columns] == ["numero", "ano", "texto"]
     record = {"numero": 3, "ano": 2026, "linhas": [{"texto": "a"}, {}]}
-    assert [row for sheet, row in flatten(record, [lines])] == [[3, 2026, "a"], [3, 2026, None]]
+    assert flattener([lines])(record) == [[[3, 2026, "a"], [3, 2026, None]]]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +122,7 @@ def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
 )
 def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any) -> None:
     with pytest.raises(TransportError, match=rf"pedidos, numeroDoPedido 5: the field {field} "):
-        list(flatten({"numeroDoPedido": 5, field: value}, PEDIDOS.sheets))
+        flattener(PEDIDOS.sheets)({"numeroDoPedido": 5, field: value})
 
 
 @pytest.mark.parametrize(
@@ -145,17 +149,81 @@ def test_another_date_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listing", "filters"),
+    ("listing", "given"),
     [
-        ("contasreceber", Filters(start=datetime(2026, 1, 1))),
-        ("estoque", Filters(end=datetime(2026, 1, 1))),
-        ("clientes", Filters(branch=1)),
-        ("pedidos", Filters(start=datetime(2026, 2, 1), end=datetime(2026, 1, 1))),
+        ("contasreceber", {Filter.FROM: datetime(2026, 1, 1)}),
+        ("estoque", {Filter.TO: datetime(2026, 1, 1)}),
+        ("estoque", {Filter.BRANCH: 1, Filter.PRODUCT: (7,)}),
+        ("clientes", {Filter.BRANCH: 1}),
+        ("contasreceber", {Filter.CLIENT: (1, 2)}),
+        ("requisicoes-estoque", {}),
+        ("caixabancos", {Filter.ACCOUNT: 1}),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(listing: str, filters: Filters) -> None:
+def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
-        filters.check(LISTINGS[listing])
+        check_filters(LISTINGS[listing], Filters(given))
+
+
+def test_codes_may_be_ranges() -> None:
+    filters = read_filters({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
+    assert filters.given == {Filter.ID: (7, 9, 10, 11)}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {Filter.ID: ("11-9",)},
+        {Filter.ID: ("0",)},
+        {Filter.ID: ("a",)},
+        {Filter.FROM: "02/01/2026", Filter.TO: "01/01/2026"},
+    ],
+)
+def test_values_that_cannot_be_are_refused(texts: dict[Filter, Any]) -> None:
+    with pytest.raises(UsageError):
+        read_filters(texts)
+
+
+def test_a_flat_sheet_has_the_record_beside_each_child() -> None:
+    (sheet,) = flat(PEDIDOS.sheets, "parcelas")
+    names = [column.name for column in sheet.columns]
+    assert names.count("numeroDoPedido") == 1
+    record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"valor": 2}]}
+    (rows,) = flattener([sheet])(record)
+    places = names.index("numeroDoPedido"), names.index("valor")
+    assert [tuple(row[place] for place in places) for row in rows] == [(5, "1"), (5, "2")]
+    assert [[row[p] for p in places] for row in flattener([sheet])({"numeroDoPedido": 6})[0]] == [
+        [6, None]
+    ]
+
+
+def test_a_column_that_record_and_child_have_is_told_apart() -> None:
+    (sheet,) = flat(LISTINGS["contaspagar"].sheets, "rateio")
+    names = [column.name for column in sheet.columns]
+    place = names.index("codigoDoCentroDeCusto"), names.index("rateio.codigoDoCentroDeCusto")
+    record = {"codigoDoCentroDeCusto": "01", "rateio": [{"codigoDoCentroDeCusto": "02"}]}
+    ((row,),) = flattener([sheet])(record)
+    assert [row[index] for index in place] == ["01", "02"]
+
+
+def test_lists_within_lists_are_keyed_by_both() -> None:
+    statement = LISTINGS["caixabancos"]
+    lines = [{"numeroDaTransacao": 7, "rateio": [{"valor": 1}, {"valor": 2}]}]
+    *_, parts = statement.sheets
+    assert parts.name == "lancamentos.rateio"
+    (rows,) = flattener([parts])({"codigoDaContaCorrente": 3, "lancamentos": lines})
+    names = [column.name for column in parts.columns]
+    place = [names.index(n) for n in ("codigoDaContaCorrente", "numeroDaTransacao", "valor")]
+    assert [[row[index] for index in place] for row in rows] == [[3, 7, "1"], [3, 7, "2"]]
+
+
+def test_the_token_of_a_signed_address_is_cut() -> None:
+    sheet = next(s for s in LISTINGS["contaspagar"].sheets if s.name == "Arquivos")
+    url = "https://me:key@files.example.com/a/b.pdf?token=SECRET#more"
+    ((row,),) = flattener([sheet])({"Arquivos": [{"Id": 1, "Url": url}]})
+    assert "https://files.example.com/a/b.pdf" in row
+    assert "SECRET" not in str(row)
+    assert "key" not in str(row)
 
 
 def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
@@ -173,7 +241,7 @@ def test_the_extension_says_the_format(name: str, wanted: str | None, form: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"), [("a.xls", None), ("a", None), ("a.csv", "xlsx"), ("a.parquet", None)]
+    ("name", "wanted"), [("a.xls", None), ("a", None), ("a.csv", "xlsx"), ("a.ods", None)]
 )
 def test_another_extension_is_refused(name: str, wanted: str | None) -> None:
     with pytest.raises(UsageError):

@@ -1,6 +1,9 @@
 """``xlbridge export``: a listing into a workbook."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,17 +13,53 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import may_replace
 from xlbridge.cli.output import remark, result
 from xlbridge.cli.progress import Activity, working
+from xlbridge.export.attachments import Downloads
 from xlbridge.export.books.csv_book import CSV_DIALECTS
-from xlbridge.export.export import Progress, export_listing, require_writable
-from xlbridge.export.filters import Filters, read_date
-from xlbridge.export.formats import FORMATS, format_of, opener_of
-from xlbridge.export.listings import Filter, find_listing
+from xlbridge.export.export import Layout, export_listing, require_writable
+from xlbridge.export.fetching import Advance, Progress
+from xlbridge.export.filters import FILTERS, Filter, ValueKind, read_filters
+from xlbridge.export.formats import FORMATS, format_of, opener_of, paths_written
+from xlbridge.export.last_run import LastRuns
+from xlbridge.export.listing import is_repeated
+from xlbridge.export.listings import find_listing
 from xlbridge.export.overwriting import require_replaceable
-from xlbridge.export.result import ExportResult, describe_hole, write_manifest
+from xlbridge.export.requests import check_filters
+from xlbridge.export.result import (
+    ExportResult,
+    describe_hole,
+    describe_missing,
+    write_manifest,
+)
+from xlbridge.export.template_layout import template_layout
 from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources.resource import Resource
+from xlbridge.settings import Settings
 from xlbridge.workbook.atomic import require_apart
 
-_TELL_EVERY = 100
+_TELL_EVERY = 0.2
+_MOST_AT_ONCE = 8
+_METAVARS = {
+    ValueKind.MOMENT: "D",
+    ValueKind.CODE: "N",
+    ValueKind.CODES: "N",
+    ValueKind.TEXT: "TEXT",
+    ValueKind.TEXTS: "CODE",
+}
+
+
+def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for each filter that any listing has."""
+    for name, kind in reversed(list(FILTERS.items())):
+        attributes: dict[str, Any] = {"help": str(kind.meaning)}
+        if kind.kind is ValueKind.FLAG:
+            attributes["is_flag"] = True
+        else:
+            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": is_repeated(name)}
+        if kind.kind is ValueKind.CODE:
+            attributes["type"] = click.IntRange(min=1)
+        command = click.option(f"--{name}", f"filter_{name.name.lower()}", **attributes)(command)
+    return command
 
 
 @click.command(
@@ -34,31 +73,7 @@ _TELL_EVERY = 100
     required=True,
     help=str(Text(pt="O arquivo a gravar.", en="The file to write.")),
 )
-@click.option(
-    "--from",
-    "start",
-    metavar="D",
-    help=str(
-        Text(pt="Atualizados desde: 31/01/2026.", en="Updated since: 31/01/2026 or 2026-01-31.")
-    ),
-)
-@click.option(
-    "--to",
-    "end",
-    metavar="D",
-    help=str(
-        Text(
-            pt="Atualizados até esse dia, inclusive.",
-            en="Updated until that day, the day itself included.",
-        )
-    ),
-)
-@click.option(
-    "--branch",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=str(Text(pt="Só essa filial.", en="That branch only.")),
-)
+@_filter_options
 @click.option(
     "--format",
     "form",
@@ -91,47 +106,167 @@ _TELL_EVERY = 100
         )
     ),
 )
+@click.option(
+    "--since-last",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Continua de onde parou a última exportação completa com os mesmos filtros.",
+            en="Continues where the last complete export with the same filters ended.",
+        )
+    ),
+)
+@click.option(
+    "--flat",
+    metavar="SHEET",
+    help=str(
+        Text(
+            pt="Uma planilha só: cada linha de SHEET junto do seu registro.",
+            en="One sheet only: each row of SHEET beside its record.",
+        )
+    ),
+)
+@click.option(
+    "--as-template",
+    metavar="RESOURCE",
+    help=str(
+        Text(
+            pt="Grava no leiaute da planilha de importação desse recurso.",
+            en="Writes in the layout of that resource's import sheet.",
+        )
+    ),
+)
+@click.option(
+    "--with-files",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Lê cada registro pela chave, com a lista dos anexos.",
+            en="Reads each record by its key, with the list of its attached files.",
+        )
+    ),
+)
+@click.option(
+    "--attachments",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help=str(
+        Text(
+            pt="Baixa os anexos para essa pasta (implica --with-files).",
+            en="Downloads the attached files into that folder (implies --with-files).",
+        )
+    ),
+)
+@click.option(
+    "--keep-unknown",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Guarda os campos desconhecidos, como JSON, na coluna outrosCampos.",
+            en="Keeps unknown fields, as JSON, in the column outrosCampos.",
+        )
+    ),
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, _MOST_AT_ONCE),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help=str(Text(pt="Quantas chamadas ao mesmo tempo.", en="How many calls side by side.")),
+)
 @may_replace
 def command(
     listing: str,
     output: Path,
-    start: str | None,
-    end: str | None,
-    branch: int | None,
     form: str | None,
     csv_dialect: str | None,
     manifest: Path | None,
+    since_last: bool,
+    flat: str | None,
+    as_template: str | None,
+    with_files: bool,
+    attachments: Path | None,
+    keep_unknown: bool,
+    at_once: int,
     force: bool,
+    **filter_texts: Any,
 ) -> ExitCode:
     wanted = find_listing(listing)
-    filters = Filters(read_date(Filter.FROM, start), read_date(Filter.TO, end), branch)
-    filters.check(wanted)
+    filters = read_filters({name: filter_texts[f"filter_{name.name.lower()}"] for name in Filter})
+    check_filters(wanted, filters)
+    settings = command_settings()
+    resource = None if as_template is None else _resource(as_template, settings)
+    layout = Layout(
+        flat=flat,
+        in_detail=with_files or attachments is not None,
+        keep_unknown=keep_unknown,
+        as_sheets=template_layout(wanted, resource) if resource else None,
+    )
+    layout.check(wanted)
     chosen = format_of(output, form)
-    open_book = opener_of(chosen, csv_dialect)
+    open_book = opener_of(chosen, csv_dialect, resource)
     for path in filter(None, (output, manifest)):
         require_writable(path)
-    require_apart([output, manifest])
+    require_apart([*paths_written(output, chosen, layout.sheets(wanted)), manifest])
     if not force:
         require_replaceable(output, chosen)
-    with connect(command_settings()) as client, working(wanted.title) as activity:
+    with connect(settings) as client, working(wanted.title) as activity:
+        last_runs = LastRuns(settings.exports, client.target.profile)
+        within = last_runs.continued(wanted, filters) if since_last else filters
+        downloads = Downloads(attachments, wanted, client.target.base_url) if attachments else None
         exported = export_listing(
-            client, wanted, filters, output, open_book, _counting(wanted.title, activity)
+            client,
+            wanted,
+            within,
+            output,
+            open_book,
+            layout=layout,
+            on_progress=_counting(wanted.title, activity),
+            on_record=downloads.take if downloads else lambda _record: None,
+            at_once=at_once,
         )
     if manifest:
         write_manifest(manifest, exported)
-    return _tell(exported, output)
+    last_runs.record(wanted, filters, exported)
+    return _tell(exported, output, downloads)
+
+
+def _resource(name: str, settings: Settings) -> Resource:
+    return load_catalogue(settings.schemas).named(name)
 
 
 def _counting(title: Text, activity: Activity) -> Progress:
-    def count(records: int) -> None:
-        if records % _TELL_EVERY == 0:
-            told = Text(pt="{title}: {n} registros", en="{title}: {n} records")
-            activity.tell(told.format(title=title, n=records))
+    begun = told_at = time.monotonic()
+
+    def count(advance: Advance) -> None:
+        nonlocal told_at
+        now = time.monotonic()
+        if now - told_at < _TELL_EVERY:
+            return
+        told_at = now
+        told = Text(
+            pt="{title}: {n} registros, {rate}/s{left}", en="{title}: {n} records, {rate}/s{left}"
+        )
+        activity.tell(
+            told.format(
+                title=title,
+                n=advance.records,
+                rate=round(advance.records / (now - begun)),
+                left=_windows_left(advance),
+            )
+        )
 
     return count
 
 
-def _tell(exported: ExportResult, output: Path) -> ExitCode:
+def _windows_left(advance: Advance) -> Text | str:
+    if advance.windows_left is None:
+        return ""
+    return Text(pt=", faltam {n} períodos", en=", {n} windows left").format(n=advance.windows_left)
+
+
+def _tell(exported: ExportResult, output: Path, downloads: Downloads | None) -> ExitCode:
     rows = ", ".join(f"{name} {count}" for name, count in exported.sheets.items())
     told = Text(
         pt="{file}: {n} registros ({rows})",
@@ -140,6 +275,13 @@ def _tell(exported: ExportResult, output: Path) -> ExitCode:
     result(told.format(file=output, n=exported.records, rows=rows))
     if not exported.records:
         remark(Text(pt="Nada foi encontrado.", en="Nothing was found."))
+    if exported.missing:
+        remark(describe_missing(exported.missing))
     for hole in exported.holes:
         remark(describe_hole(hole))
-    return ExitCode.GOOD if exported.complete else ExitCode.DATA_ERRORS
+    if downloads is not None:
+        remark(Text(pt="{n} anexos baixados.", en="{n} files.").format(n=downloads.files))
+        for problem in downloads.problems:
+            remark(problem)
+    whole = exported.complete and not (downloads and downloads.problems)
+    return ExitCode.GOOD if whole else ExitCode.DATA_ERRORS

@@ -4,7 +4,8 @@ import click
 
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
-from xlbridge.export.listings import LISTINGS, Listing
+from xlbridge.export.listing import Listing
+from xlbridge.export.listings import LISTINGS
 from xlbridge.i18n import Text
 
 
@@ -34,6 +35,8 @@ def _as_json(listing: Listing) -> dict[str, object]:
         "title": str(listing.title),
         "operation": listing.operation.name,
         "filters": list(listing.filters),
+        "required": list(listing.required),
+        "files": listing.details is not None,
         "key": list(listing.key),
         "cap": listing.cap,
         "sheets": [

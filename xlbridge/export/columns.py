@@ -10,11 +10,15 @@ from xlbridge.api.records import record_model
 from xlbridge.resources.column import Kind
 from xlbridge.wire.model import WireModel
 
-Cell = str | int | Decimal | datetime | bool | tuple[str, ...] | None
-"""What one cell holds. Every kind of number is exact; a moment is naive local time.
+Cell = str | int | bool | list[str] | None
+"""What one cell holds on its way from an answer to a file.
 
-A format that has no lists writes several texts as one, a line each.
+The column's kind tells what a text is: of a number or an amount it is the exact digits, with a
+decimal point and without an exponent; of a date it is ISO 8601, naive local time. A format that
+has no lists writes several texts as one, a line each.
 """
+
+Row = list[Cell]
 
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOLEAN),
@@ -29,20 +33,29 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """One column: the field's name, and what its cells hold.
+    """One column, and what its cells hold.
 
-    ``is_list`` says that the field is a list of texts, which share one cell.
+    ``source`` is the field that they come from, where it is called otherwise. ``is_list`` says
+    that the field is a list of texts, which share one cell; ``is_secret`` that it is an address
+    whose query lets its holder in, so that only what stands before it is written.
     """
 
     name: str
     kind: Kind
     is_list: bool = False
+    is_secret: bool = False
+    source: str = ""
+
+    @property
+    def field(self) -> str:
+        """The field of a record that the cells come from."""
+        return self.source or self.name
 
 
 def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
     """Return a column for every field that is not itself a list of objects, in field order."""
     return tuple(
-        _column(name, field.annotation)
+        _column(name, field.annotation, is_secret=not field.repr)
         for name, field in model.model_fields.items()
         if record_model(field.annotation) is None
     )
@@ -57,12 +70,17 @@ def children_of(model: type[WireModel]) -> dict[str, type[WireModel]]:
     }
 
 
-def _column(name: str, annotation: Any) -> ExportColumn:
+def key_column(name: str, *, text: bool = False) -> ExportColumn:
+    """Return a column for a part of a key that the records themselves do not carry, or a text."""
+    return ExportColumn(name, Kind.TEXT if text else Kind.INTEGER)
+
+
+def _column(name: str, annotation: Any, *, is_secret: bool) -> ExportColumn:
     leaves = _leaves(annotation)
     kind = next((kind for python, kind in _KINDS if python in leaves), Kind.TEXT)
     if kind is Kind.NUMBER and _is_money(name):
         kind = Kind.MONEY
-    return ExportColumn(name, kind, is_list=list in leaves)
+    return ExportColumn(name, kind, is_list=list in leaves, is_secret=is_secret)
 
 
 def _leaves(annotation: Any) -> set[Any]:

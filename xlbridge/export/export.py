@@ -1,20 +1,83 @@
-"""A listing into files: fetch, flatten, write, count."""
+"""A listing into files: fetch, flatten, leave out what came twice, write, count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from xlbridge.api.client import Client
+from xlbridge.api.records import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.books.book import OpenBook
+from xlbridge.export.columns import Row
+from xlbridge.export.fetching import Fetcher, Progress
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import flatten
-from xlbridge.export.listings import Listing
-from xlbridge.export.result import ExportResult
-from xlbridge.export.windows import FetchedWindow, fetch, is_saturated, windows_of
+from xlbridge.export.flatten import Flatten, flattener, gather_unknown
+from xlbridge.export.listing import Listing, Sheet, flat, with_unknown_fields
+from xlbridge.export.requests import check_filters
+from xlbridge.export.result import ExportResult, describe_hole, describe_missing
+from xlbridge.export.spool import Spool
+from xlbridge.export.summary import Summary, total_rows, total_tables
 from xlbridge.i18n import Text
 
-Progress = Callable[[int], None]
-"""Told how many records have been written so far."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How records become sheets.
+
+    ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
+    each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the
+    interface does not show. ``as_sheets`` replaces the listing's sheets, and what makes rows.
+    """
+
+    flat: str | None = None
+    in_detail: bool = False
+    keep_unknown: bool = False
+    as_sheets: tuple[Sequence[Sheet], Flatten] | None = None
+
+    def check(self, listing: Listing) -> None:
+        """Raise ``UsageError`` for a list that the records of the listing do not have."""
+        children = [sheet.name for sheet in listing.sheets[1:]]
+        if self.flat is not None and self.flat not in children:
+            raise UsageError(
+                Text(
+                    pt="A listagem {listing} não tem a planilha {name!r}.",
+                    en="The listing {listing} has no sheet {name!r}.",
+                ).format(listing=listing.name, name=self.flat),
+                Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
+                    names=", ".join(children) or "–"
+                ),
+            )
+        if self.in_detail and listing.details is None:
+            raise UsageError(
+                Text(
+                    pt="A listagem {listing} não tem anexos.",
+                    en="The listing {listing} has no attached files.",
+                ).format(listing=listing.name)
+            )
+
+    def sheets(self, listing: Listing) -> tuple[Sheet, ...]:
+        """Return the sheets that are written."""
+        if self.as_sheets is not None:
+            return tuple(self.as_sheets[0])
+        sheets = listing.sheets
+        if self.keep_unknown:
+            sheets = with_unknown_fields(sheets)
+        return sheets if self.flat is None else flat(sheets, self.flat)
+
+    def flatten(self, listing: Listing) -> Flatten:
+        """Return what makes a record's rows, with those of the control totals after them."""
+        rows_of = self.as_sheets[1] if self.as_sheets else flattener(self.sheets(listing))
+        totals_of = total_rows(listing)
+        gather = gather_unknown(listing.model) if self.keep_unknown else None
+
+        def flatten(record: Record) -> list[list[Row]]:
+            known = record if gather is None else gather(record)
+            return [*rows_of(known), totals_of(known)]
+
+        return flatten
 
 
 def export_listing(
@@ -23,32 +86,85 @@ def export_listing(
     filters: Filters,
     output: Path,
     open_book: OpenBook,
-    on_progress: Progress = lambda _records: None,
+    *,
+    layout: Layout = Layout(),
+    on_progress: Progress = lambda _advance: None,
+    on_record: Callable[[Record], None] = lambda _record: None,
+    at_once: int = 2,
 ) -> ExportResult:
     """Write what a listing holds into ``output``, and say whether anything can be missing.
 
-    Raises ``UsageError`` for filters or an output folder that cannot be, before the first call;
-    later what ``Client.records`` raises. Whatever is raised, an interruption included, no file is
-    left half written.
+    ``at_once`` is how many calls run side by side at most. Raises ``UsageError`` for filters, a
+    layout or an output folder that cannot be, before the first call; later what
+    ``Client.records`` raises. Whatever is raised, an interruption included, no file is left half
+    written.
     """
-    filters.check(listing)
+    check_filters(listing, filters)
+    layout.check(listing)
     require_writable(output)
-    sheets = listing.sheets
-    counts = dict.fromkeys((sheet.name for sheet in sheets), 0)
-    fetched: list[FetchedWindow] = []
-    records = 0
-    with open_book(output, sheets) as book:
-        for window in windows_of(filters):
-            before = records
-            for record in fetch(client, listing, filters, window):
-                for sheet, row in flatten(record, sheets):
-                    book.write(sheet, row)
-                    counts[sheet.name] += 1
-                records += 1
-                on_progress(records)
-            count = records - before
-            fetched.append(FetchedWindow(window, count, is_saturated(listing, count)))
-    return ExportResult(listing.name, records, counts, tuple(fetched))
+    wanted = listing.in_detail() if layout.in_detail else listing
+    sheets = layout.sheets(wanted)
+    begun = datetime.now()
+    with (
+        open_book(output, sheets) as book,
+        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder,
+        closing(Spool(Path(folder), len(sheets) + 1)) as spool,
+    ):
+        fetcher = Fetcher(
+            client,
+            wanted,
+            filters,
+            spool,
+            layout.flatten(wanted),
+            keep_unknown=layout.keep_unknown,
+            on_record=on_record,
+            on_progress=on_progress,
+            at_once=at_once,
+            now=begun,
+        )
+        fetcher.run()
+        replaced = spool.settle()
+        counts = {
+            sheet.name: book.write(sheet, spool.rows(place)) for place, sheet in enumerate(sheets)
+        }
+        result = ExportResult(
+            listing=listing.name,
+            records=sum(window.records for window in fetcher.fetched) - replaced,
+            sheets=counts,
+            windows=tuple(fetcher.fetched),
+            holes=tuple(fetcher.holes),
+            missing=tuple(fetcher.missing),
+            calls=fetcher.calls,
+            replaced=replaced,
+            newest=fetcher.newest,
+            totals=total_tables(listing.totals, spool.rows(len(sheets))),
+            begun=begun,
+        )
+        book.finish(_summary(listing, filters, result))
+    return result
+
+
+def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summary:
+    return Summary(
+        title=listing.title,
+        filters=[(f"--{name}", _shown(value)) for name, value in filters.given.items()],
+        at=result.begun,
+        records=result.records,
+        sheets=result.sheets,
+        complete=result.complete,
+        remarks=[
+            *(describe_hole(hole) for hole in result.holes),
+            *([describe_missing(result.missing)] if result.missing else []),
+        ],
+        amount=listing.totals.amount if listing.totals else "",
+        totals=result.totals,
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%d/%m/%Y %H:%M}"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def require_writable(output: Path) -> None:

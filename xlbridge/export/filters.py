@@ -1,52 +1,215 @@
 """What an export is narrowed to, checked before the first call."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
 
 from xlbridge.errors import UsageError
-from xlbridge.export.listings import FILTER_FIELDS, Filter, Listing
 from xlbridge.i18n import Text
-from xlbridge.wire.model import parse_moment
+from xlbridge.wire.model import WireModel, parse_moment
+
+
+class Filter(StrEnum):
+    """What a listing may be narrowed by; the value is the name of the command's option."""
+
+    FROM = "from"
+    TO = "to"
+    BRANCH = "branch"
+    CLIENT = "client"
+    PRODUCT = "product"
+    ACCOUNT = "account"
+    COST_CENTRE = "cost-centre"
+    CATEGORY = "category"
+    PROJECT = "project"
+    YEAR = "year"
+    MONTH = "month"
+    DOCUMENT = "document"
+    IDWS = "idws"
+    ID = "id"
+    ACTIVE = "active"
+
+
+class ValueKind(StrEnum):
+    """What the value of a filter is."""
+
+    MOMENT = "moment"
+    CODE = "code"
+    CODES = "codes"
+    TEXT = "text"
+    TEXTS = "texts"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterType:
+    """What a filter takes, and which fields of a query carry it."""
+
+    kind: ValueKind
+    meaning: Text
+    fields: tuple[str, ...] = ()
+
+
+FILTERS: Mapping[Filter, FilterType] = {
+    Filter.FROM: FilterType(
+        ValueKind.MOMENT,
+        Text(pt="Atualizados desde: 31/01/2026.", en="Updated since: 31/01/2026 or 2026-01-31."),
+        ("dataInferior",),
+    ),
+    Filter.TO: FilterType(
+        ValueKind.MOMENT,
+        Text(
+            pt="Atualizados até esse dia, inclusive.",
+            en="Updated until that day, the day itself included.",
+        ),
+        ("dataSuperior",),
+    ),
+    Filter.BRANCH: FilterType(
+        ValueKind.CODE,
+        Text(pt="Só essa filial.", en="That branch only."),
+        ("codigoDaFilial", "CodigoDaFilial", "filial"),
+    ),
+    Filter.CLIENT: FilterType(
+        ValueKind.CODES,
+        Text(pt="Só esse cliente.", en="That client only."),
+        ("codigoDoCliente",),
+    ),
+    Filter.PRODUCT: FilterType(
+        ValueKind.CODES, Text(pt="Só esse produto.", en="That product only.")
+    ),
+    Filter.ACCOUNT: FilterType(
+        ValueKind.CODE,
+        Text(pt="A conta corrente.", en="The current account."),
+        ("codigoDaContaCorrente",),
+    ),
+    Filter.COST_CENTRE: FilterType(
+        ValueKind.TEXTS,
+        Text(pt="Só esse centro de custo.", en="That cost centre only."),
+        ("CodigosCentroCustos", "codigoDoCentroDeCusto"),
+    ),
+    Filter.CATEGORY: FilterType(
+        ValueKind.TEXT,
+        Text(pt="Só esse item de lançamento.", en="That posting item only."),
+        ("codigoDoItemDeLancamento",),
+    ),
+    Filter.PROJECT: FilterType(
+        ValueKind.CODE, Text(pt="Só esse projeto.", en="That project only."), ("codigoDoProjeto",)
+    ),
+    Filter.YEAR: FilterType(
+        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",)
+    ),
+    Filter.MONTH: FilterType(
+        ValueKind.CODE, Text(pt="Só esse mês.", en="That month only."), ("mes",)
+    ),
+    Filter.DOCUMENT: FilterType(
+        ValueKind.TEXT,
+        Text(pt="Só o registro com esse CNPJ ou CPF.", en="The record with that CNPJ or CPF only."),
+        ("cnpjcpf",),
+    ),
+    Filter.IDWS: FilterType(
+        ValueKind.TEXT,
+        Text(
+            pt="Só o registro com esse identificador seu.",
+            en="The record with that identifier of yours only.",
+        ),
+        ("idws",),
+    ),
+    Filter.ID: FilterType(
+        ValueKind.CODES,
+        Text(pt="Só esses: 7, ou de 1-500.", en="Those only: 7, or from 1-500."),
+    ),
+    Filter.ACTIVE: FilterType(
+        ValueKind.FLAG, Text(pt="Só os ativos.", en="Active ones only."), ("somenteAtivos",)
+    ),
+}
+"""Every filter, by its name."""
+
+_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_MOST_CODES = 1_000_000
+
+
+def field_of(filter_name: Filter, query: type[WireModel] | None) -> str | None:
+    """Return the field of a query that carries a filter, None where there is none."""
+    fields = query.model_fields if query else {}
+    return next((name for name in FILTERS[filter_name].fields if name in fields), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of one export; what is None does not narrow.
+    """The filters of one export, by name; what is not there does not narrow.
 
-    ``start`` and ``end`` bound the last update, to the minute, both included.
+    ``FROM`` and ``TO`` bound the last update, to the minute, both included.
     """
 
-    start: datetime | None = None
-    end: datetime | None = None
-    branch: int | None = None
+    given: Mapping[Filter, Any] = field(default_factory=dict)
 
     @property
-    def given(self) -> Mapping[Filter, datetime | int]:
-        """The filters that narrow, with their values."""
-        every = {Filter.FROM: self.start, Filter.TO: self.end, Filter.BRANCH: self.branch}
-        return {name: value for name, value in every.items() if value is not None}
+    def start(self) -> datetime | None:
+        """The first moment."""
+        return self.given.get(Filter.FROM)
 
     @property
-    def query(self) -> dict[str, datetime | int]:
-        """The filters under the names that they have in a query."""
-        return {FILTER_FIELDS[name]: value for name, value in self.given.items()}
+    def end(self) -> datetime | None:
+        """The last minute."""
+        return self.given.get(Filter.TO)
 
-    def check(self, listing: Listing) -> None:
-        """Raise ``UsageError`` for a filter that the listing lacks, or a start after the end."""
-        for name in self.given:
-            if name not in listing.filters:
-                raise UsageError(
-                    Text(
-                        pt="A listagem {listing} não tem o filtro --{name}.",
-                        en="The listing {listing} has no filter --{name}.",
-                    ).format(listing=listing.name, name=name),
-                    _offered(listing),
-                )
-        if self.start and self.end and self.start > self.end:
-            raise UsageError(
-                Text(pt="--from vem depois de --to.", en="--from comes after --to."),
-            )
+    def within(self, start: datetime | None, end: datetime | None) -> "Filters":
+        """Return the same filters, narrowed to a window."""
+        bounds = {Filter.FROM: start, Filter.TO: end}
+        others = {name: value for name, value in self.given.items() if name not in bounds}
+        return replace(self, given=others | {n: at for n, at in bounds.items() if at is not None})
+
+    def query(self, model: type[WireModel] | None) -> WireModel | None:
+        """Return the query that carries the filters; lists of one become the one."""
+        if model is None:
+            return None
+        values = {}
+        for name, value in self.given.items():
+            place = field_of(name, model)
+            if place is not None:
+                is_list = "list" in str(model.model_fields[place].annotation)
+                values[place] = value[0] if isinstance(value, tuple) and not is_list else value
+        return model(**values)
+
+
+def read_filters(texts: Mapping[Filter, Any]) -> Filters:
+    """Read the filters as a user writes them; None, false and nothing are not given.
+
+    Raises ``UsageError`` for a value that cannot be one, or a start after the end.
+    """
+    given = {name: _read(name, text) for name, text in texts.items() if text}
+    filters = Filters(given)
+    if filters.start and filters.end and filters.start > filters.end:
+        raise UsageError(Text(pt="--from vem depois de --to.", en="--from comes after --to."))
+    return filters
+
+
+def _read(name: Filter, text: Any) -> Any:
+    match FILTERS[name].kind:
+        case ValueKind.MOMENT:
+            return read_date(name, text)
+        case ValueKind.CODES:
+            return tuple(code for part in text for code in _codes(name, part))
+        case ValueKind.TEXTS:
+            return tuple(text)
+        case _:
+            return text
+
+
+def _codes(name: Filter, text: str) -> Sequence[int]:
+    match = _RANGE.fullmatch(text.strip())
+    first = int(match[1]) if match else 0
+    last = int(match[2] or match[1]) if match else 0
+    if not 0 < first <= last or last - first > _MOST_CODES:
+        raise UsageError(
+            Text(
+                pt="--{option}: {text!r} não é um código. Escreva 7, ou 1-500.",
+                en="--{option}: {text!r} is not a code. Write 7, or 1-500.",
+            ).format(option=name, text=text)
+        )
+    return range(first, last + 1)
 
 
 def read_date(option: Filter, text: str | None) -> datetime | None:
@@ -73,10 +236,3 @@ def read_date(option: Filter, text: str | None) -> datetime | None:
     if option is Filter.TO and ":" not in text:
         return moment.replace(hour=23, minute=59)
     return moment
-
-
-def _offered(listing: Listing) -> Text:
-    names = ", ".join(f"--{name}" for name in listing.filters)
-    if not names:
-        return Text(pt="Ela não tem filtros.", en="It has no filters.")
-    return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(names=names)

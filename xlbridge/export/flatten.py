@@ -1,19 +1,23 @@
 """Nested records into rows of typed cells: plain loops, one record at a time."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge.api.records import Record
 from xlbridge.errors import TransportError
-from xlbridge.export.columns import Cell, ExportColumn
-from xlbridge.export.listings import Sheet
+from xlbridge.export.columns import Cell, ExportColumn, Row, children_of, columns_of
+from xlbridge.export.listing import UNKNOWN_FIELDS, Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
+from xlbridge.wire.model import WireModel
 
-Row = list[Cell]
+Flatten = Callable[[Record], list[list[Row]]]
+"""Turns a record into its rows, sheet by sheet."""
 
 _LONGEST_NUMBER = 40
 """Most digits before or after the decimal point; more is no amount of anything."""
@@ -21,47 +25,107 @@ _LONGEST_NUMBER = 40
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """JSON can spell half of a surrogate pair; no file format can hold it."""
 
+_Convert = Callable[[Any], Cell]
+_Read = Callable[[Mapping[str, Any]], Row]
+
 
 class _Misfit(ValueError):
     """A value is not of the kind that its column documents."""
 
 
-def flatten(record: Record, sheets: Sequence[Sheet]) -> Iterator[tuple[Sheet, Row]]:
-    """Yield a record's rows, sheet by sheet, the record's own first.
+def flattener(sheets: Sequence[Sheet]) -> Flatten:
+    """Return what turns a record into the rows of each sheet, the record's own first.
 
-    A child row lacks a column of the key: it is filled from the record. Raises
+    A child row lacks a column of the key: it is filled from what it stands in. It raises
     ``TransportError`` for a value that is not what the interface documents.
     """
-    for sheet in sheets:
-        if sheet.within is None:
-            yield sheet, _row(record, sheet)
-            continue
-        key = {name: record.get(name) for name in sheet.key}
-        for child in record.get(sheet.within) or ():
-            filled = {name: value for name, value in key.items() if child.get(name) is None}
-            yield sheet, _row(child | filled, sheet)
+    readers = [_sheet_reader(sheet) for sheet in sheets]
 
-
-def _row(record: Record, sheet: Sheet) -> Row:
-    row: Row = []
-    for column in sheet.columns:
-        value = record.get(column.name)
-        if value is None:
-            row.append(None)
-            continue
+    def flatten(record: Record) -> list[list[Row]]:
         try:
-            row.append(_convert(column)(value))
+            return [read(record) for read in readers]
         except ValueError:
-            raise _not_documented(record, sheet, column, value) from None
-    return row
+            raise _not_documented(record, sheets) from None
+
+    return flatten
 
 
-def _convert(column: ExportColumn) -> Callable[[Any], Cell]:
-    return _texts if column.is_list else _CONVERT[column.kind]
+def _sheet_reader(sheet: Sheet) -> Callable[[Record], list[Row]]:
+    if sheet.is_joined:
+        own, child = (
+            _row_reader(sheet.columns[: sheet.own]),
+            _row_reader(sheet.columns[sheet.own :]),
+        )
+        nothing: Row = [None] * (len(sheet.columns) - sheet.own)
+
+        def joined(record: Record) -> list[Row]:
+            front = own(record)
+            return [front + child(inner) for inner in _inside(record, sheet)] or [front + nothing]
+
+        return joined
+    read = _row_reader(sheet.columns)
+    if not sheet.within:
+        return lambda record: [read(record)]
+    return lambda record: [read(inner) for inner in _inside(record, sheet)]
+
+
+def _inside(record: Record, sheet: Sheet) -> list[Record]:
+    """Return the objects of a sheet within a record, with what they lack of the key."""
+    found = [record]
+    for name in sheet.within:
+        found = [
+            _filled(inner, outer, sheet.key) for outer in found for inner in outer.get(name) or ()
+        ]
+    return found
+
+
+def _filled(inner: Record, outer: Record, key: Sequence[str]) -> Record:
+    for name in key:
+        if inner.get(name) is None and name in outer:
+            inner = inner | {name: outer[name]}
+    return inner
+
+
+def _row_reader(columns: Sequence[ExportColumn]) -> _Read:
+    readers = [(column.field, _convert(column)) for column in columns]
+
+    def read(record: Mapping[str, Any]) -> Row:
+        get = record.get
+        return [
+            None if (value := get(name)) is None else convert(value) for name, convert in readers
+        ]
+
+    return read
+
+
+def gather_unknown(model: type[WireModel]) -> Callable[[Record], Record]:
+    """Return what moves the fields of a record that the interface does not show into one, as JSON.
+
+    The same in the objects within it.
+    """
+    known = {column.name for column in columns_of(model)}
+    children = {name: gather_unknown(inner) for name, inner in children_of(model).items()}
+
+    def gather(record: Record) -> Record:
+        kept = {name: record[name] for name in known if name in record}
+        for name, gather_inner in children.items():
+            kept[name] = [gather_inner(inner) for inner in record.get(name) or ()]
+        others = {k: v for k, v in record.items() if k not in known and k not in children}
+        if others:
+            kept[UNKNOWN_FIELDS] = json.dumps(others, ensure_ascii=False, default=str)
+        return kept
+
+    return gather
+
+
+def _convert(column: ExportColumn) -> _Convert:
+    if column.is_secret:
+        return _without_query
+    return _texts if column.is_list else _CONVERT.get(column.kind, _text)
 
 
 def _text(value: Any) -> Cell:
-    if isinstance(value, str):
+    if type(value) is str:
         return value if value.isascii() else _HALF_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return str(value)
@@ -71,39 +135,58 @@ def _text(value: Any) -> Cell:
 def _texts(value: Any) -> Cell:
     if not isinstance(value, list):
         raise _Misfit
-    return tuple(str(_text(item)) for item in value)
+    return [str(_text(item)) for item in value]
 
 
-def _number(value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise _Misfit
-    number = Decimal(value)
+def _without_query(value: Any) -> Cell:
+    """Return an address without what may hold a token: its user, query and fragment."""
+    parts = urlsplit(str(_text(value)))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _number(value: Any) -> Cell:
+    if type(value) is Decimal or type(value) is int:
+        digits = str(value)
+        if len(digits) <= _LONGEST_NUMBER and "E" not in digits:
+            return digits
+        return _long_number(Decimal(value))
+    raise _Misfit
+
+
+def _long_number(number: Decimal) -> str:
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or max(number.adjusted(), -exponent) > _LONGEST_NUMBER:
         raise _Misfit
-    return number
+    return f"{number:f}"
 
 
 def _integer(value: Any) -> Cell:
-    number = _number(value)
-    if number != int(number):
+    if type(value) is int:
+        return value
+    if not isinstance(value, Decimal):
         raise _Misfit
-    return int(number)
+    digits = _long_number(value)
+    if value != int(Decimal(digits)):
+        raise _Misfit
+    return int(value)
 
 
 def _moment(value: Any) -> Cell:
-    if not isinstance(value, str):
+    if type(value) is not str:
         raise _Misfit
-    return datetime.fromisoformat(value).replace(tzinfo=None)
+    if len(value) == 19 and value[10] == "T":
+        datetime.fromisoformat(value)
+        return value
+    return datetime.fromisoformat(value).replace(tzinfo=None).isoformat()
 
 
 def _boolean(value: Any) -> Cell:
-    if not isinstance(value, bool):
-        raise _Misfit
-    return value
+    if value is True or value is False:
+        return bool(value)
+    raise _Misfit
 
 
-_CONVERT: Mapping[Kind, Callable[[Any], Cell]] = {
+_CONVERT: Mapping[Kind, _Convert] = {
     Kind.TEXT: _text,
     Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
@@ -113,10 +196,25 @@ _CONVERT: Mapping[Kind, Callable[[Any], Cell]] = {
 }
 
 
-def _not_documented(
-    record: Record, sheet: Sheet, column: ExportColumn, value: Any
-) -> TransportError:
-    key = ", ".join(f"{name} {record.get(name)}" for name in sheet.key)
+def _misfits(
+    record: Record, sheets: Sequence[Sheet]
+) -> Iterator[tuple[Sheet, Record, ExportColumn, Any]]:
+    for sheet in sheets:
+        for inner in (
+            [record, *_inside(record, sheet)] if sheet.is_joined else _inside(record, sheet)
+        ):
+            for column in sheet.columns:
+                value = inner.get(column.field)
+                try:
+                    if value is not None:
+                        _convert(column)(value)
+                except ValueError:
+                    yield sheet, inner, column, value
+
+
+def _not_documented(record: Record, sheets: Sequence[Sheet]) -> TransportError:
+    sheet, inner, column, value = next(_misfits(record, sheets))
+    key = ", ".join(f"{name} {inner.get(name)}" for name in sheet.key)
     return TransportError(
         Text(
             pt="{sheet}, {key}: o campo {field} veio como {kind}, e a interface diz {expected}.",

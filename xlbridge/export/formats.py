@@ -1,28 +1,64 @@
 """Which format an export is written in."""
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.export.books.book import OpenBook
+from xlbridge.export.books.book import Book, OpenBook, paths_of_sheets
 from xlbridge.export.books.csv_book import CSV_DIALECTS, csv_opener
 from xlbridge.export.books.jsonl_book import open_jsonl
+from xlbridge.export.books.template_book import template_opener
 from xlbridge.export.books.xlsx_book import open_xlsx
+from xlbridge.export.listing import Sheet
 from xlbridge.i18n import Text
+from xlbridge.resources.resource import Resource
+
+
+@contextmanager
+def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[Book]:
+    """Open a Parquet book. Raises ``UsageError`` when the extra ``parquet`` is not installed."""
+    try:
+        # Here, not above: half a second of start-up, and an extra that few need.
+        module = importlib.import_module("xlbridge.export.books.parquet_book")
+    except ImportError:
+        raise UsageError(
+            Text(
+                pt="Para gravar .parquet falta o pyarrow.",
+                en="Writing .parquet needs pyarrow.",
+            ),
+            Text(
+                pt="Instale com: pip install 'xlbridge[parquet]'",
+                en="Install it with: pip install 'xlbridge[parquet]'",
+            ),
+        ) from None
+    with module.open_parquet(path, sheets) as book:
+        yield book
+
 
 FORMATS: Mapping[str, OpenBook] = {
     "xlsx": open_xlsx,
     "csv": csv_opener(CSV_DIALECTS["plain"]),
     "jsonl": open_jsonl,
+    "parquet": open_parquet,
 }
 """Every format, by its name, which is the file's extension too."""
 
 
-def opener_of(form: str, csv_dialect: str | None = None) -> OpenBook:
-    """Return what opens a book of a format.
+def opener_of(
+    form: str, csv_dialect: str | None = None, template: Resource | None = None
+) -> OpenBook:
+    """Return what opens a book of a format, or the import workbook of a resource.
 
-    Raises ``UsageError`` for a CSV dialect where no CSV is written.
+    Raises ``UsageError`` for a CSV dialect where no CSV is written, a template that is no .xlsx.
     """
+    if template is not None:
+        if form != "xlsx":
+            raise UsageError(
+                Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
+            )
+        return template_opener(template)
     if csv_dialect is None:
         return FORMATS[form]
     if form != "csv":
@@ -30,6 +66,11 @@ def opener_of(form: str, csv_dialect: str | None = None) -> OpenBook:
             Text(pt="--csv-dialect só vale para .csv.", en="--csv-dialect is for .csv only.")
         )
     return csv_opener(CSV_DIALECTS[csv_dialect])
+
+
+def paths_written(output: Path, form: str, sheets: Sequence[Sheet]) -> list[Path]:
+    """Return the files that an export writes."""
+    return [output] if form == "xlsx" else paths_of_sheets(output, sheets)
 
 
 def format_of(output: Path, wanted: str | None) -> str:

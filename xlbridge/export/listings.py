@@ -1,153 +1,307 @@
 """What can be exported: each listing is one declaration.
 
-Sheets, columns and filters are not declared: they follow from the operation's models.
+Source: the spec, Endpoints. Sheets, columns and filters follow from the operations' models.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
-
-from xlbridge.api.records import record_model
 from xlbridge.errors import UsageError
-from xlbridge.export.columns import ExportColumn, children_of, columns_of
+from xlbridge.export.filters import Filter
+from xlbridge.export.listing import Each, Listing, Totals
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN, RECEIVABLE_LIST_SETTLED
-from xlbridge.wire.operations.registry import CLIENT_LIST
-from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-from xlbridge.wire.operations.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
+from xlbridge.wire.operations import (
+    financial,
+    inventory,
+    purchasing,
+    registry,
+    sales,
+    stock,
+)
 from xlbridge.wire.registry import CLIENT_CAP
 
-
-class Filter(StrEnum):
-    """What a listing may be narrowed by; the value is the name of the command's option."""
-
-    FROM = "from"
-    TO = "to"
-    BRANCH = "branch"
-
-
-FILTER_FIELDS: dict[Filter, str] = {
-    Filter.FROM: "dataInferior",
-    Filter.TO: "dataSuperior",
-    Filter.BRANCH: "codigoDaFilial",
-}
-"""The field of an operation's query that carries each filter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One sheet of a listing.
-
-    ``within`` is the field of a record that holds this sheet's rows, None for the records
-    themselves. ``key`` names the columns that join the sheets of a listing.
-    """
-
-    name: str
-    columns: tuple[ExportColumn, ...]
-    within: str | None
-    key: tuple[str, ...]
+_TITLE_KEY = (
+    "codigoDoExercicio",
+    "codigoDaFilial",
+    "numeroDaTransacao",
+    "sequenciaDaTransacao",
+)
+_OPEN_TITLES = Totals(amount="valorDoLancamento", due="dataDeVencimento")
+_SETTLED_TITLES = Totals(amount="valorBaixado", due="dataDeVencimento")
+_ADDRESS = ("codigoDaFilial", "codigoDoAlmoxarifado", "codigoDaSecao", "idProd")
+_BALANCE = (
+    "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerieLote", "codigoDoProjeto",
+)  # fmt: skip
+_BY_TITLE_KEY = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), _TITLE_KEY, strict=True))
+_BY_PURCHASE_ORDER = {"numeroPedido": "numeroPedido"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """One listing.
+def _title(pt: str, en: str) -> Text:
+    return Text(pt=pt, en=en)
 
-    ``key`` identifies a record. ``of_branch`` is the operation that lists one branch, where it is
-    another one. ``cap`` is the most records that one answer can hold: an answer with that many
-    may not be all.
-    """
 
-    name: str
-    title: Text
-    operation: Operation
-    key: tuple[str, ...]
-    of_branch: Operation | None = None
-    cap: int | None = None
+_ORDERS = Listing(
+    name="pedidos",
+    title=_title(
+        "Pedidos de venda, com parcelas e produtos",
+        "Sales orders, with instalments and products",
+    ),
+    operation=sales.SALES_ORDER_LIST,
+    key=("numeroDoPedido",),
+    totals=Totals(
+        amount="valor",
+        sheet="parcelas",
+        due="dataDeVencimento",
+        situations=("cancelado", "processado", "pendente"),
+    ),
+)
+_PRODUCTS = Listing(
+    name="produtos",
+    title=_title("Produtos", "Products"),
+    operation=registry.PRODUCT_LIST,
+    of={Filter.PRODUCT: registry.PRODUCT_GET},
+    key=("idProduto",),
+)
+_INVENTORIES = Listing(
+    name="inventario",
+    title=_title("Inventários", "Inventories"),
+    operation=inventory.INVENTORY_LIST,
+    of={Filter.ID: inventory.INVENTORY_SHOW},
+    key=("idInventario",),
+)
+_CLIENTS = Listing(
+    name="clientes",
+    title=_title("Clientes", "Clients"),
+    operation=registry.CLIENT_LIST,
+    key=("codigoDoCliente",),
+    cap=CLIENT_CAP,
+)
 
-    @property
-    def filters(self) -> tuple[Filter, ...]:
-        """The filters that the remote system offers for this listing."""
-        fields = self.operation.query.model_fields if self.operation.query else {}
-        offered = [name for name, field in FILTER_FIELDS.items() if field in fields]
-        return (*offered, *([Filter.BRANCH] if self.of_branch else []))
-
-    @property
-    def sheets(self) -> tuple[Sheet, ...]:
-        """The records' own sheet, then one for each list of objects within a record."""
-        model = self._model
-        return (
-            Sheet(self.name, columns_of(model), None, self.key),
-            *(
-                Sheet(field, self._child_columns(inner), field, self.key)
-                for field, inner in children_of(model).items()
-            ),
-        )
-
-    @property
-    def _model(self) -> type[WireModel]:
-        model = record_model(self.operation.data)
-        if model is None:
-            raise TypeError(f"{self.operation.name} is not a listing")
-        return model
-
-    def _child_columns(self, child: type[WireModel]) -> tuple[ExportColumn, ...]:
-        """Return a child's columns, with those of the key that it lacks in front."""
-        own = columns_of(child)
-        names = {column.name for column in own}
-        key = [c for c in columns_of(self._model) if c.name in self.key and c.name not in names]
-        return (*key, *own)
-
+_SALES = (
+    _ORDERS,
+    Listing(
+        name="nfe",
+        title=_title(
+            "NF-e dos pedidos de venda, ou as de --id", "Invoices of sales orders, or those of --id"
+        ),
+        operation=sales.PRODUCT_INVOICE_GET,
+        each=Each(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID),
+        key=("idNF",),
+        totals=Totals(amount="valorDosProdutos", due="dataDeEmissao"),
+    ),
+    Listing(
+        name="nfse",
+        title=_title("Notas fiscais de serviço", "Service invoices"),
+        operation=sales.SERVICE_INVOICE_LIST,
+        key=("idNF",),
+        totals=Totals(amount="valorDoServico", due="dataDeEmissao"),
+    ),
+    Listing(
+        name="previsoes",
+        title=_title("Previsões de serviço", "Service forecasts"),
+        operation=sales.SERVICE_FORECAST_LIST,
+        key=("codigoDaPrevisao",),
+        totals=Totals(amount="valorDoServico", due="dataDaProximaEmissao"),
+    ),
+)
+_STOCK = (
+    Listing(
+        name="estoque",
+        title=_title("Saldos de estoque", "Stock balances"),
+        operation=stock.STOCK_BALANCES,
+        of={
+            Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
+            Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
+        },
+        key=_BALANCE,
+        totals=Totals(amount="valorTotal"),
+    ),
+    Listing(
+        name="movimentacoes",
+        title=_title("Movimentações de estoque", "Stock movements"),
+        operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
+        each=Each(source=_PRODUCTS, path={"id": "idProduto"}, given=Filter.PRODUCT),
+        key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
+        totals=Totals(amount="valorTotal", due="dataDaMovimentacao"),
+    ),
+    Listing(
+        name="requisicoes-estoque",
+        title=_title("Requisições de estoque pendentes", "Pending stock requisitions"),
+        operation=stock.STOCK_REQUISITIONS_PENDING,
+        key=("numeroDaRequisicao",),
+    ),
+    Listing(
+        name="requisicoes-estoque-finalizadas",
+        title=_title("Requisições de estoque finalizadas", "Settled stock requisitions"),
+        operation=stock.STOCK_REQUISITIONS_SETTLED,
+        key=("numeroDaRequisicao",),
+    ),
+    Listing(
+        name="mapeamento",
+        title=_title("Endereçamento de produtos", "Product addressing"),
+        operation=stock.ADDRESSING_MAPPING,
+        key=_ADDRESS,
+    ),
+    _INVENTORIES,
+    Listing(
+        name="inventario-produtos",
+        title=_title("Produtos dos inventários", "Products of inventories"),
+        operation=inventory.INVENTORY_ITEMS,
+        each=Each(
+            source=_INVENTORIES,
+            path={"idInventario": "idInventario"},
+            given=Filter.ID,
+        ),
+        key=("idInventario", "seq"),
+    ),
+)
+_FINANCIAL = (
+    Listing(
+        name="contasreceber",
+        title=_title("Contas a receber em aberto", "Open receivables"),
+        operation=financial.RECEIVABLE_LIST_OPEN,
+        key=_TITLE_KEY,
+        totals=_OPEN_TITLES,
+    ),
+    Listing(
+        name="contasreceber-baixados",
+        title=_title("Contas a receber baixadas", "Settled receivables"),
+        operation=financial.RECEIVABLE_LIST_SETTLED,
+        key=_TITLE_KEY,
+        totals=_SETTLED_TITLES,
+    ),
+    Listing(
+        name="contaspagar",
+        title=_title("Contas a pagar em aberto", "Open payables"),
+        operation=financial.PAYABLE_LIST_OPEN,
+        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
+        key=_TITLE_KEY,
+        totals=_OPEN_TITLES,
+    ),
+    Listing(
+        name="contaspagar-baixados",
+        title=_title("Contas a pagar baixadas", "Settled payables"),
+        operation=financial.PAYABLE_LIST_SETTLED,
+        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
+        key=_TITLE_KEY,
+        totals=_SETTLED_TITLES,
+    ),
+    Listing(
+        name="caixabancos",
+        title=_title("Extrato de caixa e bancos", "Cash and bank statement"),
+        operation=financial.CASH_STATEMENT,
+        key=("codigoDaContaCorrente",),
+        inner_keys={"lancamentos": _TITLE_KEY},
+        totals=Totals(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
+    ),
+)
+_PURCHASING = (
+    Listing(
+        name="requisicoes",
+        title=_title("Requisições de compra abertas", "Open purchase requisitions"),
+        operation=purchasing.REQUISITION_LIST_OPEN,
+        key=("numeroDaRequisicao",),
+    ),
+    Listing(
+        name="requisicoes-encerradas",
+        title=_title("Requisições de compra encerradas", "Closed purchase requisitions"),
+        operation=purchasing.REQUISITION_LIST_CLOSED,
+        key=("numeroDaRequisicao",),
+    ),
+    Listing(
+        name="ordens",
+        title=_title("Ordens de compra abertas", "Open purchase orders (Ordem)"),
+        operation=purchasing.ORDER_LIST_OPEN,
+        key=("numeroDaOrdem",),
+    ),
+    Listing(
+        name="ordens-encerradas",
+        title=_title("Ordens de compra encerradas", "Closed purchase orders (Ordem)"),
+        operation=purchasing.ORDER_LIST_CLOSED,
+        key=("numeroDaOrdem",),
+    ),
+    Listing(
+        name="pedidos-compra",
+        title=_title("Pedidos de compra abertos", "Open purchase orders (Pedido)"),
+        operation=purchasing.PURCHASE_ORDER_LIST_OPEN,
+        details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
+        key=("numeroPedido",),
+        totals=Totals(amount="valorTotal", due="dataDoPedido"),
+    ),
+    Listing(
+        name="pedidos-compra-encerrados",
+        title=_title("Pedidos de compra encerrados", "Closed purchase orders (Pedido)"),
+        operation=purchasing.PURCHASE_ORDER_LIST_CLOSED,
+        details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
+        key=("numeroPedido",),
+        totals=Totals(amount="valorTotal", due="dataDoPedido"),
+    ),
+    Listing(
+        name="tipos-compra",
+        title=_title("Tipos de compra", "Purchase types"),
+        operation=purchasing.PURCHASE_TYPE_LIST,
+        key=("codigoDoTipoDeCompra",),
+    ),
+    Listing(
+        name="motivos",
+        title=_title("Motivos de compra", "Purchase reasons"),
+        operation=purchasing.PURCHASE_REASON_LIST,
+        key=("codigoDoMotivo",),
+    ),
+    Listing(
+        name="planejamento",
+        title=_title("Planejamento de compras", "Purchase budget"),
+        operation=purchasing.SPENDING_LIMIT_LIST,
+        key=("idPlanejamento",),
+        totals=Totals(amount="valorLimite"),
+    ),
+)
+_REGISTRY = (
+    _CLIENTS,
+    Listing(
+        name="contatos",
+        title=_title("Contatos dos clientes", "Clients' contacts"),
+        operation=registry.CONTACT_GET,
+        each=Each(
+            source=_CLIENTS,
+            path={"codcontato": "codigoDoCliente"},
+            given=Filter.CLIENT,
+            counted="seq",
+        ),
+        key=("codigoDoCliente", "seqContato"),
+    ),
+    Listing(
+        name="fornecedores",
+        title=_title("Fornecedores", "Suppliers"),
+        operation=registry.SUPPLIER_LIST,
+        key=("codigoDoFornecedor",),
+    ),
+    _PRODUCTS,
+    Listing(
+        name="tipos-produto",
+        title=_title("Tipos de produto", "Product types"),
+        operation=registry.PRODUCT_TYPE_LIST,
+        key=("codigoDoTipoDeProduto",),
+    ),
+    Listing(
+        name="categorias-cliente",
+        title=_title("Categorias de cliente", "Client categories"),
+        operation=registry.CLIENT_CATEGORY_LIST,
+        key=("codigoDaCategoriaDeCliente",),
+    ),
+    Listing(
+        name="tipos-cliente",
+        title=_title("Tipos de cliente", "Client types"),
+        operation=registry.CLIENT_TYPE_LIST,
+        key=("codigoDoTipoDeCliente",),
+    ),
+    Listing(
+        name="centros-custo",
+        title=_title("Centros de custo", "Cost centres"),
+        operation=registry.COST_CENTRE_LIST,
+        key=("codigoDoCentroDeCusto",),
+    ),
+)
 
 LISTINGS: dict[str, Listing] = {
-    listing.name: listing
-    for listing in (
-        Listing(
-            name="pedidos",
-            title=Text(
-                pt="Pedidos de venda, com parcelas e produtos",
-                en="Sales orders, with instalments and products",
-            ),
-            operation=SALES_ORDER_LIST,
-            key=("numeroDoPedido",),
-        ),
-        Listing(
-            name="estoque",
-            title=Text(pt="Saldos de estoque", en="Stock balances"),
-            operation=STOCK_BALANCES,
-            of_branch=STOCK_BALANCES_OF_BRANCH,
-            key=("codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerieLote"),
-        ),
-        Listing(
-            name="clientes",
-            title=Text(pt="Clientes", en="Clients"),
-            operation=CLIENT_LIST,
-            key=("codigoDoCliente",),
-            cap=CLIENT_CAP,
-        ),
-        Listing(
-            name="contasreceber",
-            title=Text(pt="Contas a receber em aberto", en="Open receivables"),
-            operation=RECEIVABLE_LIST_OPEN,
-            key=(
-                "codigoDoExercicio",
-                "codigoDaFilial",
-                "numeroDaTransacao",
-                "sequenciaDaTransacao",
-            ),
-        ),
-        Listing(
-            name="contasreceber-baixados",
-            title=Text(pt="Contas a receber baixadas", en="Settled receivables"),
-            operation=RECEIVABLE_LIST_SETTLED,
-            key=(
-                "codigoDoExercicio",
-                "codigoDaFilial",
-                "numeroDaTransacao",
-                "sequenciaDaTransacao",
-            ),
-        ),
-    )
+    listing.name: listing for listing in (*_SALES, *_STOCK, *_FINANCIAL, *_PURCHASING, *_REGISTRY)
 }
 """Every listing, by its name."""
 

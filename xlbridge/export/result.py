@@ -1,32 +1,44 @@
 """What an export came to, and the manifest that says so."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.export.windows import FetchedWindow, Window
+from xlbridge.export.fetching import FetchedWindow
+from xlbridge.export.splitting import Window
+from xlbridge.export.summary import TotalTable
 from xlbridge.i18n import Text
 from xlbridge.wire.model import format_moment
 from xlbridge.workbook.atomic import replacing
 
 _MANIFEST_VERSION = 1
+_SHOWN_MISSING = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """One finished export; ``sheets`` counts the rows of each sheet, headers not among them."""
+    """One finished export.
+
+    ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
+    that cannot be proven whole, ``missing`` the keys of records asked for that are not there.
+    ``replaced`` counts the records that changed meanwhile and came again; ``newest`` is the last
+    update seen, as it came.
+    """
 
     listing: str
     records: int
     sheets: Mapping[str, int]
     windows: tuple[FetchedWindow, ...]
-
-    @property
-    def holes(self) -> tuple[FetchedWindow, ...]:
-        """The windows that cannot be proven whole."""
-        return tuple(fetched for fetched in self.windows if fetched.saturated)
+    holes: tuple[FetchedWindow, ...] = ()
+    missing: tuple[Mapping[str, object], ...] = ()
+    calls: int = 0
+    replaced: int = 0
+    newest: str = ""
+    totals: Sequence[TotalTable] = ()
+    begun: datetime = field(default_factory=datetime.now)
 
     @property
     def complete(self) -> bool:
@@ -35,13 +47,21 @@ class ExportResult:
 
 
 def describe_hole(hole: FetchedWindow) -> Text:
-    """Say what may be missing, and how to get it."""
+    """Say what may be missing, and why."""
     return Text(
-        pt="Pode faltar: vieram {records} registros{span}, o máximo de uma resposta. Exporte em "
-        "períodos menores, com --from e --to.",
-        en="Some may be missing: {records} records{span} came, the most that an answer holds. "
-        "Export shorter periods, with --from and --to.",
+        pt="Pode faltar: vieram {records} registros{span}, o máximo de uma resposta, e o período "
+        "não pode ser dividido.",
+        en="Some may be missing: {records} records{span} came, the most that an answer holds, and "
+        "the period cannot be divided.",
     ).format(records=hole.records, span=_span(hole.window))
+
+
+def describe_missing(missing: Sequence[Mapping[str, object]]) -> Text:
+    """Say which records were asked for by their key and are not there."""
+    keys = [", ".join(map(str, path.values())) for path in missing[:_SHOWN_MISSING]]
+    return Text(pt="Não existem: {keys}", en="Not there: {keys}").format(
+        keys="; ".join(keys) + (" …" if len(missing) > _SHOWN_MISSING else "")
+    )
 
 
 def _span(window: Window) -> Text | str:
@@ -60,9 +80,22 @@ def manifest_of(result: ExportResult) -> dict[str, Any]:
         "listing": result.listing,
         "complete": result.complete,
         "records": result.records,
+        "replaced": result.replaced,
+        "calls": result.calls,
         "sheets": dict(result.sheets),
         "windows": [_window(fetched) for fetched in result.windows],
         "holes": [_window(hole) | {"message": str(describe_hole(hole))} for hole in result.holes],
+        "missing": [dict(path) for path in result.missing],
+        "totals": [
+            {
+                "by": str(table.title),
+                "sums": [
+                    {"label": t.label, "rows": t.rows, "amount": f"{t.amount:f}"}
+                    for t in table.totals
+                ],
+            }
+            for table in result.totals
+        ],
     }
 
 
@@ -80,4 +113,5 @@ def _window(fetched: FetchedWindow) -> dict[str, Any]:
         "to": end and end.isoformat(),
         "records": fetched.records,
         "saturated": fetched.saturated,
+        "digest": fetched.digest,
     }

@@ -15,7 +15,10 @@ LISTS_SHEET = "Listas"
 SUMMARY_SHEET = "xlbridge"
 """The sheet that lists the findings in an annotated workbook; never data."""
 
-OWN_SHEETS = frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET})
+COVER_SHEET = "Exportação"
+"""The first sheet of an export: what was asked for, counts, control totals; never data."""
+
+OWN_SHEETS = frozenset({COVER_SHEET, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET})
 """The sheets that xlbridge itself adds to a workbook."""
 
 REMARK_COLUMNS = ("linha original", "motivo")

@@ -6,16 +6,18 @@ by a double click: semicolons, decimal commas, dd/mm/yyyy.
 
 import csv
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from xlbridge.export.books.book import Book, OpenBook, paths_of_sheets
-from xlbridge.export.columns import Cell
-from xlbridge.export.listings import Sheet
+from xlbridge.export.columns import ExportColumn, Row
+from xlbridge.export.listing import Sheet
+from xlbridge.export.summary import Summary
+from xlbridge.resources.column import Kind
 from xlbridge.workbook.atomic import replacing
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -63,6 +65,8 @@ def neutral(text: str) -> str:
     A text that begins like one, perhaps after spaces or in a compatibility form, gets an
     apostrophe in front.
     """
+    if text.isalnum() and text.isascii():
+        return text
     plain = unicodedata.normalize("NFKC", text)
     if plain.startswith(_FORMULA_STARTS) or plain.strip().startswith(_FORMULA_STARTS):
         return "'" + text
@@ -74,27 +78,37 @@ class _CsvBook:
         self.writers: dict[str, Callable[[list[str]], object]] = {}
         self._dialect = dialect
 
-    def write(self, sheet: Sheet, row: Sequence[Cell]) -> None:
-        self.writers[sheet.name]([self._written(cell) for cell in row])
+    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
+        write = self.writers[sheet.name]
+        written = [self._writing(column) for column in sheet.columns]
+        count = 0
+        for row in rows:
+            cells = zip(written, row, strict=True)
+            write(["" if cell is None else put(cell) for put, cell in cells])
+            count += 1
+        return count
 
-    def _written(self, cell: Cell) -> str:
-        match cell:
-            case None:
-                return ""
-            case str():
-                return neutral(cell)
-            case tuple():
-                return neutral("\n".join(cell))
-            case bool():
-                return self._dialect.true if cell else self._dialect.false
-            case int():
-                return str(cell)
-            case Decimal():
-                return f"{cell:f}".replace(".", self._dialect.decimal_point)
-            case datetime():
-                return self._moment(cell)
+    def finish(self, summary: Summary) -> None:
+        pass
 
-    def _moment(self, moment: datetime) -> str:
+    def _writing(self, column: ExportColumn) -> Callable[[Any], str]:
+        dialect = self._dialect
+        if column.is_list:
+            return lambda texts: neutral("\n".join(texts))
+        match column.kind:
+            case Kind.BOOLEAN:
+                return lambda flag: dialect.true if flag else dialect.false
+            case Kind.INTEGER:
+                return str
+            case Kind.NUMBER | Kind.MONEY:
+                return lambda digits: digits.replace(".", dialect.decimal_point)
+            case Kind.DATE:
+                return self._moment
+            case _:
+                return neutral
+
+    def _moment(self, text: str) -> str:
+        moment = datetime.fromisoformat(text)
         # Not strftime for the year: before 1000 it drops the leading zeros on some platforms.
         day = self._dialect.day.replace("%Y", f"{moment.year:04d}")
         at_midnight = moment.time() == datetime.min.time()

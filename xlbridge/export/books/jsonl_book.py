@@ -1,16 +1,19 @@
 """JSON Lines: one object per row, one file per sheet, every number exact."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
+from typing import TextIO
 
 from xlbridge.export.books.book import Book, paths_of_sheets
-from xlbridge.export.columns import Cell
-from xlbridge.export.listings import Sheet
+from xlbridge.export.columns import Row
+from xlbridge.export.listing import Sheet
+from xlbridge.export.summary import Summary
+from xlbridge.resources.column import Kind
 from xlbridge.workbook.atomic import replacing
+
+_NUMBERS = (Kind.NUMBER, Kind.MONEY)
 
 
 @contextmanager
@@ -21,25 +24,27 @@ def open_jsonl(path: Path, sheets: Sequence[Sheet]) -> Iterator[Book]:
         for target, sheet in zip(paths_of_sheets(path, sheets), sheets, strict=True):
             temporary = files.enter_context(replacing(target))
             stream = files.enter_context(temporary.open("w", encoding="utf-8", newline="\n"))
-            book.writers[sheet.name] = stream.write
+            book.streams[sheet.name] = stream
         yield book
 
 
 class _JsonlBook:
     def __init__(self) -> None:
-        self.writers: dict[str, Callable[[str], object]] = {}
+        self.streams: dict[str, TextIO] = {}
 
-    def write(self, sheet: Sheet, row: Sequence[Cell]) -> None:
-        members = (
-            f"{json.dumps(column.name)}: {_literal(cell)}"
-            for column, cell in zip(sheet.columns, row, strict=True)
-        )
-        self.writers[sheet.name]("{" + ", ".join(members) + "}\n")
+    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
+        write, encode = self.streams[sheet.name].write, json.JSONEncoder(ensure_ascii=False).encode
+        # The exact digits of a number stand in the rows as text; JSON has them bare.
+        columns = [(json.dumps(c.name), c.kind in _NUMBERS) for c in sheet.columns]
+        count = 0
+        for row in rows:
+            members = [
+                f"{name}: {cell if bare and cell is not None else encode(cell)}"
+                for (name, bare), cell in zip(columns, row, strict=True)
+            ]
+            write("{" + ", ".join(members) + "}\n")
+            count += 1
+        return count
 
-
-def _literal(cell: Cell) -> str:
-    # The json module cannot write a Decimal as the number that it is.
-    if isinstance(cell, Decimal):
-        return f"{cell:f}"
-    value = cell.isoformat() if isinstance(cell, datetime) else cell
-    return json.dumps(value, ensure_ascii=False)
+    def finish(self, summary: Summary) -> None:
+        pass

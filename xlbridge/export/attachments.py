@@ -1,0 +1,145 @@
+"""Downloading attached files: only from where they should come, never over another file.
+
+Source: the spec, Payable entry (Arquivos) and Purchasing.
+"""
+
+import ipaddress
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from xlbridge.api.records import Record, record_model
+from xlbridge.errors import UsageError
+from xlbridge.export.listing import Listing
+from xlbridge.i18n import Text
+from xlbridge.wire.attachments import Attachment
+from xlbridge.workbook.atomic import replacing
+
+_LONGEST_NAME = 120
+_UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
+_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")
+_CHUNK = 2**16
+_SECONDS = 60.0
+MOST_BYTES = 50 * 2**20
+"""The largest file that is downloaded."""
+
+
+class Downloads:
+    """Puts the attached files of records into a folder, each named by its record's key.
+
+    ``origin`` is the remote system's address: a file comes from there, or from another place by
+    https. What is not downloaded is told in ``problems``, without its address.
+    """
+
+    def __init__(self, folder: Path, listing: Listing, origin: str, most: int = MOST_BYTES) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(
+                Text(pt="{path} não é uma pasta.", en="{path} is no folder.").format(path=folder)
+            )
+        self._folder = folder
+        self._listing = listing
+        self._origin = urlsplit(origin)
+        self._most = most
+        self._lock = threading.Lock()
+        self._fields = tuple(
+            name
+            for name, field in listing.model.model_fields.items()
+            if record_model(field.annotation) is Attachment
+        )
+        self._taken: set[Path] = set()
+        self.files = 0
+        self.problems: list[Text] = []
+
+    def take(self, record: Record) -> None:
+        """Download the files of one record. A file that cannot be had is a problem, no error."""
+        key = "-".join(str(record.get(name)) for name in self._listing.key)
+        for name in self._fields:
+            for attachment in record.get(name) or ():
+                self._fetch(key, attachment)
+
+    def _fetch(self, key: str, attachment: Record) -> None:
+        name = safe_name(f"{key}-{attachment.get('Id')}-{attachment.get('NomeDoArquivo') or ''}")
+        try:
+            address = self._checked(str(attachment.get("Url") or ""))
+            with replacing(self._place(name)) as temporary, temporary.open("wb") as stream:
+                for chunk in self._content(address):
+                    stream.write(chunk)
+        except _Refused as refused:
+            self.problems.append(_problem(name, refused.reason))
+        except httpx.HTTPError as error:
+            self.problems.append(_problem(name, type(error).__name__))
+        else:
+            self.files += 1
+
+    def _place(self, name: str) -> Path:
+        """Return where a new file goes; a name that is taken is refused."""
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            target = self._folder / name
+            if target in self._taken or target.exists():
+                raise _Refused(Text(pt="já existe", en="exists already"))
+            self._taken.add(target)
+            return target
+
+    def _checked(self, address: str) -> str:
+        """Return an address that a file may come from; another is refused."""
+        parts = urlsplit(address)
+        ours = (self._origin.scheme, self._origin.netloc)
+        if (parts.scheme, parts.netloc) != ours and not _is_public_https(parts):
+            raise _Refused(
+                Text(
+                    pt="o endereço não é https nem do próprio sistema",
+                    en="its address is neither https nor the system's own",
+                )
+            )
+        return address
+
+    def _content(self, address: str) -> Iterator[bytes]:
+        """Yield a file's content. The system's own token is not sent: the address carries one."""
+        size = 0
+        with httpx.stream("GET", address, timeout=_SECONDS, follow_redirects=False) as answer:
+            if not answer.is_success:
+                raise _Refused(f"status {answer.status_code}")
+            for chunk in answer.iter_bytes(_CHUNK):
+                size += len(chunk)
+                if size > self._most:
+                    raise _Refused(Text(pt="grande demais", en="too large"))
+                yield chunk
+
+
+class _Refused(Exception):
+    def __init__(self, reason: Text | str) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def safe_name(name: str) -> str:
+    """Return a file's name without folders, devices, and symbols that some system refuses."""
+    plain = unicodedata.normalize("NFC", name)
+    plain = _UNSAFE.sub("_", plain).strip(" .") or "_"
+    stem, dot, ending = plain.rpartition(".")
+    if dot and len(ending) <= 10:
+        plain = stem[: _LONGEST_NAME - len(ending) - 1] + dot + ending
+    plain = plain[:_LONGEST_NAME]
+    return f"_{plain}" if _DEVICES.match(plain) else plain
+
+
+def _is_public_https(parts: Any) -> bool:
+    host = parts.hostname or ""
+    try:
+        private = not ipaddress.ip_address(host).is_global
+    except ValueError:
+        private = host == "localhost" or "." not in host
+    return parts.scheme == "https" and not private
+
+
+def _problem(name: str, reason: Text | str) -> Text:
+    return Text(
+        pt="Não baixado: {name} ({reason}).", en="Not downloaded: {name} ({reason})."
+    ).format(name=name, reason=reason)

@@ -1,0 +1,89 @@
+"""Parquet, for data tools: typed columns, money as exact decimals, one file per sheet.
+
+Needs the extra ``parquet`` (pyarrow).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from xlbridge.errors import UsageError
+from xlbridge.export.books.book import Book, paths_of_sheets
+from xlbridge.export.columns import ExportColumn, Row
+from xlbridge.export.listing import Sheet
+from xlbridge.export.summary import Summary
+from xlbridge.i18n import Text
+from xlbridge.resources.column import Kind
+from xlbridge.workbook.atomic import replacing
+
+_ROWS_AT_ONCE = 20_000
+_DIGITS, _DECIMALS = 38, 12
+_TYPES: dict[Kind, pa.DataType] = {
+    Kind.INTEGER: pa.int64(),
+    Kind.NUMBER: pa.decimal128(_DIGITS, _DECIMALS),
+    Kind.MONEY: pa.decimal128(_DIGITS, _DECIMALS),
+    Kind.DATE: pa.timestamp("us"),
+    Kind.BOOLEAN: pa.bool_(),
+}
+_READ: dict[Kind, Callable[[Any], Any]] = {
+    Kind.NUMBER: Decimal,
+    Kind.MONEY: Decimal,
+    Kind.DATE: datetime.fromisoformat,
+}
+
+
+@contextmanager
+def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[Book]:
+    """Open a Parquet book."""
+    with ExitStack() as files:
+        book = _ParquetBook()
+        for target, sheet in zip(paths_of_sheets(path, sheets), sheets, strict=True):
+            temporary = files.enter_context(replacing(target))
+            schema = pa.schema([(column.name, _type(column)) for column in sheet.columns])
+            book.writers[sheet.name] = files.enter_context(
+                pq.ParquetWriter(str(temporary), schema, compression="zstd")
+            )
+        yield book
+
+
+class _ParquetBook:
+    def __init__(self) -> None:
+        self.writers: dict[str, pq.ParquetWriter] = {}
+
+    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
+        writer, waiting, count = self.writers[sheet.name], iter(rows), 0
+        while batch := list(islice(waiting, _ROWS_AT_ONCE)):
+            columns = zip(sheet.columns, zip(*batch, strict=True), strict=True)
+            arrays = [_array(sheet, column, cells) for column, cells in columns]
+            writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+            count += len(batch)
+        return count
+
+    def finish(self, summary: Summary) -> None:
+        pass
+
+
+def _type(column: ExportColumn) -> pa.DataType:
+    return pa.list_(pa.string()) if column.is_list else _TYPES.get(column.kind, pa.string())
+
+
+def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array:
+    read = _READ.get(column.kind)
+    values = cells if read is None else [None if c is None else read(c) for c in cells]
+    try:
+        return pa.array(values, _type(column))
+    except (pa.ArrowInvalid, OverflowError):
+        raise UsageError(
+            Text(
+                pt="{sheet}, campo {field}: um número não cabe nas colunas do Parquet.",
+                en="{sheet}, field {field}: a number does not fit into Parquet's columns.",
+            ).format(sheet=sheet.name, field=column.name),
+            Text(pt="Exporte para .csv ou .jsonl.", en="Export to .csv or .jsonl."),
+        ) from None

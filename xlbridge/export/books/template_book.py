@@ -1,0 +1,84 @@
+"""An import workbook filled from a listing: the template's own sheet, checks and instructions."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.errors import UsageError
+from xlbridge.export.books.book import Book, OpenBook
+from xlbridge.export.columns import Row
+from xlbridge.export.listing import Sheet
+from xlbridge.export.summary import Summary
+from xlbridge.i18n import Text
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.workbook.data_sheet import cell_format
+from xlbridge.workbook.plain_text import write_plain_text
+from xlbridge.workbook.template import template_workbook
+
+EXCEL_ROWS = 1_048_576
+
+
+def template_opener(resource: Resource) -> OpenBook:
+    """Return what opens an import workbook of a resource."""
+
+    @contextmanager
+    def open_template(path: Path, _sheets: Sequence[Sheet]) -> Iterator[Book]:
+        with template_workbook(path, resource) as (book, sheet):
+            formats = [cell_format(book, column) for column in resource.columns]
+            yield _TemplateBook(sheet, resource, formats)
+
+    return open_template
+
+
+class _TemplateBook:
+    def __init__(self, sheet: Worksheet, resource: Resource, formats: Sequence[Format]) -> None:
+        self._resource = resource
+        self._writers = [
+            (index, _writer(sheet, column), form)
+            for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True))
+        ]
+
+    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
+        number = 0
+        for number, row in enumerate(rows, start=1):
+            if number == EXCEL_ROWS:
+                raise UsageError(
+                    Text(
+                        pt="São registros demais para uma planilha de importação.",
+                        en="These are too many records for one import sheet.",
+                    )
+                )
+            for cell, (index, put, form) in zip(row, self._writers, strict=True):
+                if cell is not None:
+                    put(number, index, cell, form)
+        return number
+
+    def finish(self, summary: Summary) -> None:
+        pass
+
+
+def _writer(sheet: Worksheet, column: Column) -> Callable[[int, int, Any, Format], int]:
+    match column.kind:
+        case Kind.BOOLEAN:
+            return sheet.write_boolean
+        case Kind.INTEGER:
+            return sheet.write_number
+        case Kind.NUMBER | Kind.MONEY:
+            return lambda row, index, cell, form: sheet.write_number(row, index, float(cell), form)
+        case Kind.DATE:
+            return partial(_write_day, sheet)
+        case _:
+            return partial(write_plain_text, sheet)
+
+
+def _write_day(sheet: Worksheet, row: int, index: int, text: str, form: Format) -> int:
+    # Days only: an import sheet has no times.
+    day = datetime.fromisoformat(text).replace(hour=0, minute=0, second=0, microsecond=0)
+    return int(sheet.write_datetime(row, index, day, form))

@@ -1,0 +1,281 @@
+"""All records of a listing into a spool: call by call, window by window.
+
+What a record that changes meanwhile does to windows is told in ``docs/exports.md``.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from http import HTTPStatus
+from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from xlbridge.api.client import Client
+from xlbridge.api.records import Record
+from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.export.filters import Filters
+from xlbridge.export.flatten import Flatten
+from xlbridge.export.listing import Each, Listing
+from xlbridge.export.requests import (
+    Request,
+    is_settled,
+    months,
+    plain_requests,
+    request_for,
+)
+from xlbridge.export.splitting import Splitter, Window
+from xlbridge.export.spool import Part, Spool
+
+UPDATED = "ultimaAtualizacao"
+"""The field of a record that tells when it was last updated."""
+
+_TRIES = 3
+"""So often a window is asked for whose answer breaks off; each call has its own backoff."""
+
+_AT_ONCE = 100
+"""So many records that are read one by one make a part."""
+
+_NOT_THERE = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedWindow:
+    """A window after it was fetched.
+
+    ``saturated`` says that the answer was as full as an answer can be, and could not be split:
+    there may be more records. ``digest`` is SHA-256 of its rows as they came.
+    """
+
+    window: Window
+    records: int
+    saturated: bool
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far an export is; ``windows_left`` is None where that cannot be told."""
+
+    records: int
+    windows: int
+    windows_left: int | None
+
+
+Progress = Callable[[Advance], None]
+
+
+class _Stopped(Exception):
+    """Another part has failed, or the user has interrupted."""
+
+
+class Fetcher:
+    """Fetches one listing. ``on_record`` is given every record as it came, from any thread.
+
+    ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``missing`` the paths
+    of records asked for by key that are not there, ``newest`` the last update seen, as it came.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        listing: Listing,
+        filters: Filters,
+        spool: Spool,
+        flatten: Flatten,
+        *,
+        keep_unknown: bool = False,
+        on_record: Callable[[Record], None] = lambda _record: None,
+        on_progress: Progress = lambda _advance: None,
+        at_once: int = 2,
+        now: datetime | None = None,
+    ) -> None:
+        self._client = client
+        self._listing = listing
+        self._filters = filters
+        self._spool = spool
+        self._flatten = flatten
+        self._keep_unknown = keep_unknown
+        self._on_record = on_record
+        self._on_progress = on_progress
+        self._at_once = at_once
+        self._now = now or datetime.now()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._records = 0
+        self._left: int | None = None
+        self.fetched: list[FetchedWindow] = []
+        self.calls = 0
+        self.missing: list[dict[str, object]] = []
+        self.holes: list[FetchedWindow] = []
+        self.newest = ""
+
+    def run(self) -> None:
+        """Fetch everything. Raises what ``Client.records`` raises."""
+        listing = self._listing
+        if listing.each is not None:
+            self._all(self._each(listing.each))
+        elif not listing.is_windowed or self._names_one:
+            self._all([(r,) for r in plain_requests(listing, self._filters)])
+        elif listing.cap is not None:
+            self._sweep(listing.cap)
+        else:
+            self._by_month()
+
+    @property
+    def _names_one(self) -> bool:
+        return any(name in self._filters.given for name in ("document", "idws"))
+
+    def _sweep(self, cap: int) -> None:
+        """Fetch a capped listing, the earliest window first, each one once it is small enough."""
+        splitter = Splitter(Window(self._filters.start, self._filters.end), cap, self._now)
+        while (window := splitter.next) is not None:
+            updated: list[datetime] = []
+            request = request_for(self._listing.operation, self._filters, window)
+            part = self._part((request,), updated)
+            if splitter.answered(updated, part.records):
+                self._keep(window, part, saturated=part.records >= cap)
+            else:
+                self._tell(-part.records)
+
+    def _by_month(self) -> None:
+        """Fetch an uncapped listing: what is settled at once, what may still change afterwards."""
+        windows = months(self._filters, self._now)
+        requests = [request_for(self._listing.operation, self._filters, w) for w in windows]
+        settled = [(r,) for r in requests if is_settled(r.window, self._now)]
+        self._left = len(requests)
+        self._all(settled)
+        for request in requests[len(settled) :]:
+            self._keep(request.window, self._part((request,)))
+
+    def _each(self, each: Each) -> Iterator[Sequence[Request]]:
+        """Yield the calls that read records one by one, in batches."""
+        given = self._filters.given.get(each.given) if each.given else None
+        if given is None:
+            paths = self._source_keys(each)
+        else:
+            (parameter,) = each.path
+            paths = ({parameter: code} for code in given)
+        while batch := tuple(islice(paths, _AT_ONCE)):
+            yield [Request(self._listing.operation, path) for path in batch]
+
+    def _source_keys(self, each: Each) -> Iterator[dict[str, object]]:
+        """Yield each different key of the source's records, once all of them have come."""
+        source = replace(each.source, key=tuple(each.path.values()))
+        offered = {n: v for n, v in self._filters.given.items() if n in source.filters}
+        with TemporaryDirectory(prefix="xlbridge-") as folder:
+            spool = Spool(Path(folder), sheets=0)
+            fetcher = Fetcher(self._client, source, Filters(offered), spool, lambda _record: [])
+            fetcher.run()
+            self.holes += fetcher.holes
+            for key in dict.fromkeys(spool.keys()):
+                if None not in key:
+                    yield dict(zip(each.path, key, strict=True))
+
+    def _all(self, batches: Iterable[Sequence[Request]]) -> None:
+        """Fetch parts, a few at once, and keep them in their order."""
+        waiting: list[tuple[Sequence[Request], Future[Part]]] = []
+        with ThreadPoolExecutor(self._at_once) as threads:
+            try:
+                for requests in batches:
+                    waiting.append((requests, threads.submit(self._part, requests)))
+                    if len(waiting) > self._at_once:
+                        self._keep_first(waiting)
+                while waiting:
+                    self._keep_first(waiting)
+            except BaseException:
+                self._stop.set()
+                for _, future in waiting:
+                    future.cancel()
+                raise
+
+    def _keep_first(self, waiting: list[tuple[Sequence[Request], Future[Part]]]) -> None:
+        requests, future = waiting.pop(0)
+        self._keep(requests[0].window, future.result())
+
+    def _keep(self, window: Window, part: Part, *, saturated: bool = False) -> None:
+        self._spool.keep(part)
+        fetched = FetchedWindow(window, part.records, saturated, part.digest)
+        self.fetched.append(fetched)
+        if saturated:
+            self.holes.append(fetched)
+        if self._left:
+            self._left -= 1
+        self._tell(0)
+
+    def _part(self, requests: Sequence[Request], updated: list[datetime] | None = None) -> Part:
+        """Fetch some calls as one part; what breaks off is asked for again from its beginning."""
+        for attempt in count(1):
+            before = self._records
+            try:
+                return self._whole_part(requests, updated)
+            except TransportError:
+                self._tell(before - self._records)
+                if updated is not None:
+                    updated.clear()
+                if attempt == _TRIES or self._stop.is_set():
+                    raise
+        raise AssertionError("the loop ends by returning or raising")
+
+    def _whole_part(self, requests: Sequence[Request], updated: list[datetime] | None) -> Part:
+        with self._spool.new_part() as part:
+            for request in requests:
+                self._fill(part, request, updated)
+        return part
+
+    def _fill(self, part: Part, request: Request, updated: list[datetime] | None) -> None:
+        each = self._listing.each
+        path = request.path
+        if each is None or each.counted is None:
+            self._read(part, request, path, updated)
+            return
+        for number in count(1):
+            if not self._read(part, request, {**path, each.counted: number}, updated):
+                return
+
+    def _read(
+        self,
+        part: Part,
+        request: Request,
+        path: Mapping[str, object],
+        updated: list[datetime] | None,
+    ) -> bool:
+        """Add the records of one call; say whether there was anything."""
+        with self._lock:
+            self.calls += 1
+        each = self._listing.each
+        known = {each.path[name]: value for name, value in request.path.items()} if each else {}
+        records = self._client.records(
+            request.operation, path=path, query=request.query, keep_unknown=self._keep_unknown
+        )
+        try:
+            with closing(records):
+                for record in records:
+                    self._add(part, known | record if known else record, updated)
+        except RemoteRejected as error:
+            if each is None or error.status not in _NOT_THERE:
+                raise
+            if each.counted is None:
+                self.missing.append(dict(request.path))
+            return False
+        return True
+
+    def _add(self, part: Part, record: Record, updated: list[datetime] | None) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+        self._on_record(record)
+        moment = record.get(UPDATED)
+        if isinstance(moment, str):
+            self.newest = max(self.newest, moment)
+            if updated is not None:
+                updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
+        part.add([record.get(name) for name in self._listing.key], self._flatten(record))
+        self._tell(1)
+
+    def _tell(self, more: int) -> None:
+        with self._lock:
+            self._records += more
+            self._on_progress(Advance(self._records, len(self.fetched), self._left))
