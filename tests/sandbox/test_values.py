@@ -114,6 +114,14 @@ def test_a_number_beyond_all_bounds_is_refused(http: httpx.Client, number: str) 
     )
 
 
+def test_a_number_is_kept_as_it_is_or_refused(http: httpx.Client) -> None:
+    order = {"codigoDaFilial": 1, "codigoDoCliente": 1001, "parcelas": [{"valor": 10}]}
+    kept = http.post("/v2/faturamento/pedido", json=order | {"transportadoraPesoBruto": 0.000001})
+    assert kept.json()["data"]["transportadoraPesoBruto"] == 0.000001
+    too_fine = order | {"transportadoraPesoBruto": 0.0000001}
+    assert refused_keys(http, "/v2/faturamento/pedido", too_fine) == ["transportadoraPesoBruto"]
+
+
 @pytest.mark.parametrize(
     "date",
     [

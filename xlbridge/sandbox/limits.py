@@ -16,6 +16,7 @@ from xlbridge.wire.model import WireModel
 
 INTEGER_LIMIT = 2**31
 NUMBER_LIMIT = 10**12
+NUMBER_PLACES = 6
 YEARS = range(1900, 3000)
 ISO_8601 = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -23,6 +24,7 @@ ISO_8601 = (
 )
 """How a date of a body is written, as a regular expression."""
 
+_OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -32,8 +34,10 @@ def limit_problem(name: str, value: Any) -> str | None:
         return _text_problem(value, LONGEST.get(name))
     if isinstance(value, datetime):
         return None if value.year in YEARS else "Data fora do intervalo permitido."
-    if _is_out_of_range(value):
-        return "Valor inválido: número fora do intervalo."
+    if isinstance(value, Decimal):
+        return _number_problem(value)
+    if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
+        return _OUT_OF_RANGE
     return None
 
 
@@ -61,7 +65,9 @@ def _text_problem(text: str, longest: int | None) -> str | None:
     return None
 
 
-def _is_out_of_range(value: Any) -> bool:
-    if isinstance(value, Decimal):
-        return abs(value) >= NUMBER_LIMIT
-    return isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT
+def _number_problem(number: Decimal) -> str | None:
+    if abs(number) >= NUMBER_LIMIT:
+        return _OUT_OF_RANGE
+    if number != round(number, NUMBER_PLACES):
+        return f"Valor inválido: número com mais de {NUMBER_PLACES} casas decimais."
+    return None
