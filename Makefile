@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow lint format bench templates reference clean
+.PHONY: demo test test-slow reliability lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -14,6 +14,9 @@ test: $(VENV)/.dev ## the fast suite, with branch coverage
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+reliability: $(VENV)/.dev ## kills, faults and a state machine; prints duplicates, losses and doubts
+	PYTHONPATH=.:tests:tests/reliability $(BIN)/python tests/reliability/report.py $(RELIABILITY_ARGS)
 
 lint: $(VENV)/.dev ## formatting, style, types and the floors
 	$(BIN)/ruff format --check .

@@ -1,9 +1,12 @@
 """A sandbox for trials, and a proxy that does to each request what the trial wants."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from environment import clean_environment
+from forked import Zygote, zygote
+from kill_trials import Laboratory
 from trials import Site
 from wire_proxy import wire_proxy
 
@@ -24,3 +27,14 @@ def site(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Iter
         with Client(target) as client:
             created = client.registry.clients.create(nomeComercial="Devedora")
         yield Site(sandbox, folder / "sandbox.db", proxy, catalogue, created.codigoDoCliente)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Zygote]:
+    with zygote() as running:
+        yield running
+
+
+@pytest.fixture
+def laboratory(site: Site, forks: Zygote, tmp_path: Path) -> Laboratory:
+    return Laboratory(site, forks, tmp_path / "trial")

@@ -76,6 +76,14 @@ class Figures:
                 self.failed.append(trial.name)
         return self
 
+    def merge(self, other: "Figures") -> None:
+        """Count other figures in."""
+        self.trials += other.trials
+        self.duplicates += other.duplicates
+        self.lost += other.lost
+        self.doubts += other.doubts
+        self.failed += other.failed
+
 
 def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
     """Return a trial at whose end every row should be in the sandbox once."""

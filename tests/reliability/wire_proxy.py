@@ -7,6 +7,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -95,12 +96,13 @@ class WireProxy:
     watch: Callable[[Point, int, Request | None], None] = lambda _point, _number, _request: None
     seen: list[Request] = field(default_factory=list)
     commits: list[threading.Thread] = field(default_factory=list)
+    serving: set[int] = field(default_factory=set)
     _numbers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self) -> None:
         """Forget all faults and requests, once late commits have arrived."""
-        self.wait_for_late_commits()
+        self.wait_for_all()
         self.fault = lambda _request: passed_on
         self.cut_at = lambda _request: None
         self.watch = lambda _point, _number, _request: None
@@ -122,6 +124,12 @@ class WireProxy:
         while self.commits:
             self.commits.pop().join()
 
+    def wait_for_all(self) -> None:
+        """Wait until every connection that came in has been dealt with."""
+        while self.serving:
+            time.sleep(0.005)
+        self.wait_for_late_commits()
+
     def ask_server(self, request: Request) -> bytes:
         """Send a request to the real server on a connection of its own; return its answer."""
         address = urlsplit(self.target)
@@ -134,6 +142,13 @@ class WireProxy:
         with self._lock:
             number = self._numbers
             self._numbers += 1
+            self.serving.add(threading.get_ident())
+        try:
+            self._converse(client, number)
+        finally:
+            self.serving.discard(threading.get_ident())
+
+    def _converse(self, client: socket.socket, number: int) -> None:
         with client:
             client.settimeout(30)
             with contextlib.suppress(Cut, OSError):

@@ -1,0 +1,73 @@
+"""The library's own upload with a journal that kills the process at one of its writes."""
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.settings import read_settings
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.plan import choose_mode
+from xlbridge.upload.send import Desk, run_job, write_down
+from xlbridge.validation.validate import validate_workbook
+
+
+class KillingJournal(Journal):
+    """A journal whose ``number``-th write (from 0) ends the process, before or after it is made."""
+
+    def __init__(self, path: Path, number: int, *, before: bool) -> None:
+        super().__init__(path)
+        self.writes = 0
+        self._number, self._before = number, before
+
+    def create(self, *arguments: Any, **options: Any) -> Any:
+        return self._write(lambda: super(KillingJournal, self).create(*arguments, **options))
+
+    def create_split(self, *arguments: Any, **options: Any) -> Any:
+        return self._write(lambda: super(KillingJournal, self).create_split(*arguments, **options))
+
+    def record(self, *arguments: Any, **options: Any) -> Any:
+        return self._write(lambda: super(KillingJournal, self).record(*arguments, **options))
+
+    def keep_reading(self, *arguments: Any, **options: Any) -> Any:
+        return self._write(lambda: super(KillingJournal, self).keep_reading(*arguments, **options))
+
+    def _write(self, write: Callable[[], Any]) -> Any:
+        number, self.writes = self.writes, self.writes + 1
+        if number == self._number and self._before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        written = write()
+        if number == self._number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return written
+
+
+def upload(arguments: list[str], kill: dict[str, Any]) -> int:
+    """Upload the file ``arguments`` names in that mode; prints how many writes there were."""
+    file, mode = arguments
+    settings = read_settings()
+    catalogue = load_catalogue()
+    environment = os.environ
+    target = Target(
+        environment["XLBRIDGE_PROFILE"],
+        environment["XLBRIDGE_BASE_URL"],
+        environment["XLBRIDGE_EMAIL"],
+        environment["XLBRIDGE_PASSWORD"],
+    )
+    sheet = validate_workbook(Path(file), catalogue)
+    if sheet.resource is None:
+        raise AssertionError(sheet)
+    plan = choose_mode(sheet.resource, mode)  # type: ignore[arg-type]
+    killing = KillingJournal(settings.journal, kill["write"], before=kill["before"])
+    with closing(killing) as journal, Client(target) as client:
+        desk = Desk(settings, catalogue, journal)
+        job = write_down(desk, sheet, sheet.resource, plan, target.profile)
+        run_job(desk, client, job, RunOptions(consent=lambda _job, _seen: True, settle_seconds=0))
+        os.write(1, str(killing.writes).encode())
+    return 0

@@ -1,0 +1,226 @@
+"""SIGKILL in the middle of an upload, at an exact step or at a random moment; then it is resumed.
+
+At the end of every trial each row must be in the sandbox once: by the upload itself, by its
+resumption, or, where only a person can tell, after a person has looked and said so.
+"""
+
+import json
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forked import Ended, Running, Zygote
+from subjects import Subject
+from trials import Site, Trial, judged
+from wire_proxy import Point, Request
+
+ROWS = 4
+_RESUMES = 4
+_IN_DOUBT = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where an upload is killed: at a point of its n-th request, or at its n-th journal write."""
+
+    number: int
+    point: Point | None = None
+    before: bool = False
+    what: str = ""
+
+    def __str__(self) -> str:
+        if self.point is not None:
+            return f"{self.point} of {self.what}"
+        return f"{'before' if self.before else 'after'} journal write {self.number + 1}"
+
+
+class Broken(AssertionError):
+    """A command ended as none should."""
+
+
+@dataclass
+class Laboratory:
+    """Everything that kill trials need."""
+
+    site: Site
+    zygote: Zygote
+    folder: Path
+
+    def steps(self, subject: Subject) -> Iterator[Step]:
+        """Run an upload undisturbed, and yield every step that it took; of a poll the first."""
+        course = self.course(subject)
+        course.upload()
+        first = {_named(request): request for request in reversed(self.site.proxy.seen)}
+        for named, request in sorted(first.items(), key=lambda item: item[1].number):
+            for point in Point:
+                if point is not Point.BODY or request.body:
+                    yield Step(request.number, point, what=named)
+        course = self.course(subject)
+        for number in range(int(course.drive({"write": -1, "before": False}).stdout)):
+            yield Step(number, before=True)
+            yield Step(number)
+
+    def kill_at(self, subject: Subject, step: Step) -> Trial:
+        """Kill an upload at a step, and bring it to its end."""
+        course = self.course(subject)
+        name = f"{subject.name}: {step}"
+        if step.point is None:
+            ended = course.drive({"write": step.number, "before": step.before})
+        else:
+            ended = course.upload_watched(step.number, step.point)
+        if ended.code != -9:
+            raise Broken(f"{name}: not killed but ended with {ended.code}: {ended.stderr}")
+        return course.to_its_end(name)
+
+    def kill_after(self, subject: Subject, seconds: float, options: tuple[str, ...] = ()) -> Trial:
+        """Kill an upload after a while, unless it has ended, and bring it to its end."""
+        course = self.course(subject, options)
+        timers: list[threading.Timer] = []
+
+        def begun(running: Running) -> None:
+            timers.append(threading.Timer(seconds, running.kill))
+            timers[0].start()
+
+        course.upload(begun)
+        timers[0].cancel()
+        timers[0].join()
+        return course.to_its_end(f"{subject.name}: after {seconds:.3f} s")
+
+    def duration(self, subject: Subject, options: tuple[str, ...] = ()) -> float:
+        """Return how many seconds an undisturbed upload takes just now."""
+        course = self.course(subject, options)
+        start = time.monotonic()
+        course.upload()
+        return time.monotonic() - start
+
+    def course(self, subject: Subject, options: tuple[str, ...] = ()) -> "Course":
+        """Begin anew: an empty home, a new sheet, a proxy that remembers nothing."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.site.proxy.reset()
+        path = self.folder / "sheet.xlsx"
+        known = subject.write(path, ROWS, self.site.customer)
+        return Course(self, subject, path, known, options)
+
+
+def _named(request: Request) -> str:
+    """Return what a request asks for, whatever the number in it."""
+    return f"{request.method} {re.sub(r'[0-9]+$', 'ID', request.path)}"
+
+
+@dataclass
+class Course:
+    """One upload and all that is done about it."""
+
+    laboratory: Laboratory
+    subject: Subject
+    path: Path
+    known: list[str]
+    options: tuple[str, ...] = ()
+
+    def upload(self, begun: Callable[[Running], None] = lambda _running: None) -> Ended:
+        """Run ``xlbridge upload``."""
+        return self._run(
+            "upload", str(self.path), "--mode", self.subject.mode, "--yes", *self.options,
+            begun=begun,
+        )  # fmt: skip
+
+    def upload_watched(self, number: int, point: Point) -> Ended:
+        """Run ``xlbridge upload`` and kill it when a request reaches a point."""
+        alive = threading.Event()
+        process: list[Running] = []
+
+        def begun(running: Running) -> None:
+            process.append(running)
+            alive.set()
+
+        def watch(reached: Point, at: int, _request: Request | None) -> None:
+            if (reached, at) == (point, number):
+                alive.wait()
+                process[0].kill()
+
+        self.laboratory.site.proxy.watch = watch
+        return self.upload(begun)
+
+    def drive(self, kill: dict[str, Any]) -> Ended:
+        """Run the library's upload with a journal that kills."""
+        return self._run(str(self.path), self.subject.mode, kill=kill)
+
+    def to_its_end(self, name: str) -> Trial:
+        """Resume until the upload is over; where nothing is proven, look and say what is there."""
+        site = self.laboratory.site
+        self._quiet()
+        job = self._job()
+        if job is None:
+            self._upload_again()
+            return self._judge(name, None)
+        for _ in range(_RESUMES):
+            self._quiet()
+            job = self._report(self._run("resume", job["job"], "--yes", "--format", "json"))
+            if job["state"] in ("done", "previewed"):
+                return self._judge(name, None)
+            if job["state"] not in ("in_doubt", "processing", "queued"):
+                raise Broken(f"{name}: {job}")
+        there = site.counts(self.subject, self.known)
+        seen = "applied" if all(there) else "not-applied"
+        self._report(
+            self._run("resolve", job["job"], "--as", seen, "--reason", "looked", "--format", "json")
+        )
+        doubt = f"{name.split(' of ')[-1]}: a person saw that it was {seen}"
+        if not all(there):
+            self._upload_again()
+        return self._judge(name, doubt)
+
+    def _judge(self, name: str, doubt: str | None) -> Trial:
+        found = self.laboratory.site.counts(self.subject, self.known)
+        if self.subject.mode == "preview":
+            return Trial(name, len(found), duplicates=sum(found), lost=0, doubt=doubt)
+        return judged(name, found, doubt)
+
+    def _upload_again(self) -> None:
+        ended = self.upload()
+        if ended.code != 0:
+            raise Broken(f"sent again: {ended.code} {ended.stderr}")
+
+    def _quiet(self) -> None:
+        """Wait until nothing of the killed process is on its way any more."""
+        proxy = self.laboratory.site.proxy
+        proxy.watch = lambda _point, _number, _request: None
+        proxy.wait_for_all()
+        self.laboratory.site.counts(self.subject, [])
+
+    def _job(self) -> dict[str, Any] | None:
+        jobs = json.loads(self._run("jobs", "--format", "json").stdout)["jobs"]
+        own = [job for job in jobs if job["part_of"] is None]
+        return own[0] if own else None
+
+    def _report(self, ended: Ended) -> dict[str, Any]:
+        try:
+            report: dict[str, Any] = json.loads(ended.stdout)
+        except ValueError:
+            raise Broken(f"{ended.code}: {ended.stderr}") from None
+        return report
+
+    def _run(
+        self,
+        *arguments: str,
+        kill: dict[str, Any] | None = None,
+        begun: Callable[[Running], None] = lambda _running: None,
+    ) -> Ended:
+        target = self.laboratory.site.target()
+        environment = {
+            "XLBRIDGE_HOME": str(self.laboratory.folder / "home"),
+            "XLBRIDGE_LANG": "en",
+            "XLBRIDGE_SETTLE": "0",
+            "XLBRIDGE_PROFILE": target.profile,
+            "XLBRIDGE_BASE_URL": target.base_url,
+            "XLBRIDGE_EMAIL": target.email,
+            "XLBRIDGE_PASSWORD": target.password,
+        }
+        folder, zygote = self.laboratory.folder, self.laboratory.zygote
+        return zygote.run(folder, environment, list(arguments), kill=kill, begun=begun)

@@ -1,0 +1,125 @@
+"""All reliability trials in one run, with their figures: ``make reliability``.
+
+Trials end with every row once in the sandbox, or count as duplicates or losses. A doubt is one that
+only a person could decide, from the page of evidence; each is explained.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from environment import clean_environment
+from fault_trials import PAIRS, fault_trial
+from forked import zygote
+from kill_trials import Laboratory
+from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE
+from trials import Figures, Site, Trial
+from upload_machine import machine_trials
+from wire_proxy import wire_proxy
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.sandbox.embedded import sandbox_process
+
+T = TypeVar("T")
+
+_PARTS = ("--chunk-rows", "2")
+
+
+def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of every mode."""
+    for subject in (DIRECT, QUEUE, OWN_QUEUE, PREVIEW):
+        for step in thinned(list(laboratory.steps(subject)), share):
+            yield laboratory.kill_at(subject, step)
+
+
+def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """300 SIGKILLs at random moments; of a direct import in parts, too."""
+    chance = Random(7)
+    kinds = [(DIRECT, ()), (QUEUE, ()), (OWN_QUEUE, ()), (KEYLESS, ()), (DIRECT, _PARTS)]
+    for subject, options in kinds:
+        longest = laboratory.duration(subject, options)
+        for _ in range(round(60 * share)):
+            yield laboratory.kill_after(subject, chance.uniform(0, longest), options)
+
+
+def faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """Every kind of fault on every request of every mode."""
+    for spot, kind in thinned(PAIRS, share):
+        yield fault_trial(laboratory.site, laboratory.folder, spot, kind)
+
+
+def machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """A state machine over client, server, faults and clock."""
+    return machine_trials(laboratory.site, laboratory.folder, round(3000 * share))
+
+
+CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
+    "kills at every step": step_kills,
+    "kills at random moments": random_kills,
+    "faults": faults,
+    "state machine (sheets)": machine,
+}
+
+
+def thinned(items: list, share: float) -> list:  # type: ignore[type-arg]
+    """Return about that share of the items, evenly spread."""
+    return [
+        item for place, item in enumerate(items) if int(place * share) < int((place + 1) * share)
+    ]
+
+
+def main() -> int:
+    """Run the chapters and print their figures; 1 where a row was lost or sent twice."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0, help="which part of the trials to run")
+    parser.add_argument("--only", choices=CHAPTERS, help="one chapter only")
+    arguments = parser.parse_args()
+    print(f"{'':26}{'trials':>8}{'duplicates':>12}{'lost':>6}{'in doubt':>10}{'s':>7}", flush=True)
+    total = Figures()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reliability-")))
+        laboratory = _laboratory(stack, folder)
+        for name, chapter in CHAPTERS.items():
+            if arguments.only in (None, name):
+                begun = time.monotonic()
+                figures = Figures().add(chapter(laboratory, arguments.share))
+                _print(name, figures, time.monotonic() - begun)
+                total.merge(figures)
+    _print("all", total, None)
+    for doubt, number in sorted(total.doubts.items()):
+        print(f"  in doubt, {number:>3} ×  {doubt}")
+    return int(bool(total.duplicates or total.lost))
+
+
+def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
+    environment = clean_environment(folder)
+    sandbox = stack.enter_context(sandbox_process(folder, ["--seed", "empty"], environment))
+    proxy = stack.enter_context(wire_proxy(sandbox.base_url))
+    target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+    with Client(target) as client:
+        customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
+    site = Site(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
+    return Laboratory(site, stack.enter_context(zygote()), folder / "trial")
+
+
+def _print(name: str, figures: Figures, seconds: float | None) -> None:
+    took = "" if seconds is None else f"{seconds:.0f}"
+    doubts = sum(figures.doubts.values())
+    print(
+        f"{name:26}{figures.trials:>8}{figures.duplicates:>12}{figures.lost:>6}{doubts:>10}{took:>7}",
+        flush=True,
+    )
+    for failed in figures.failed:
+        print(f"  FAILED: {failed}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

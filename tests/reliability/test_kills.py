@@ -1,0 +1,62 @@
+"""SIGKILL at every step and at random moments: no row twice, none lost, no false done."""
+
+from random import Random
+
+import pytest
+from kill_trials import Laboratory
+from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
+from trials import Figures
+
+RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT)
+IN_PARTS = ("--chunk-rows", "2")
+
+
+def random_kills(laboratory: Laboratory, subject: Subject, seeds: range, parts: bool) -> Figures:
+    options = IN_PARTS if parts else ()
+    longest = laboratory.duration(subject, options)
+    moments = (Random(seed).uniform(0, longest) for seed in seeds)
+    return Figures().add(laboratory.kill_after(subject, moment, options) for moment in moments)
+
+
+def hold(figures: Figures) -> None:
+    assert (figures.duplicates, figures.lost) == (0, 0), figures.failed
+
+
+@pytest.mark.parametrize(
+    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
+)
+def test_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
+    figures = random_kills(laboratory, subject, range(place * 4, place * 4 + 4), place == 4)
+    assert figures.trials == 4
+    hold(figures)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
+)
+def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
+    figures = random_kills(
+        laboratory, subject, range(1000 + 60 * place, 1060 + 60 * place), place == 4
+    )
+    assert figures.trials == 60
+    hold(figures)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", [DIRECT, QUEUE, OWN_QUEUE, PREVIEW], ids=lambda s: s.name)
+def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
+    steps = list(laboratory.steps(subject))
+    assert len(steps) > 20
+    hold(Figures().add(laboratory.kill_at(subject, step) for step in steps))
+
+
+@pytest.mark.parametrize(
+    ("subject", "writes"), [(DIRECT, "preview=false"), (QUEUE, "processar-arquivo")]
+)
+def test_a_kill_around_the_request_that_writes(
+    laboratory: Laboratory, subject: Subject, writes: str
+) -> None:
+    grave = [step for step in laboratory.steps(subject) if writes in step.what]
+    assert len(grave) >= 5
+    hold(Figures().add(laboratory.kill_at(subject, step) for step in grave[1::2]))

@@ -1,0 +1,310 @@
+"""A state machine over client, server, faults and clock: whatever happens in whatever order.
+
+Sheets are written down, run, resumed, uploaded again, doubts are decided; requests are struck by
+faults, the server goes away and comes back, time passes. After each step, and at the end, the
+sandbox's database tells whether a promise was broken.
+"""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import ClassVar
+
+from faults import KINDS, SILENCE, Kind
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
+from trials import Site, Trial, judged, quick_client
+from wire_proxy import Exchange, Fault, Point, Request, passed_on
+
+from xlbridge.errors import ApiError, JournalError
+from xlbridge.settings import read_settings
+from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.options import RunOptions
+from xlbridge.upload.plan import choose_mode
+from xlbridge.upload.resolving import Resolution
+from xlbridge.upload.send import Desk, resolve_job, run_job, write_down
+from xlbridge.upload.states import State
+from xlbridge.validation.validate import validate_workbook
+
+ROWS = 3
+_SETTLE = 900.0
+_RUNS_TO_THE_END = 8
+_WRITING = ("importacao", "processar-arquivo", "log-importacao")
+_PROMPT = sorted(name for name in KINDS if "silence" not in name)
+
+
+@dataclass
+class Sheet:
+    """A sheet of the machine's, and its jobs; ``parts`` is the size of the parts it is sent in."""
+
+    subject: Subject
+    path: Path
+    known: list[str]
+    parts: int | None
+    jobs: list[str] = field(default_factory=list)
+
+
+class UploadMachine(RuleBasedStateMachine):
+    """The rules; ``site`` and ``folder`` are set by ``machine_for``."""
+
+    site: ClassVar[Site]
+    folder: ClassVar[Path]
+    steps: ClassVar[int] = 0
+    ended: ClassVar[list[Trial]] = []
+    numbers: ClassVar[Iterator[int]] = itertools.count()
+
+    def __init__(self) -> None:
+        super().__init__()
+        home = self.folder / f"machine-{next(self.numbers)}"
+        home.mkdir(parents=True)
+        self.home = home
+        self.time = datetime(2026, 11, 2, 9, 0)
+        environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": str(_SETTLE)})
+        self.journal = Journal(environment.journal, now=lambda: self.time)
+        self.desk = Desk(environment, self.site.catalogue, self.journal)
+        self.sheets: list[Sheet] = []
+        self.doubts = 0
+        self._heal()
+
+    @rule(subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE]), parts=st.sampled_from([None, 2]))
+    def new_sheet(self, subject: Subject, parts: int | None) -> None:
+        """An analyst begins with a new sheet."""
+        path = self.home / f"sheet-{len(self.sheets)}.xlsx"
+        known = subject.write(path, ROWS, self.site.customer)
+        sheet = Sheet(subject, path, known, parts)
+        self.sheets.append(sheet)
+        sheet.jobs.append(self._write_down(sheet).id)
+        self._count()
+
+    @rule(kind=st.sampled_from(_PROMPT), number=st.integers(0, 3))
+    def strike(self, kind: str, number: int) -> None:
+        """One of the next requests that write goes wrong."""
+        self._arm(KINDS[kind], number)
+        self._count()
+
+    @rule()
+    def go_away(self) -> None:
+        """The server cannot be reached any more."""
+
+        def gone(exchange: Exchange) -> None:
+            exchange.reset()
+
+        self.site.proxy.fault = lambda _request: gone
+        self._count()
+
+    @rule()
+    def come_back(self) -> None:
+        """The server answers as it should."""
+        self._heal()
+        self._count()
+
+    @rule(seconds=st.sampled_from([1.0, 300.0, _SETTLE]))
+    def pass_time(self, seconds: float) -> None:
+        """Time passes; what was on its way for so long has arrived."""
+        self.site.counts(DIRECT, [])
+        self.time += timedelta(seconds=seconds)
+        self._count()
+
+    @precondition(lambda self: self.sheets)
+    @rule(pick=st.integers(0, 99))
+    def run(self, pick: int) -> None:
+        """A job is run, or resumed."""
+        sheet = self._pick(pick)
+        self._run(sheet, sheet.jobs[-1])
+        self._hold(sheet)
+
+    @precondition(lambda self: self.sheets)
+    @rule(pick=st.integers(0, 99))
+    def upload_again(self, pick: int) -> None:
+        """The analyst sends the same sheet once more, without a reason."""
+        sheet = self._pick(pick)
+        last = self.journal.job(sheet.jobs[-1])
+        try:
+            job = self._write_down(sheet)
+        except JournalError:
+            assert not last.state.frees_rows, last.state
+            return
+        if job.id != last.id:
+            sheet.jobs.append(job.id)
+        self._hold(sheet)
+
+    @precondition(lambda self: self.sheets)
+    @rule(pick=st.integers(0, 99))
+    def decide(self, pick: int) -> None:
+        """A person looks at a doubt that nothing can settle."""
+        sheet = self._pick(pick)
+        self._decide(sheet)
+        self._hold(sheet)
+
+    def teardown(self) -> None:
+        """Bring every sheet to its end: then each of its rows is there once."""
+        try:
+            for sheet in self.sheets:
+                self._to_its_end(sheet)
+                found = self.site.counts(sheet.subject, sheet.known)
+                doubt = "state machine: a person decided" if self.doubts else None
+                self.doubts = 0
+                trial = judged(f"state machine: {sheet.subject.name}", found, doubt)
+                assert (trial.duplicates, trial.lost) == (0, 0), found
+                self.ended.append(trial)
+        finally:
+            self._heal()
+            self.journal.close()
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def _to_its_end(self, sheet: Sheet) -> None:
+        for _ in range(_RUNS_TO_THE_END):
+            self._heal()
+            self._run(sheet, sheet.jobs[-1])
+            job = self.journal.job(sheet.jobs[-1])
+            if job.state is State.DONE:
+                return None
+            self.pass_time(_SETTLE)
+            self._decide(sheet)
+            job = self.journal.job(sheet.jobs[-1])
+            if job.state.frees_rows:
+                sheet.jobs.append(self._write_down(sheet).id)
+            elif job.state is State.PARTIAL:
+                return self._send_the_rest(sheet)
+        raise AssertionError(f"no end: {self.journal.job(sheet.jobs[-1])}")
+
+    def _send_the_rest(self, sheet: Sheet) -> None:
+        """Some parts were refused: their rows are sent again, as a sheet of their own."""
+        found = self.site.counts(sheet.subject, sheet.known)
+        job = self.journal.job(sheet.jobs[-1])
+        missing = [row for row, count in zip(job.what.rows, found, strict=True) if count == 0]
+        refused = [row["row"] for row in job.last("verdict")["rejected_rows"]]
+        assert sorted(refused) == missing, (refused, missing)
+        rejects = Path(job.last("rejects_file"))
+        rest = Sheet(sheet.subject, rejects, sheet.known, None)
+        rest.jobs.append(self._write_down(rest).id)
+        self._to_its_end(rest)
+
+    def _run(self, sheet: Sheet, job_id: str) -> None:
+        self._count()
+        options = RunOptions(
+            consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
+        )
+        with quick_client(self.site, SILENCE) as client:
+            try:
+                run_job(self.desk, client, self.journal.job(job_id), options)
+            except ApiError:
+                assert not self.journal.job(job_id).state.is_final
+
+    def _decide(self, sheet: Sheet) -> None:
+        self._count()
+        job = self.journal.job(sheet.jobs[-1])
+        for one in self.journal.parts_of(job) or [job]:
+            stuck = one.state is State.IN_DOUBT and one.events[-1].detail.get("start_refused")
+            since = one.doubted_at
+            settled = since is None or self.time >= since + timedelta(seconds=_SETTLE)
+            if one.state is State.NEEDS_PERSON or (stuck and settled):
+                self._resolve(sheet, one)
+
+    def _resolve(self, sheet: Sheet, job: Job) -> None:
+        self.doubts += 1
+        rows = self.journal.job(sheet.jobs[-1]).what.rows
+        found = dict(
+            zip(rows, self.site.counts(sheet.subject, sheet.known), strict=True)
+            if len(rows) == len(sheet.known)
+            else ()
+        )
+        there = [found.get(row, 0) for row in job.what.rows]
+        seen = Resolution.APPLIED if all(there) else Resolution.NOT_APPLIED
+        resolve_job(self.desk, job, seen, "looked in the database")
+
+    def _write_down(self, sheet: Sheet) -> Job:
+        judged_sheet = validate_workbook(
+            sheet.path, self.site.catalogue, resource=sheet.subject.resource
+        )
+        assert judged_sheet.ok
+        assert judged_sheet.resource is not None
+        plan = choose_mode(judged_sheet.resource, sheet.subject.mode)  # type: ignore[arg-type]
+        return write_down(
+            self.desk,
+            judged_sheet,
+            judged_sheet.resource,
+            plan,
+            "rehearsal",
+            chunk_rows=sheet.parts,
+        )
+
+    def _hold(self, sheet: Sheet) -> None:
+        """No row is there twice, and a job that is over says what is so."""
+        found = self.site.counts(sheet.subject, sheet.known)
+        assert max(found) <= 1, found
+        job = self.journal.job(sheet.jobs[-1])
+        if job.state is State.DONE:
+            assert found == [1] * len(found), job.events
+        elif job.state in (State.REJECTED, State.ABANDONED):
+            assert found == [0] * len(found), job.events
+
+    def _arm(self, kind: Kind, number: int) -> None:
+        """Let the request of that number among those to come have the fault."""
+        met: list[int] = []
+
+        def strikes(request: Request) -> bool:
+            if not any(part in request.path for part in _WRITING):
+                return False
+            if request.number not in met:
+                met.append(request.number)
+            return met.index(request.number) == number
+
+        def fault(request: Request) -> Fault:
+            return kind.play if strikes(request) else passed_on
+
+        def cut_at(request: Request) -> Point | None:
+            return kind.cut if kind.cut is not None and strikes(request) else None
+
+        self.site.proxy.fault, self.site.proxy.cut_at = fault, cut_at
+
+    def _heal(self) -> None:
+        self.site.proxy.reset()
+
+    def _pick(self, number: int) -> Sheet:
+        return self.sheets[number % len(self.sheets)]
+
+    def _count(self) -> None:
+        type(self).steps += 1
+
+
+def run_machine(site: Site, folder: Path, examples: int, steps: int, *, same: bool = False) -> int:
+    """Run that many courses of that many steps; return how many steps were made in all.
+
+    ``same`` makes every run take the same courses.
+    """
+    machine = type("Machine", (UploadMachine,), {"site": site, "folder": folder, "ended": []})
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            derandomize=same,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    UploadMachine.ended.extend(machine.ended)
+    return int(machine.steps)
+
+
+def machine_trials(site: Site, folder: Path, steps: int) -> Iterator[Trial]:
+    """Run courses until that many steps were made, and yield what became of each sheet."""
+    made = 0
+    while made < steps:
+        UploadMachine.ended.clear()
+        made += run_machine(site, folder, examples=10, steps=25)
+        yield from list(UploadMachine.ended)
+    print(f"  state machine: {made} steps", flush=True)
