@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from faults import KINDS, SILENCE, Class, Kind
+from faults import KINDS, PATIENCE, SILENCE, Class, Kind
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
 from trials import Site, Trial, judged, quick_client
 from wire_proxy import Fault, Point, Request, passed_on
@@ -84,7 +84,8 @@ def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Tri
     known = spot.subject.write(path, ROWS, site.customer)
     site.proxy.reset()
     _arm(site, spot, kind)
-    with closing(_Course(site, folder, path, spot.subject)) as course:
+    patience = SILENCE / 2 if "silence" in kind_name else PATIENCE
+    with closing(_Course(site, folder, path, spot.subject, patience)) as course:
         job = course.to_its_end()
         expected = spot.ends[kind.verdict]
         if job.state is not expected:
@@ -131,8 +132,11 @@ def _arm(site: Site, spot: Spot, kind: Kind) -> None:
 class _Course:
     """An upload through all its runs, on a clock of its own."""
 
-    def __init__(self, site: Site, folder: Path, path: Path, subject: Subject) -> None:
+    def __init__(
+        self, site: Site, folder: Path, path: Path, subject: Subject, patience: float
+    ) -> None:
         self._site, self._path, self._subject = site, path, subject
+        self._patience = patience
         self._now = datetime(2026, 11, 2, 9, 0)
         settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         self._journal = Journal(settings.journal, now=lambda: self._now)
@@ -148,7 +152,7 @@ class _Course:
         """Run the job until it is over, or nothing changes any more."""
         job = self._write_down()
         for _ in range(_RUNS):
-            with quick_client(self._site, SILENCE / 2) as client:
+            with quick_client(self._site, self._patience) as client:
                 job = self._run(client, job)
             if job.state.is_final:
                 break

@@ -9,8 +9,11 @@ from enum import StrEnum
 
 from wire_proxy import Exchange, Fault, Point, passed_on
 
-SILENCE = 1.2
-"""Longer than the tests' clients wait for an answer, in seconds."""
+PATIENCE = 20.0
+"""How long a client waits for an answer, in seconds."""
+
+SILENCE = 2.0
+"""How long a silence lasts, in seconds; a client that is to meet one waits for less."""
 
 
 class Class(StrEnum):

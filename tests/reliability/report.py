@@ -28,7 +28,7 @@ from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.sandbox.embedded import sandbox_process
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _PARTS = ("--chunk-rows", "2")
 
@@ -69,11 +69,9 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
 }
 
 
-def thinned(items: list, share: float) -> list:  # type: ignore[type-arg]
+def thinned(items: Sequence[_T], share: float) -> list[_T]:
     """Return about that share of the items, evenly spread."""
-    return [
-        item for place, item in enumerate(items) if int(place * share) < int((place + 1) * share)
-    ]
+    return [one for at, one in enumerate(items) if int(at * share) < int((at + 1) * share)]
 
 
 def main() -> int:

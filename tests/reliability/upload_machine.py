@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from faults import KINDS, SILENCE, Kind
+from faults import KINDS, PATIENCE, Kind
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -196,7 +196,7 @@ class UploadMachine(RuleBasedStateMachine):
         options = RunOptions(
             consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
         )
-        with quick_client(self.site, SILENCE) as client:
+        with quick_client(self.site, PATIENCE) as client:
             try:
                 run_job(self.desk, client, self.journal.job(job_id), options)
             except ApiError:

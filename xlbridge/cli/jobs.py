@@ -1,11 +1,13 @@
 """``xlbridge jobs``: past uploads and their state; nothing is sent."""
 
+from pathlib import Path
+
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import report_format
+from xlbridge.cli.options import living_copy, report_format
 from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.upload_session import open_desk, print_job
+from xlbridge.cli.upload_session import leave_living_copy, open_desk, print_job
 from xlbridge.i18n import Text
 from xlbridge.upload.evidence import with_evidence
 from xlbridge.upload.job import Job
@@ -19,8 +21,9 @@ from xlbridge.upload.report import listed_json
     ),
 )
 @click.argument("job_id", metavar="[JOB]", required=False)
+@living_copy
 @report_format
-def command(job_id: str | None, form: str) -> ExitCode:
+def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_desk() as desk:
         if job_id is not None:
             job = desk.journal.job(job_id)
@@ -31,6 +34,8 @@ def command(job_id: str | None, form: str) -> ExitCode:
                 for part in desk.journal.parts_of(job):
                     result(f"  {_line(part)}")
             print_job(with_evidence(desk.settings, desk.catalogue, desk.journal, job), form)
+            if annotate is not None:
+                leave_living_copy(desk, desk.journal.job(job.id), annotate)
             return ExitCode.GOOD
         jobs = desk.journal.jobs()
         if form == "json":

@@ -108,6 +108,13 @@ may_replace = _option(
     en="Replaces a file that exists.",
 )
 
+living_copy = _option(
+    "--annotate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    pt="Grava uma cópia da pasta com situação, motivo e código ao lado das linhas.",
+    en="Writes a copy of the workbook with state, reason and code beside its rows.",
+)
+
 how_to_send = _all_of(
     [
         _option(
@@ -136,6 +143,7 @@ how_to_send = _all_of(
             pt="Faz a prévia antes de enviar.",
             en="Previews before sending.",
         ),
+        living_copy,
         _option(
             "--read-back/--no-read-back",
             default=True,

@@ -10,6 +10,7 @@ from xlbridge.cli.options import how_to_send, report_format
 from xlbridge.cli.upload_session import (
     Sending,
     carry_out,
+    leave_living_copy,
     open_desk,
     print_job,
     require_lawful,
@@ -33,6 +34,8 @@ def command(job_id: str | None, **how: Any) -> ExitCode:
         job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
         if job.state.is_final:
             job = with_evidence(desk.settings, desk.catalogue, desk.journal, job)
+            if sending.annotate is not None:
+                leave_living_copy(desk, job, sending.annotate)
             return print_job(job, sending.form)
         with connect(desk.settings) as client:
             require_lawful(client.target.production, sending, job.what.mode)

@@ -22,6 +22,7 @@ from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.workbook.atomic import require_apart
 
 
 @click.command(
@@ -76,6 +77,7 @@ def command(
     **how: Any,
 ) -> ExitCode:
     sending = Sending(**how)
+    require_apart([sending.annotate], [file])
     with open_desk() as desk:
         with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             judged = validate_workbook(

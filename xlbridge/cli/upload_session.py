@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -20,12 +21,14 @@ from xlbridge.settings import Settings
 from xlbridge.upload.consent import plan_text, require_token, token_of
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.living import read_codes, write_living_copy
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import invalid_json, job_json, job_text
 from xlbridge.upload.send import Desk, run_job
 from xlbridge.upload.states import State
 from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.atomic import require_apart
 
 _GO_ON = Text(pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}")
 _YES = frozenset({"s", "sim", "y", "yes"})
@@ -53,6 +56,7 @@ class Sending:
     wait: bool
     preview: bool
     read_back: bool
+    annotate: Path | None
     form: str
 
 
@@ -90,7 +94,25 @@ def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCod
     except KeyboardInterrupt:
         remark(_GO_ON.format(job=job.id))
         raise
-    return print_job(job, sending.form)
+    code = print_job(job, sending.form)
+    if sending.annotate is not None:
+        read_codes(desk, client, job)
+        leave_living_copy(desk, job, sending.annotate)
+    return code
+
+
+def leave_living_copy(desk: Desk, job: Job, target: Path) -> None:
+    """Write the living copy of a job's workbook, and say so.
+
+    Raises ``UsageError`` when the target is the workbook itself, or is not to be written.
+    """
+    require_apart([target], [Path(job.what.file)])
+    write_living_copy(desk, job, target)
+    remark(
+        Text(
+            pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"
+        ).format(f=target)
+    )
 
 
 def print_job(job: Job, form: str) -> ExitCode:

@@ -134,7 +134,7 @@ def _note(detail: Mapping[str, Any]) -> str:
     for key, value in detail.items():
         if key in ("reason", "unread"):
             told.append(f"{escape(value['pt'])}<br><small lang=en>{escape(value['en'])}</small>")
-        elif key not in ("verdict", "origins"):
+        elif key not in ("verdict", "origins", "file_hash", "proven"):
             told.append(f"{escape(key)}: {escape(str(value))}")
     return "<br>".join(told)
 

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
@@ -22,6 +23,9 @@ from xlbridge.upload.states import UNSENT, State
 
 Part = tuple[NewJob, Sequence[str]]
 """A part of a sheet, and the digests of its rows."""
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Journal:
@@ -44,27 +48,30 @@ class Journal:
         digests: Sequence[str],
         *,
         again: str | None = None,
-        retry_of: str | None = None,
-        origins: Sequence[int] = (),
+        note: Mapping[str, Any] = _NOTHING,
     ) -> Job:
         """Write a job down as prepared, claiming its rows by their ``digests``.
 
         ``again`` is a person's reason to send the same rows once more, and is recorded.
-        ``retry_of`` names the job whose rejected rows these are, ``origins`` their row numbers in
-        it. Jobs that hold some of the rows and have sent nothing are abandoned in favour of the
-        new one; a preview claims nothing. Raises ``JournalError`` when some of the rows were sent
-        already.
+        ``note`` is kept with the job's first event. Jobs that hold some of the rows and have sent
+        nothing are abandoned in favour of the new one; a preview claims nothing. Raises
+        ``JournalError`` when some of the rows were sent already.
         """
         job_id = self._new_id()
         with transaction(self._db):
             detail = self._take_over(job_id, new, digests, again)
-            if retry_of is not None:
-                detail |= {"retry_of": retry_of, "origins": list(origins)}
             self._insert(job_id, new, digests)
-            self._add(job_id, State.PREPARED, detail)
+            self._add(job_id, State.PREPARED, {**note, **detail})
         return self.job(job_id)
 
-    def create_split(self, new: NewJob, parts: Sequence[Part], *, again: str | None = None) -> Job:
+    def create_split(
+        self,
+        new: NewJob,
+        parts: Sequence[Part],
+        *,
+        again: str | None = None,
+        note: Mapping[str, Any] = _NOTHING,
+    ) -> Job:
         """Write a sheet down that is sent in parts, each a job of its own; return their parent.
 
         Parent and parts are there together or not at all. The parts claim the rows. Raises
@@ -75,7 +82,7 @@ class Journal:
             digests = [digest for _, of_part in parts for digest in of_part]
             detail = self._take_over(parent, new, digests, again)
             self._insert(parent, new, ())
-            self._add(parent, State.PREPARED, detail)
+            self._add(parent, State.PREPARED, {**note, **detail})
             for number, (part, of_part) in enumerate(parts, start=1):
                 job_id = f"{parent}-{number}"
                 self._insert(job_id, part, of_part)

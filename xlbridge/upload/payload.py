@@ -82,6 +82,11 @@ def payload_frame(folder: Path, content: str, resource: Resource) -> pd.DataFram
     return typed_rows(resource, match_header(cells, 0, resource), cells, Reading()).frame
 
 
+def file_hash(path: Path) -> str:
+    """Return what an analyst's file is known again by."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def payload_path(folder: Path, content: str) -> Path:
     """Return where the payload of that content hash is stored."""
     return folder / f"{content}.xlsx"

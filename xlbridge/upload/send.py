@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ from xlbridge.upload.job import Job, NewJob
 from xlbridge.upload.journal import Journal, Part
 from xlbridge.upload.lock import job_lock
 from xlbridge.upload.options import RunOptions
-from xlbridge.upload.payload import row_digests, sheet_digest, store_payload
+from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.resolving import Resolution, resolve
 from xlbridge.upload.runner import Runner
@@ -68,13 +69,15 @@ def write_down(
         )
     book = _Slices(desk, sheet, resource, plan, profile)
     new, digests = book.slice(0, len(sheet.rows))
+    note: dict[str, Any] = {"file_hash": file_hash(sheet.file)}
     if retry is not None:
-        return desk.journal.create(new, digests, retry_of=retry.of, origins=retry.origins)
+        note |= {"retry_of": retry.of, "origins": list(retry.origins)}
+        return desk.journal.create(new, digests, note=note)
     if chunk_rows is None or chunk_rows >= len(sheet.rows):
-        return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again)
+        return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again, note=note)
     parts = list(book.chunks(chunk_rows))
     waiting = desk.journal.unsent(new, parts=[len(part.rows) for part, _ in parts])
-    return waiting or desk.journal.create_split(new, parts, again=again)
+    return waiting or desk.journal.create_split(new, parts, again=again, note=note)
 
 
 def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:

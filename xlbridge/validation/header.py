@@ -11,7 +11,7 @@ from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.resource import Resource
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
-from xlbridge.workbook.signature import REMARK_COLUMNS
+from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50
 _NEAR = 80
@@ -104,7 +104,7 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     )
 
 
-_REMARKS = frozenset(map(normalise, REMARK_COLUMNS))
+_REMARKS = frozenset(map(normalise, (*REMARK_COLUMNS, *LIVING_COLUMNS)))
 
 
 def _names(resource: Resource) -> dict[str, str]:

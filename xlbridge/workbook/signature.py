@@ -21,5 +21,8 @@ COVER_SHEET = "Exportação"
 OWN_SHEETS = frozenset({COVER_SHEET, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET})
 """The sheets that xlbridge itself adds to a workbook."""
 
+LIVING_COLUMNS = ("situação no envio", "motivo da rejeição", "código no sistema")
+"""The columns that a living copy adds beside the data; not columns of the resource."""
+
 REMARK_COLUMNS = ("linha original", "motivo")
 """The columns that a rejects workbook adds after the data; not columns of the resource."""
