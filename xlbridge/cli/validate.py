@@ -12,10 +12,10 @@ from xlbridge.cli.judged_report import write_report
 from xlbridge.cli.options import how_to_read, own_schemas, validation_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import Activity, working
-from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import read_settings
+from xlbridge.settings import Settings, read_settings
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -72,6 +72,18 @@ from xlbridge.workbook.atomic import require_apart
         )
     ),
 )
+@click.option(
+    "--online",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Confere também no sistema: códigos que existem e estão ativos, registros que já "
+            "estão lá.",
+            en="Also asks the system: codes that exist and are active, records that are there "
+            "already.",
+        )
+    ),
+)
 @which_sheet
 @own_schemas
 @how_to_read
@@ -85,6 +97,7 @@ def command(
     annotated: Path | None,
     fixed: Path | None,
     limit: int | None,
+    online: bool,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
 ) -> ExitCode:
@@ -108,9 +121,12 @@ def command(
     judged = _judge_all(files, judge)
     if fixed and isinstance(judged[0], ValidatedSheet):
         judged[0] = _mend(judged[0], fixed, judge)
+    failure = _ask_online(judged, settings) if online else None
     write_report(judged, form, output, limit)
     if annotated and isinstance(judged[0], ValidatedSheet):
         _annotate(judged[0], annotated, limit)
+    if failure is not None:
+        raise failure
     return _exit_code(judged)
 
 
@@ -126,6 +142,33 @@ def _judge_all(files: Sequence[Path], judge: Callable[..., ValidatedSheet]) -> l
                 judged.append(RefusedFile(file, refusal))
             activity.advance()
     return judged
+
+
+_LOCAL_ONLY = Text(
+    pt="O sistema não pôde ser consultado: o relatório tem só o que se vê neste computador.",
+    en="The system could not be asked: the report has only what is seen on this computer.",
+)
+
+
+def _ask_online(judged: Sequence[Judged], settings: Settings) -> XlbridgeError | None:
+    """Add what the system says; return why it could not be asked, after which nothing is lost."""
+    # Most runs use no network, and its libraries take their time to import.
+    from xlbridge.cli.connection import connect
+    from xlbridge.online.check import OnlineCheck
+
+    sheets = [item for item in judged if isinstance(item, ValidatedSheet)]
+    try:
+        with (
+            connect(settings) as client,
+            working(Text(pt="Consultando o sistema", en="Asking the system")) as activity,
+        ):
+            check = OnlineCheck(client, activity.tell)
+            for sheet in sheets:
+                check.add_findings(sheet)
+    except XlbridgeError as error:
+        remark(_LOCAL_ONLY)
+        return error
+    return None
 
 
 def _exit_code(judged: Sequence[Judged]) -> ExitCode:

@@ -5,16 +5,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
-from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources.column import Kind
 from xlbridge.resources.read_back import Lookup, ReadBack
 from xlbridge.resources.resource import Resource
+from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 
 MOST_REQUESTS = 500
@@ -91,13 +91,20 @@ def requests_needed(resource: Resource, rows: Sequence[Row]) -> int:
     return len(asked)
 
 
+class RecordSource(Protocol):
+    """What lists records: the client, or what stands before it."""
+
+    def records(self, operation: Operation, *, query: WireModel | None = None) -> Iterator[Record]:
+        """Yield the records that an operation lists."""
+
+
 class RowReader:
     """Reads the records of a resource's rows; each question is asked once.
 
     Raises what ``Client.records`` raises.
     """
 
-    def __init__(self, client: Client, resource: Resource, read_back: ReadBack) -> None:
+    def __init__(self, client: RecordSource, resource: Resource, read_back: ReadBack) -> None:
         self._client = client
         self._resource = resource
         self._read_back = read_back

@@ -1,0 +1,204 @@
+"""What only the remote system can tell of a sheet: asked in bulk, once, and of a real server."""
+
+import json
+import socket
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import Xlbridge, credentials
+from sheets import GOOD, write_records
+from stdnum.br import cnpj
+
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.client import Client
+from xlbridge.api.records import Record
+from xlbridge.api.target import Target
+from xlbridge.errors import TransportError
+from xlbridge.online.check import OnlineCheck
+from xlbridge.online.known_records import MOST_QUESTIONS
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations.registry import CLIENT_LIST
+
+INACTIVE, NOBODY = 1032, 999_999
+
+
+class CountingClient(Client):
+    """The client, noting which operations it is asked for; all of it is passed on."""
+
+    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
+        self.asked = getattr(self, "asked", Counter())
+        self.asked[operation.name] += 1
+        return super().records(operation, **asked)
+
+
+@pytest.fixture
+def counting(client: Client) -> Iterator[CountingClient]:
+    with CountingClient(client.target, timeout=20) as opened:
+        yield opened
+
+
+def judged(
+    tmp_path: Path, catalogue: Catalogue, resource: str, *changes: Mapping[str, Any]
+) -> ValidatedSheet:
+    path = write_records(tmp_path / "sheet.xlsx", resource, changes)
+    sheet = validate_workbook(path, catalogue, resource=resource)
+    assert sheet.ok, sheet.findings
+    return sheet
+
+
+def codes(sheet: ValidatedSheet) -> list[tuple[str | None, str]]:
+    return [(f.cell, f.kind.code) for f in sheet.findings]
+
+
+def documents(client: Client) -> list[str]:
+    found = (str(record.get("cnpjcpf")) for record in client.records(CLIENT_LIST))
+    return [document for document in found if len(document) == 14]
+
+
+def test_codes_that_are_not_there_or_not_active_are_found(
+    tmp_path: Path, catalogue: Catalogue, client: Client
+) -> None:
+    sheet = judged(
+        tmp_path,
+        catalogue,
+        "contasreceber",
+        {"numeroDoDocumento": "NUNCA-1"},
+        {"codigoDoCliente": NOBODY},
+        {"codigoDoCliente": INACTIVE},
+        {"codigoDaFilial": 77},
+        {"codigoDoCentroDeCusto": "99.999"},
+    )
+    OnlineCheck(client).add_findings(sheet)
+    assert codes(sheet) == [
+        ("B3", "reference-unknown"),
+        ("B4", "reference-inactive"),
+        ("A5", "reference-unknown"),
+        ("D6", "reference-unknown"),
+    ]
+    assert sheet.findings[0].value == str(NOBODY)
+
+
+def test_a_registry_beyond_the_cap_is_read_whole_and_once(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    last = max(r["codigoDoCliente"] for r in counting.records(CLIENT_LIST))
+    counting.asked.clear()
+    many = [{"codigoDoCliente": code} for code in range(1001, 1301) if code != INACTIVE]
+    sheet = judged(tmp_path, catalogue, "contasreceber", *many)
+    check = OnlineCheck(counting)
+    check.add_findings(sheet)
+    unknown = [f for f in sheet.findings if f.kind.code == "reference-unknown"]
+    assert unknown == []
+    assert last < 1_000_000
+    requests = counting.asked["registry.clients.list"]
+    assert 3 < requests < 100
+    assert counting.asked["stock.balances.of_branch"] == 1
+    assert counting.asked["registry.cost_centres.list"] == 1
+    check.add_findings(judged(tmp_path, catalogue, "contasreceber", *many))
+    assert counting.asked["registry.clients.list"] == requests
+    assert counting.asked["stock.balances.of_branch"] == 1
+
+
+def test_a_client_that_is_registered_already_is_found(
+    tmp_path: Path, catalogue: Catalogue, client: Client
+) -> None:
+    known = documents(client)[0]
+    sheet = judged(tmp_path, catalogue, "cliente", {}, {"cnpj": known})
+    OnlineCheck(client).add_findings(sheet)
+    assert codes(sheet) == [("C3", "already-registered")]
+    assert not sheet.ok
+
+
+def test_many_documents_are_asked_in_bulk(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    known = documents(counting)[:5]
+    counting.asked.clear()
+    new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_000 + 4 * MOST_QUESTIONS)]
+    rows = [{"cnpj": base + cnpj.calc_check_digits(base)} for base in new]
+    rows += [{"cnpj": document} for document in known]
+    sheet = judged(tmp_path, catalogue, "cliente", *rows)
+    OnlineCheck(counting).add_findings(sheet)
+    assert [code for _, code in codes(sheet)] == ["already-registered"] * len(known)
+    assert counting.asked["registry.clients.list"] < len(rows) / 2
+
+
+def test_a_title_with_the_same_document_is_a_warning(
+    tmp_path: Path, catalogue: Catalogue, client: Client
+) -> None:
+    title = {"codigoDoCliente": 1001, "numeroDoDocumento": "ONLINE-1"}
+    dates = ("dataDeEmissao", "dataDeVencimento")
+    plain = {name: value for name, value in GOOD["contasreceber"].items() if name not in dates}
+    sent = client.raw("POST", "/v2/financeiro/contasreceber", body={**plain, **title})
+    assert sent.is_success
+    sheet = judged(tmp_path, catalogue, "contasreceber", title)
+    OnlineCheck(client).add_findings(sheet)
+    [finding] = sheet.findings
+    assert (finding.kind.code, sheet.ok) == ("record-exists", True)
+    assert "one more record" in str(finding.message)
+
+
+def test_what_is_wrong_already_is_not_asked_about(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}])
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    before = codes(sheet)
+    OnlineCheck(counting).add_findings(sheet)
+    assert codes(sheet) == before == [("A2", "value-range")]
+    assert "stock.balances.of_branch" not in counting.asked
+
+
+def test_a_failure_leaves_the_sheet_as_it_was(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}, {}])
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    before = list(sheet.findings)
+    target = Target("nowhere", f"http://127.0.0.1:{free_port()}", "a@b.co", "secret")
+    with (
+        Client(target, backoff=Backoff(tries=1)) as nowhere,
+        pytest.raises(TransportError),
+    ):
+        OnlineCheck(nowhere).add_findings(sheet)
+    assert sheet.findings == before
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_the_command_reports_what_the_system_says(
+    xlbridge: Xlbridge, tmp_path: Path, demo_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "s.xlsx", "contasreceber", [{}, {"codigoDoCliente": NOBODY}])
+    arguments = ("validate", path, "--resource", "contasreceber", "--format", "json")
+    assert xlbridge(*arguments).returncode == 0
+    done = xlbridge(*arguments, "--online", **credentials(demo_sandbox))
+    [report] = json.loads(done.stdout)["files"]
+    assert [(f["cell"], f["code"]) for f in report["findings"]] == [("B3", "reference-unknown")]
+    assert done.returncode == 1
+
+
+def test_without_the_network_the_local_report_is_there(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}])
+    nowhere = {
+        "XLBRIDGE_BASE_URL": f"http://127.0.0.1:{free_port()}",
+        "XLBRIDGE_EMAIL": "a@b.co",
+        "XLBRIDGE_PASSWORD": "secret-word",
+    }
+    done = xlbridge("validate", path, "--resource", "contasreceber", "--online", **nowhere)
+    assert done.returncode == 4
+    assert "value-range" in done.stdout
+    assert "could not be asked" in done.stderr
+    assert "secret-word" not in done.stdout + done.stderr
+    no_credentials = xlbridge(
+        "validate", path, "--online", XLBRIDGE_BASE_URL=nowhere["XLBRIDGE_BASE_URL"]
+    )
+    assert no_credentials.returncode == 2

@@ -1,0 +1,132 @@
+"""The rules of a judged sheet that only the remote system can tell, each value asked once."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.api.client import Client
+from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.i18n import Text
+from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
+from xlbridge.online.listings import Listings
+from xlbridge.online.references import Registries
+from xlbridge.resources.column import Column
+from xlbridge.resources.read_back import Existing, ReadBack
+from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.resource import Resource
+from xlbridge.upload.reading import RowReader, RowReading, requests_needed, rows_of
+from xlbridge.validation.display import display
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.address import cell_address
+
+Tell = Callable[[Text], None]
+
+_EFFECTS: Mapping[Existing, Text] = {
+    Existing.ADDED: Text(pt="a linha será mais um registro", en="the row will be one more record"),
+    Existing.REPLACED: Text(pt="a linha o substituirá", en="the row will replace it"),
+}
+
+
+class OnlineCheck:
+    """Holds sheets against one remote system; what was asked is not asked again."""
+
+    def __init__(self, client: Client, tell: Tell = lambda _text: None) -> None:
+        self._client = client
+        self._tell = tell
+        self._listings = Listings(client)
+        self._registries = Registries(client, self._listings)
+
+    def add_findings(self, judged: ValidatedSheet) -> None:
+        """Add to a judged sheet what the remote system says of its rows.
+
+        Cells with an error are not asked about. Raises what ``Client.records`` raises, and leaves
+        the sheet as it was then.
+        """
+        if judged.resource is None or judged.header_row is None or not judged.rows:
+            return
+        found = [
+            *self._references(judged, judged.resource),
+            *self._records(judged, judged.resource),
+        ]
+        cells = [f for f in judged.findings if (f.row or 0) > judged.header_row]
+        layout = [f for f in judged.findings if (f.row or 0) <= judged.header_row]
+        places = judged.columns
+        cells = sorted([*cells, *found], key=lambda f: (f.row or 0, places.get(f.column or "", -1)))
+        judged.findings[:] = [*layout, *cells]
+
+    def _references(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
+        for column in resource.columns:
+            if column.references is None or column.name not in judged.columns:
+                continue
+            reference = REFERENCES[column.references]
+            self._tell(Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title))
+            codes = _codes(judged, column)
+            known = self._registries.look_up(column.references, reference, set(codes.values()))
+            for position, code in codes.items():
+                details = {"registry": reference.title}
+                if code in known.active:
+                    if not known.active[code]:
+                        yield _finding("reference-inactive", judged, column.name, position, details)
+                elif known.whole:
+                    yield _finding("reference-unknown", judged, column.name, position, details)
+                else:
+                    yield _finding("reference-unproven", judged, column.name, position, details)
+
+    def _records(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
+        read_back = resource.read_back
+        if read_back is None:
+            return
+        wrong = {f.row for f in judged.findings if f.kind.severity is Severity.ERROR}
+        positions = [i for i, row in enumerate(judged.rows) if row not in wrong]
+        rows = rows_of(judged.frame.iloc[positions])
+        if not rows:
+            return
+        self._tell(Text(pt="Procurando os registros", en="Looking for the records"))
+        many = requests_needed(resource, rows) > MOST_QUESTIONS
+        source = KnownRecords(self._client, self._listings) if many else self._client
+        reading = RowReader(source, resource, read_back).read(rows)
+        for position, row in zip(positions, reading, strict=True):
+            if row is not None and row.found:
+                yield _existing(judged, position, row, read_back)
+
+
+def _codes(judged: ValidatedSheet, column: Column) -> Mapping[int, str]:
+    """Return the codes of a column by their positions, but for missing and wrong ones."""
+    wrong = {
+        f.row
+        for f in judged.findings
+        if f.column == column.name and f.kind.severity is Severity.ERROR
+    }
+    values = judged.frame[column.name].array
+    return {
+        position: str(value)
+        for position, (row, value) in enumerate(zip(judged.rows, values, strict=True))
+        if row not in wrong and not pd.isna(value)
+    }
+
+
+def _existing(
+    judged: ValidatedSheet, position: int, row: RowReading, read_back: ReadBack
+) -> Finding:
+    column = next(iter(row.key))
+    codes = ", ".join(record.code for record in row.found)
+    if read_back.existing is Existing.REFUSED:
+        return _finding("already-registered", judged, column, position, {"code": codes})
+    details = {"code": codes, "effect": _EFFECTS[read_back.existing]}
+    return _finding("record-exists", judged, column, position, details)
+
+
+def _finding(
+    code: str, judged: ValidatedSheet, column: str, position: int, details: Mapping[str, Any]
+) -> Finding:
+    row, place = judged.rows[position], judged.columns.get(column)
+    value: Any = judged.frame[column].iat[position]
+    return Finding(
+        CATALOGUE[code],
+        row=row,
+        column=column,
+        cell=None if place is None else cell_address(row, place),
+        value=None if pd.isna(value) else display(value),
+        details=details,
+    )
