@@ -503,6 +503,88 @@ _KINDS = (
         ),
     ),
     _error(
+        "cep-invalid",
+        Text(pt="O CEP não é válido.", en="The postcode (CEP) is not valid."),
+        Text(
+            pt="Escreva os oito algarismos, como 01310-100.",
+            en="Write its eight digits, such as 01310-100.",
+        ),
+    ),
+    _error(
+        "uf-invalid",
+        Text(pt="Não é a sigla de um estado.", en="These are not the letters of a state."),
+        Text(
+            pt="Escreva a sigla em maiúsculas, como SP.",
+            en="Write the letters in capitals, such as SP.",
+        ),
+    ),
+    _error(
+        "ncm-invalid",
+        Text(
+            pt="O código NCM não é válido (oito algarismos, capítulo existente).",
+            en="The NCM code is not valid (eight digits, a chapter that there is).",
+        ),
+        Text(
+            pt="Confira o código na tabela NCM, como 8471.30.12.",
+            en="Check the code against the NCM table, such as 8471.30.12.",
+        ),
+    ),
+    _error(
+        "nbs-invalid",
+        Text(
+            pt="O código NBS não é válido (nove algarismos, começa com 1, capítulo existente).",
+            en="The NBS code is not valid (nine digits, begins with 1, a chapter that there is).",
+        ),
+        Text(
+            pt="Confira o código na tabela NBS, como 1.1502.10.00.",
+            en="Check the code against the NBS table, such as 1.1502.10.00.",
+        ),
+    ),
+    _error(
+        "municipality-invalid",
+        Text(
+            pt="O código IBGE do município não é válido (estado ou dígito verificador).",
+            en="The IBGE code of the municipality is not valid (state or check digit).",
+        ),
+        Text(
+            pt="Confira o código de sete algarismos, como 3550308.",
+            en="Check the code of seven digits, such as 3550308.",
+        ),
+    ),
+    _error(
+        "access-key-invalid",
+        Text(
+            pt="A chave de acesso não é válida (tamanho, emitente ou dígito verificador).",
+            en="The access key is not valid (length, issuer or check digit).",
+        ),
+        Text(
+            pt="Copie os 44 símbolos da nota, como texto.",
+            en="Copy the 44 symbols from the invoice, as text.",
+        ),
+    ),
+    _warning(
+        "phone-doubtful",
+        Text(
+            pt="Não parece um telefone com DDD.",
+            en="This does not look like a telephone number with its area code.",
+        ),
+        Text(
+            pt="Escreva-o como (11) 98765-4321, ou com + e o código do país.",
+            en="Write it as (11) 98765-4321, or with + and the country code.",
+        ),
+    ),
+    _error(
+        "sum-exceeds-gross",
+        Text(
+            pt="O valor, somado a {columns}, é maior que {other}.",
+            en="The value, added to {columns}, is greater than {other}.",
+        ),
+        Text(
+            pt="Confira os valores retidos e o valor bruto.",
+            en="Check the retained amounts and the gross amount.",
+        ),
+    ),
+    _error(
         "duplicate-in-sheet",
         Text(
             pt="O valor se repete nesta planilha (primeira vez em {first}).",

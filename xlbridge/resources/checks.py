@@ -13,6 +13,15 @@ import pandas as pd
 from pandera.extensions import register_check_method  # type: ignore[attr-defined]
 
 from xlbridge.resources.boleto import is_boleto
+from xlbridge.resources.brazilian_codes import (
+    is_access_key,
+    is_cep,
+    is_municipality,
+    is_nbs,
+    is_ncm,
+    is_phone,
+    is_uf,
+)
 from xlbridge.resources.documents import is_cnpj, is_cpf
 
 _EMAIL = r"[^\s@,;<>()\"]+@[^\s@,;<>()\".]+(?:\.[^\s@,;<>()\".]+)+"
@@ -40,6 +49,48 @@ def cpf(values: pd.Series) -> pd.Series:
 def boleto(values: pd.Series) -> pd.Series:
     """A bank-slip barcode or typed line with right check digits."""
     return _judge_distinct(values, is_boleto)
+
+
+@register_check_method()
+def cep(values: pd.Series) -> pd.Series:
+    """A postcode, with or without its hyphen."""
+    return _judge_distinct(values, is_cep)
+
+
+@register_check_method()
+def uf(values: pd.Series) -> pd.Series:
+    """The two letters of a state."""
+    return _judge_distinct(values, is_uf)
+
+
+@register_check_method()
+def ncm(values: pd.Series) -> pd.Series:
+    """A code of the nomenclature of goods (NCM), of a chapter that there is."""
+    return _judge_distinct(values, is_ncm)
+
+
+@register_check_method()
+def nbs(values: pd.Series) -> pd.Series:
+    """A code of the nomenclature of services (NBS), of a chapter that there is."""
+    return _judge_distinct(values, is_nbs)
+
+
+@register_check_method()
+def municipality(values: pd.Series) -> pd.Series:
+    """An IBGE code of a municipality, with its check digit."""
+    return _judge_distinct(values, is_municipality)
+
+
+@register_check_method()
+def access_key(values: pd.Series) -> pd.Series:
+    """The access key of an NF-e or NFC-e, with its check digits."""
+    return _judge_distinct(values, is_access_key)
+
+
+@register_check_method()
+def telephone(values: pd.Series) -> pd.Series:
+    """A telephone number with an area code, of a service, or of another country."""
+    return _judge_distinct(values, is_phone)
 
 
 @register_check_method()
@@ -103,6 +154,18 @@ def not_before(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
 def not_above(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
     """The number in ``column`` is not above the one in ``other``, where both are there."""
     return ~(frame[column] > frame[other]).fillna(value=False).astype(bool)
+
+
+@register_check_method(statistics=["column", "columns", "other"])
+def sum_not_above(
+    frame: pd.DataFrame, *, column: str, columns: Sequence[str], other: str
+) -> pd.Series:
+    """``column`` and ``columns`` together are not above ``other``, where both ends are there.
+
+    Missing ones of ``columns`` count as nothing; half a cent is no matter.
+    """
+    total = frame[column] + frame[list(columns)].fillna(0).sum(axis="columns")
+    return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
 
 
 @register_check_method(statistics=["column", "columns"])

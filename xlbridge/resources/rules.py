@@ -123,6 +123,19 @@ RULES: Mapping[str, Rule] = {
     "boleto": Rule(
         "barcode-invalid", (), _fixed("código de boleto válido", "a valid bank-slip code")
     ),
+    "cep": Rule("cep-invalid", (), _fixed("CEP válido", "a valid postcode (CEP)")),
+    "uf": Rule("uf-invalid", (), _fixed("sigla de um estado", "the letters of a state")),
+    "ncm": Rule("ncm-invalid", (), _fixed("código NCM", "an NCM code")),
+    "nbs": Rule("nbs-invalid", (), _fixed("código NBS", "an NBS code")),
+    "municipality": Rule(
+        "municipality-invalid",
+        (),
+        _fixed("código IBGE de município", "an IBGE code of a municipality"),
+    ),
+    "access_key": Rule(
+        "access-key-invalid", (), _fixed("chave de acesso válida", "a valid access key")
+    ),
+    "telephone": Rule("phone-doubtful", (), _fixed("telefone com DDD", "a telephone number")),
     "no_repeats": Rule("duplicate-in-sheet", (), lambda _: _NO_REPEATS),
 }
 """The checks of a single column, by name."""
@@ -184,6 +197,16 @@ ROW_RULES: Mapping[str, RowRule] = {
         _other,
         lambda s: {"other": s["other"]},
     ),
+    "sum_not_above": RowRule(
+        ("column", "columns", "other"),
+        lambda s: Text(
+            pt="{column}: com {columns}, não maior que {other}",
+            en="{column}: with {columns}, not greater than {other}",
+        ).format(column=s["column"], columns=", ".join(s["columns"]), other=s["other"]),
+        lambda _: "sum-exceeds-gross",
+        lambda s: (*s["columns"], s["other"]),
+        lambda s: {"columns": ", ".join(s["columns"]), "other": s["other"]},
+    ),
     "no_repeated_rows": RowRule(
         ("column", "columns"),
         lambda s: Text(
@@ -196,10 +219,14 @@ ROW_RULES: Mapping[str, RowRule] = {
 """The checks across columns or rows, by name."""
 
 
+_WIDTHS = {"boleto": 44, "access_key": 44, "nbs": 9, "cep": 8, "ncm": 8, "municipality": 7}
+
+
 def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
     """Return how many symbols a code of fixed width has, None where the width is free."""
     if "digits" in checks:
         return int(checks["digits"]["width"])
-    if "boleto" in checks:
-        return 44
+    for name, width in _WIDTHS.items():
+        if name in checks:
+            return width
     return {"cnpj": 14, "cpf": 11}.get(kind)
