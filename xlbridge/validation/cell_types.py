@@ -1,44 +1,74 @@
-"""The cells of a column, grouped by the type that each has in the file."""
+"""The cells of a column, grouped by the kind that each has in the file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Cells = npt.NDArray[np.object_]
-TypeIds = npt.NDArray[np.int64]
-"""The identity of each cell's type."""
+from xlbridge.workbook.cells import CellColumn, CellKind
+
+Positions = npt.NDArray[np.intp]
 
 
-def as_cells(values: Sequence[object]) -> tuple[Cells, TypeIds]:
-    """Return the values as an array, and the types of them."""
-    cells: Cells = np.empty(len(values), dtype=object)
-    cells[:] = values
-    return cells, np.fromiter(map(id, map(type, values)), dtype=np.int64, count=len(values))
+class Cells:
+    """The cells of one column in some of Excel's rows; ``position`` counts those rows from zero.
+
+    ``kinds``, ``numbers`` and ``wholes`` have an entry for each: its ``CellKind`` and its content
+    as ``CellColumn`` keeps it, read as a double and as a whole number.
+    """
+
+    def __init__(self, column: CellColumn, rows: npt.NDArray[np.int64]) -> None:
+        """``rows`` are Excel's numbers; those below the column's last row are empty."""
+        self._column = column
+        self._rows = rows
+        places = np.minimum(rows, len(column.kinds)) - 1
+        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[places]
+        self.kinds[rows > len(column.kinds)] = CellKind.EMPTY
+        self.wholes = np.frombuffer(column.content, dtype=np.int64)[places]
+        self.numbers = self.wholes.view(np.float64)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: int | np.intp) -> Any:
+        return self._column.value(int(self._rows[position]) - 1)
+
+    def of_kind(self, kind: CellKind) -> Positions:
+        """Return the positions of the cells of that kind."""
+        return np.flatnonzero(self.kinds == kind)
+
+    def others(self, *expected: CellKind) -> Iterator[tuple[int, object]]:
+        """Yield the filled cells that are neither text nor of an expected kind."""
+        mask = self.kinds > CellKind.TEXT
+        for kind in expected:
+            mask &= self.kinds != kind
+        for position in np.flatnonzero(mask):
+            yield int(position), self[position]
+
+    def texts(self) -> tuple[Positions, list[str]]:
+        """Return the positions and stripped contents of the text cells that are not blank."""
+        positions = self.of_kind(CellKind.TEXT)
+        stripped = self._stripped[self.wholes[positions]]
+        filled = stripped != ""
+        return positions[filled], stripped[filled].tolist()
+
+    def raw_texts(self, positions: Positions) -> list[str]:
+        """Return the contents of text cells as they are in the file."""
+        found: list[str] = self._texts[self.wholes[positions]].tolist()
+        return found
+
+    @cached_property
+    def _texts(self) -> npt.NDArray[np.object_]:
+        return _objects(self._column.texts)
+
+    @cached_property
+    def _stripped(self) -> npt.NDArray[np.object_]:
+        return _objects(list(map(str.strip, self._column.texts)))
 
 
-def of_type(types: TypeIds, *wanted: type) -> npt.NDArray[np.intp]:
-    mask = types == id(wanted[0])
-    for other in wanted[1:]:
-        mask = mask | (types == id(other))
-    return np.flatnonzero(mask)
-
-
-def texts_of(cells: Cells, types: TypeIds) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return the positions and stripped contents of the text cells that are not blank."""
-    positions = of_type(types, str)
-    positions = positions[cells[positions] != ""]
-    stripped = list(map(str.strip, cells[positions]))
-    if all(stripped):
-        return positions, stripped
-    filled = np.fromiter(map(bool, stripped), dtype=bool, count=len(stripped))
-    return positions[filled], [text for text in stripped if text]
-
-
-def others(cells: Cells, types: TypeIds, *expected: type) -> Iterator[tuple[int, object]]:
-    """Yield the cells that are neither text nor of an expected type."""
-    mask = types != id(str)
-    for kind in expected:
-        mask &= types != id(kind)
-    for position in np.flatnonzero(mask):
-        yield int(position), cells[position]
+def _objects(texts: list[str]) -> npt.NDArray[np.object_]:
+    array: npt.NDArray[np.object_] = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array

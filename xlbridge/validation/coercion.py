@@ -7,7 +7,7 @@ column.
 """
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,17 @@ import pandas as pd
 
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells, TypeIds, as_cells, of_type, others, texts_of
+from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
 from xlbridge.validation.text_columns import coerce_text
 from xlbridge.validation.text_values import has_time
+from xlbridge.workbook.cells import CellKind
 
 _LARGEST_EXACT_INTEGER = 2**53
 _EPOCH = dt.date(1970, 1, 1).toordinal()
+_FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64("1905-01-01", "us")
 """Excel counts days from 1900 or 1904: a date before this is a small number in disguise."""
 _USUAL = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
@@ -32,27 +34,26 @@ _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
 
-def coerce(column: Column, values: Sequence[object], reading: Reading) -> tuple[Any, CellProblems]:
+def coerce(column: Column, cells: Cells, reading: Reading) -> tuple[Any, CellProblems]:
     """Return the column's cells as a pandas array of its dtype, and what was wrong with them.
 
     Cells without a usable value are missing in the array. Money is rounded to the cent where the
     file holds the noise of binary arithmetic.
     """
-    cells, types = as_cells(values)
-    problems = CellProblems.none(len(values))
-    return _COERCERS[column.kind](column, cells, types, reading, problems), problems
+    problems = CellProblems.none(len(cells))
+    return _COERCERS[column.kind](column, cells, reading, problems), problems
 
 
 def _numbers(
-    column: Column, cells: Cells, types: TypeIds, reading: Reading, problems: CellProblems
+    column: Column, cells: Cells, reading: Reading, problems: CellProblems
 ) -> npt.NDArray[np.float64]:
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
-    plain = of_type(types, float, int)
-    numbers[plain] = cells[plain].astype(float)
-    for position, _ in others(cells, types, float, int):
+    plain = cells.of_kind(CellKind.NUMBER)
+    numbers[plain] = cells.numbers[plain]
+    for position, _ in cells.others(CellKind.NUMBER):
         problems.add(position, wrong)
-    forms = read_texts(NUMBER_FORMS[column.kind], cells, types, reading, problems)
+    forms = read_texts(NUMBER_FORMS[column.kind], cells, reading, problems)
     for position, value, certain in forms:
         if column.kind is Kind.INTEGER and abs(value) > _LARGEST_EXACT_INTEGER:
             problems.add(position, wrong)
@@ -63,10 +64,8 @@ def _numbers(
     return numbers
 
 
-def _integer(
-    column: Column, cells: Cells, types: TypeIds, reading: Reading, problems: CellProblems
-) -> Any:
-    numbers = _numbers(column, cells, types, reading, problems)
+def _integer(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
+    numbers = _numbers(column, cells, reading, problems)
     filled = ~np.isnan(numbers)
     whole = numbers == np.floor(numbers)
     usable = filled & whole & (np.abs(numbers) <= _LARGEST_EXACT_INTEGER)
@@ -76,10 +75,8 @@ def _integer(
     return pd.arrays.IntegerArray(values, ~usable)
 
 
-def _number(
-    column: Column, cells: Cells, types: TypeIds, reading: Reading, problems: CellProblems
-) -> Any:
-    numbers = _numbers(column, cells, types, reading, problems)
+def _number(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
+    numbers = _numbers(column, cells, reading, problems)
     if column.kind is Kind.MONEY:
         cents = np.round(numbers, 2)
         noise = np.abs(numbers - cents) <= 1e-9 * np.maximum(1, np.abs(numbers))
@@ -88,27 +85,24 @@ def _number(
     return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
 
 
-def _date(
-    column: Column, cells: Cells, types: TypeIds, reading: Reading, problems: CellProblems
-) -> Any:
+def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
     days = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
-    plain = of_type(types, dt.date)
-    ordinals = np.fromiter(map(dt.date.toordinal, cells[plain]), dtype=np.int64, count=len(plain))
-    days[plain] = (ordinals - _EPOCH).astype("datetime64[D]")
-    timed = of_type(types, dt.datetime)
+    plain = cells.of_kind(CellKind.DATE)
+    days[plain] = (cells.wholes[plain] - _EPOCH).astype("datetime64[D]")
+    timed = cells.of_kind(CellKind.DATETIME)
     if len(timed):
-        moments = cells[timed].astype("datetime64[us]")
+        moments = cells.wholes[timed].astype("timedelta64[us]") + _FIRST_MOMENT
         days[timed] = moments.astype("datetime64[D]").astype("datetime64[us]")
         for position in timed[moments != days[timed]]:
             problems.add(int(position), "date-has-time")
     for position in np.flatnonzero(days < _FIRST_REAL_DAY):
         problems.add(int(position), "date-serial", {"shown": display(cells[position])})
-    for position, value in others(cells, types, dt.date, dt.datetime):
+    for position, value in cells.others(CellKind.DATE, CellKind.DATETIME):
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
             problems.add(position, "type-date")
-    for position, read, certain in read_texts(DATE_FORM, cells, types, reading, problems):
+    for position, read, certain in read_texts(DATE_FORM, cells, reading, problems):
         days[position] = np.datetime64(read, "us")
         if has_time(cells[position]):
             problems.add(position, "date-has-time")
@@ -122,17 +116,15 @@ def _date(
     return pd.Series(days).array
 
 
-def _boolean(
-    _column: Column, cells: Cells, types: TypeIds, _reading: Reading, problems: CellProblems
-) -> Any:
+def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellProblems) -> Any:
     values = np.zeros(len(cells), dtype=bool)
     missing = np.ones(len(cells), dtype=bool)
-    plain = of_type(types, bool)
-    values[plain] = cells[plain].astype(bool)
+    plain = cells.of_kind(CellKind.BOOLEAN)
+    values[plain] = cells.wholes[plain] != 0
     missing[plain] = False
-    for position, _ in others(cells, types, bool):
+    for position, _ in cells.others(CellKind.BOOLEAN):
         problems.add(position, "type-boolean")
-    for position, text in zip(*texts_of(cells, types), strict=True):
+    for position, text in zip(*cells.texts(), strict=True):
         word = text.casefold()
         if word in _YES or word in _NO:
             values[position], missing[position] = word in _YES, False
@@ -141,13 +133,11 @@ def _boolean(
     return pd.arrays.BooleanArray(values, missing)
 
 
-def _text(
-    column: Column, cells: Cells, types: TypeIds, _reading: Reading, problems: CellProblems
-) -> Any:
-    return coerce_text(column, cells, types, problems)
+def _text(column: Column, cells: Cells, _reading: Reading, problems: CellProblems) -> Any:
+    return coerce_text(column, cells, problems)
 
 
-_Coercer = Callable[[Column, Cells, TypeIds, Reading, CellProblems], Any]
+_Coercer = Callable[[Column, Cells, Reading, CellProblems], Any]
 
 _COERCERS: Mapping[Kind, _Coercer] = {
     Kind.TEXT: _text,

@@ -1,7 +1,9 @@
 """The data rows of a sheet as typed columns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,11 +11,13 @@ import pandas as pd
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.coercion import coerce
 from xlbridge.validation.display import display
 from xlbridge.validation.header import Header
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.raw_sheet import CellPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ def typed_rows(
     A column of the resource that the sheet lacks is there, with no values.
     """
     rows = _data_rows(cells, header.row)
+    numbers = np.array(rows, dtype=np.int64)
     arrays, problems = {}, {}
     for number, column in enumerate(resource.columns, start=1):
         on_column(column.name, number, len(resource.columns), len(rows))
@@ -53,18 +58,14 @@ def typed_rows(
             arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
-            arrays[column.name], found = coerce(column, _values(cells, place, rows), reading)
+            arrays[column.name], found = coerce(
+                column, Cells(cells.columns[place], numbers), reading
+            )
             _note_raw(cells, cells.first_column + place, rows, found)
             _note_shown(column, cells, place, rows, found)
             problems[column.name] = found
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)))
     return _without_blank_rows(TypedRows(frame, rows, problems))
-
-
-def _values(cells: SheetCells, place: int, rows: list[int]) -> Sequence[object]:
-    """Return the values of a column in those of Excel's rows; blank ones below the last."""
-    values = cells.columns[place].values()
-    return [values[row - 1] if row <= len(values) else "" for row in rows]
 
 
 def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
@@ -82,33 +83,47 @@ def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
 
 def _note_raw(cells: SheetCells, place: int, rows: list[int], problems: CellProblems) -> None:
     """Note the cells of a column that show an error or have a formula without result."""
-    if not (cells.raw.errors or cells.raw.unvalued):
-        return
-    for position, row in enumerate(rows):
-        if error := cells.raw.errors.get((row, place)):
-            problems.add(position, "cell-error", {"error": error})
-        elif (row, place) in cells.raw.unvalued:
+    for position, error in _of_column(cells.raw.errors, place, rows):
+        problems.add(position, "cell-error", {"error": error})
+    for position, _ in _of_column(dict.fromkeys(cells.raw.unvalued), place, rows):
+        if not problems.failed[position]:
             problems.add(position, "formula-no-value")
+
+
+def _of_column(
+    noted: Mapping[CellPlace, Any], place: int, rows: list[int]
+) -> Iterator[tuple[int, Any]]:
+    """Yield what was noted of the cells of a column: their position among ``rows``, and what."""
+    of_row = {row: what for (row, column), what in noted.items() if column == place}
+    for row in sorted(of_row):
+        position = bisect_left(rows, row)
+        if position < len(rows) and rows[position] == row:
+            yield position, of_row[row]
 
 
 def _note_shown(
     column: Column, cells: SheetCells, place: int, rows: list[int], problems: CellProblems
 ) -> None:
     """Note the numbers that the sheet shows as something else than they are."""
-    percents, padded = cells.raw.percents, cells.raw.padded
-    if not (percents or padded):
-        return
     at = cells.first_column + place
-    for position, row in enumerate(rows):
-        value = cells.columns[place].value(row - 1)
-        if not isinstance(value, float) or problems.failed[position]:
-            continue
-        if (row, at) in percents and not column.kind.is_text:
+    percents = {} if column.kind.is_text else dict.fromkeys(cells.raw.percents)
+    for position, _ in _of_column(percents, at, rows):
+        value = _usable_number(cells, place, rows[position], problems, position)
+        if value is not None:
             details = {"shown": f"{value * 100:.10g}%", "stored": display(value)}
             problems.add(position, "number-percent", details)
-        width = padded.get((row, at), 0)
-        if column.kind.is_code and len(display(value)) < width:
+    padded = cells.raw.padded if column.kind.is_code else {}
+    for position, width in _of_column(padded, at, rows):
+        value = _usable_number(cells, place, rows[position], problems, position)
+        if value is not None and len(display(value)) < width:
             problems.add(position, "code-leading-zeros", {"width": width, "proposal": ""})
+
+
+def _usable_number(
+    cells: SheetCells, place: int, row: int, problems: CellProblems, position: int
+) -> float | None:
+    value = cells.columns[place].value(row - 1)
+    return value if isinstance(value, float) and not problems.failed[position] else None
 
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:

@@ -8,7 +8,7 @@ from typing import Generic
 
 from xlbridge.resources.column import Kind
 from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells, TypeIds, texts_of
+from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.characters import visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
@@ -43,7 +43,6 @@ class TextForm(Generic[Value]):
 def read_texts(
     form: TextForm[Value],
     cells: Cells,
-    types: TypeIds,
     reading: Reading,
     problems: CellProblems,
 ) -> Iterator[tuple[int, Value, bool]]:
@@ -53,8 +52,8 @@ def read_texts(
     In a column whose texts follow both conventions each is read where it has one meaning, and none
     is mended: the rest could then seem to follow one convention.
     """
-    positions, texts = texts_of(cells, types)
-    if not "".join(texts).isascii():
+    positions, texts = cells.texts()
+    if not "".join(set(texts)).isascii():
         texts = [visible(unicodedata.normalize("NFKC", text))[0] for text in texts]
     meanings = read_all(texts, form.understand)
     declared = form.declared(reading)

@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells, TypeIds, of_type, others, texts_of
+from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.characters import (
     describe,
     foreign_to_codes,
@@ -24,6 +24,7 @@ from xlbridge.validation.characters import (
     look_alike,
     visible,
 )
+from xlbridge.workbook.cells import CellKind
 
 _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
@@ -42,14 +43,16 @@ _DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = 
 }
 
 
-def coerce_text(column: Column, cells: Cells, types: TypeIds, problems: CellProblems) -> Any:
+def coerce_text(column: Column, cells: Cells, problems: CellProblems) -> Any:
     """Return a text column as a pandas array, and note what is wrong with its cells."""
-    read: Cells = np.full(len(cells), None, dtype=object)
-    positions, texts = texts_of(cells, types)
+    read = np.full(len(cells), None, dtype=object)
+    positions, texts = cells.texts()
     read[positions] = _read_texts(column, cells, positions, texts, problems)
-    for position in of_type(types, float, int):
-        read[position] = _text_of_number(column, int(position), cells[position], problems)
-    for position, value in others(cells, types, float, int):
+    for position in cells.of_kind(CellKind.NUMBER):
+        read[position] = _text_of_number(
+            column, int(position), float(cells.numbers[position]), problems
+        )
+    for position, value in cells.others(CellKind.NUMBER):
         problems.add(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
@@ -68,7 +71,7 @@ def _read_texts(
     read: list[str | None] = list(texts)
     if column.kind in _DOCUMENTS:
         read = [text.translate(_MASK) for text in texts]
-    raw = cells[positions].tolist()
+    raw = cells.raw_texts(positions)
     for place in _doubtful(column, raw, texts):
         position = int(positions[place])
         read[place] = _looked_at(column, position, raw[place], texts[place], problems)
@@ -77,7 +80,7 @@ def _read_texts(
 
 def _doubtful(column: Column, raw: list[str], texts: list[str]) -> Iterable[int]:
     """Return the places of the texts that cannot be taken as they are."""
-    plain = _plain_test(column, "".join(texts))
+    plain = _plain_test(column, "".join(set(texts)))
     if plain is None and raw == texts:
         return ()
     return [

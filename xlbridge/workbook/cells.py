@@ -100,20 +100,6 @@ class CellColumn:
         whole = memoryview(self.content).cast("q")[place]
         return self.texts[whole] if kind is CellKind.TEXT else _VALUES[kind](whole)
 
-    def values(self) -> list[object]:
-        """Return all cells as Python values."""
-        values: list[Any] = memoryview(self.content).cast("d").tolist()
-        if self.kinds.count(CellKind.NUMBER) < len(values):
-            whole = memoryview(self.content).cast("q")
-            for match in _OTHERS[CellKind.NUMBER].finditer(self.kinds):
-                place = match.start()
-                kind = self.kinds[place]
-                if kind == CellKind.TEXT:
-                    values[place] = self.texts[whole[place]]
-                else:
-                    values[place] = _VALUES[CellKind(kind)](whole[place]) if kind else ""
-        return values
-
 
 class CellEncoder:
     """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
