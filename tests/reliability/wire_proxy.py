@@ -171,16 +171,21 @@ class WireProxy:
         request = Request(number, method, path, head + _END_OF_HEAD)
         self._break_off(Point.HEAD, request, client)
         length = _content_length(head)
-        while len(body) < length // 2:
-            body += client.recv(_BLOCK)
+        body = self._receive_up_to(client, body, length // 2)
         if length:
             self._break_off(Point.BODY, request, client)
+        body = self._receive_up_to(client, body, length)
+        if len(body) < length:
+            return None
+        return Request(number, method, path, head + _END_OF_HEAD, body)
+
+    def _receive_up_to(self, client: socket.socket, body: bytes, length: int) -> bytes:
         while len(body) < length:
             block = client.recv(_BLOCK)
             if not block:
-                return None
+                break
             body += block
-        return Request(number, method, path, head + _END_OF_HEAD, body)
+        return body
 
     def _break_off(self, point: Point, request: Request, client: socket.socket) -> None:
         self.reach(point, request)
