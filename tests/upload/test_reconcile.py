@@ -10,6 +10,7 @@ from lossy_proxy import LossyProxy
 from upload_parts import MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.api.client import Client
+from xlbridge.api.target import Target
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.resources.read_back import Existing
 from xlbridge.upload.job import Job
@@ -194,3 +195,21 @@ def test_instalments_of_one_document_are_told_apart(
     job = run_job(desk, client, write_job(desk, rest, "direct"), options)
     assert job.last("plan") == {"create": 0, "update": 2, "unchanged": 0, "unread": 0}
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+
+
+def test_a_page_without_readings_shows_what_was_sent(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    path = make_clients("", called="Sem documento")
+    job = doubtful(desk, client, proxy, path, applied=True)
+    assert job.state is State.NEEDS_PERSON
+    page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
+    assert "Sem documento" in page
+    assert "Nothing was read" in page
+
+
+def test_the_settle_time_is_never_shorter_than_two_timeouts() -> None:
+    far = Target("real", "https://erp.example.com", "user@example.com", "secret")
+    near = Target("near", "http://127.0.0.1:9", "user@example.com", "secret")
+    with Client(far, timeout=45) as distant, Client(near, timeout=45) as local:
+        assert (distant.least_settle, local.least_settle) == (90, 0)

@@ -79,6 +79,7 @@ class Client(Operations):
         self.target = target
         self._backoff = backoff or Backoff()
         self._secrets = Secrets(target.password)
+        self._timeout = timeout
         self._transport = Transport(target.base_url, timeout, target.ca_bundle)
         self._session = Session(self._transport, target, self._backoff, self._secrets)
 
@@ -99,6 +100,14 @@ class Client(Operations):
 
     def __repr__(self) -> str:
         return f"Client({self.target!r})"
+
+    @property
+    def least_settle(self) -> float:
+        """How long a request whose answer was lost must at least be waited for, in seconds.
+
+        Twice the longest wait for an answer; for a system on this computer nothing.
+        """
+        return 0.0 if self._transport.is_local else 2 * self._timeout
 
     def login(self) -> Authentication:
         """Check the credentials; return the login's answer without its token.

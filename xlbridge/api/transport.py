@@ -80,11 +80,12 @@ class Transport:
 
     def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
         url = checked_address(base_url)
+        self.is_local = _is_loopback(url.host)
         self._base = str(url).rstrip("/")
         self._http = httpx.Client(
             verify=True if ca_bundle is None else _trusting(ca_bundle),
             follow_redirects=False,
-            trust_env=not _is_loopback(url.host),
+            trust_env=not self.is_local,
             timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
             headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,14 @@ class Bench:
     def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
         """Write down that the outcome is not known; it is then settled as far as possible."""
         evidence = asdict(all_unknown(job.what))
+        settled = self.journal.now() + timedelta(seconds=self.options.settle_seconds)
         return self.journal.record(
             job,
             State.IN_DOUBT,
             reason=asdict(reason),
             verdict=evidence,
             address=self.client.target.base_url,
+            settled=settled.isoformat(timespec="seconds"),
             **detail,
         ), True
 

@@ -1,13 +1,13 @@
 """The page that a person decides a doubt from: one file, both languages, nothing to fetch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job
-from xlbridge.upload.reading import RowReading, from_json
+from xlbridge.upload.reading import Row, RowReading, from_json
 
 Readings = Sequence[tuple[datetime, str, list[Any]]]
 """When something was read, at which moment of the upload, and what for each row."""
@@ -59,7 +59,7 @@ _STEPS = (
 )
 
 
-def doubt_page(job: Job, readings: Readings) -> str:
+def doubt_page(job: Job, sent: Sequence[Row], readings: Readings) -> str:
     """Return the page as HTML: what was sent, when, what was answered, read before and after."""
     title = f"xlbridge · {job.id}"
     parts = [
@@ -73,7 +73,7 @@ def doubt_page(job: Job, readings: Readings) -> str:
         "<h2>O que aconteceu · What happened</h2>",
         _history(job),
         "<h2>As linhas · The rows</h2>",
-        _rows(job, readings),
+        _rows(job, sent, readings),
         "</body></html>",
     ]
     return "\n".join(parts)
@@ -139,30 +139,26 @@ def _note(detail: Mapping[str, Any]) -> str:
     return "<br>".join(told)
 
 
-def _rows(job: Job, readings: Readings) -> str:
+def _rows(job: Job, sent: Sequence[Row], readings: Readings) -> str:
     header = ["Linha · Row", "Chave · Key", "Enviado · Sent"]
     header += [f"{_MOMENTS.get(moment, moment)} {at:%d/%m %H:%M:%S}" for at, moment, _ in readings]
-    if not readings:
-        none = "Nada foi lido do sistema. · Nothing was read from the system."
-        numbers = ", ".join(map(str, job.what.rows))
-        return f"<p>{none}</p><p>Linhas na planilha · Rows in the sheet: {numbers}</p>"
     columns = [from_json(rows) for _, _, rows in readings]
     body = [
-        [str(row), *_row_cells([column[place] for column in columns])]
-        for place, row in enumerate(job.what.rows)
+        [str(number), _key(read), _pairs(row), *map(_found, read)]
+        for number, row, *read in zip(job.what.rows, sent, *columns, strict=True)
     ]
-    return f"<div class=wide>{_table(body, header)}</div>"
+    none = (
+        "" if readings else "<p>Nada foi lido do sistema. · Nothing was read from the system.</p>"
+    )
+    return f"{none}<div class=wide>{_table(body, header)}</div>"
 
 
 _MOMENTS = {"before": "Antes · Before", "after": "Depois · After"}
 
 
-def _row_cells(readings: Sequence[RowReading | None]) -> Iterator[str]:
+def _key(readings: Sequence[RowReading | None]) -> str:
     known = next((reading for reading in readings if reading is not None), None)
-    yield _pairs(known.key) if known else "–"
-    yield _pairs(known.sent) if known else "–"
-    for reading in readings:
-        yield _found(reading)
+    return _pairs(known.key) if known else "–"
 
 
 def _found(reading: RowReading | None) -> str:
@@ -177,9 +173,9 @@ def _found(reading: RowReading | None) -> str:
     )
 
 
-def _pairs(values: Mapping[str, str | None]) -> str:
+def _pairs(values: Mapping[str, Any]) -> str:
     return "<br>".join(
-        f"<small>{escape(name)}</small> {escape(value)}"
+        f"<small>{escape(name)}</small> {escape(str(value))}"
         for name, value in values.items()
         if value is not None
     )

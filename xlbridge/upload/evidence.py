@@ -9,6 +9,8 @@ from xlbridge.settings import Settings
 from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.payload import payload_frame
+from xlbridge.upload.reading import rows_of
 from xlbridge.upload.rejects import write_rejects_workbook
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.states import State
@@ -24,7 +26,9 @@ def with_evidence(settings: Settings, catalogue: Catalogue, journal: Journal, jo
     for part in journal.parts_of(job):
         with_evidence(settings, catalogue, journal, part)
     if job.state is State.NEEDS_PERSON and not job.parts and not _is_there(job, "evidence_file"):
-        page = doubt_page(job, journal.readings(job.id))
+        resource = catalogue.named(job.what.resource)
+        rows = rows_of(payload_frame(settings.payloads, job.what.payload, resource))
+        page = doubt_page(job, rows, journal.readings(job.id))
         written = _place(settings, job, "em-duvida", ".html", lambda path: _write(path, page))
         job = journal.record(job, job.state, evidence_file=str(written))
     if _has_rejects(job) and not _is_there(job, "rejects_file"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,9 @@ _HEADLINES = {
     ),
     State.IN_DOUBT: Text(
         pt="Em dúvida: não se sabe se as {read} linhas foram gravadas ({reason}). Para conferir no "
-        "sistema: xlbridge resume {job}",
+        "sistema, a partir de {settled}: xlbridge resume {job}",
         en="In doubt: whether the {read} rows were written is not known ({reason}). To look in the "
-        "system: xlbridge resume {job}",
+        "system, from {settled} on: xlbridge resume {job}",
     ),
     State.NEEDS_PERSON: Text(
         pt="Em dúvida; só uma pessoa pode decidir. Linhas: {read}, comprovadas: {accepted}, sem "
@@ -137,6 +138,7 @@ def job_text(job: Job) -> Iterator[str]:
             reason=job.reason,
             log_id=job.last("log_id"),
             job=job.id,
+            settled=_moment(job.last("settled")),
         )
     )
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
@@ -181,6 +183,10 @@ def _decide_text(job: Job) -> Iterator[Text]:
         pt='Depois de conferir: xlbridge resolve {job} --as applied|not-applied --reason "…"',
         en='After looking: xlbridge resolve {job} --as applied|not-applied --reason "…"',
     ).format(job=job.id)
+
+
+def _moment(told: str | None) -> str:
+    return "–" if told is None else f"{datetime.fromisoformat(told):%d/%m/%Y %H:%M:%S}"
 
 
 def _near(path: Path) -> Path:

@@ -1,7 +1,7 @@
 """Sending a judged sheet: the job is written down, run, and its evidence left behind."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -93,6 +93,8 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
                 en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
             ).format(job=job.id, theirs=job.what.profile, ours=client.target.profile)
         )
+    settle = max(options.settle_seconds, client.least_settle)
+    options = replace(options, settle_seconds=settle)
     bench = Bench(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
     hold = partial(job_lock, desk.settings.home)
     with hold(job.parent or job.id):
