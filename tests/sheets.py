@@ -55,6 +55,14 @@ class ErrorCell(str):
     """A cell that shows an error such as #N/A."""
 
 
+class Percent(float):
+    """A number that is shown as a percentage."""
+
+
+class Padded(int):
+    """A number that is shown with leading zeros."""
+
+
 def write_rows(
     path: Path,
     header: Sequence[str],
@@ -71,6 +79,8 @@ def write_rows(
             date: book.add_format({"num_format": "dd/mm/yyyy"}),
             datetime: book.add_format({"num_format": "dd/mm/yyyy hh:mm"}),
             time: book.add_format({"num_format": "hh:mm"}),
+            Percent: book.add_format({"num_format": "0.0%"}),
+            Padded: book.add_format({"num_format": "00000"}),
         }
         if title:
             page.write_string(0, 0, title)
@@ -81,6 +91,8 @@ def write_rows(
                     page.write_formula(row, column, "=NA()", None, str(value))
                 elif isinstance(value, Formula):
                     page.write_formula(row, column, str(value), None, "")
+                elif isinstance(value, Percent | Padded):
+                    page.write_number(row, column, value, formats[type(value)])
                 elif isinstance(value, date | time):
                     page.write_datetime(row, column, value, formats[type(value)])
                 elif isinstance(value, str):

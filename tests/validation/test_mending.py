@@ -230,7 +230,7 @@ _ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows=_ROWS, epoch_1904=st.booleans())
 def test_mending_takes_away_exactly_what_it_lists(
     catalogue: Catalogue, rows: list[dict[str, Any]], epoch_1904: bool

@@ -1,7 +1,8 @@
 """The rules of a resource, applied by pandera to typed columns.
 
 A cell gets one finding: the first rule that it breaks, in the order in which the schema file
-writes them, repetition last. Cells that could not be read are judged by no rule.
+writes them; rules that read several columns come after those of one, repetition last. A rule that
+reads a cell with an error says nothing, so one mistake has one finding.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,13 +25,21 @@ _REPEATED = "duplicate-in-sheet"
 
 @dataclass(frozen=True, slots=True)
 class _Broken:
-    """The rows of one column that break one rule; ``keys`` are the columns that may not repeat."""
+    """The rows of one column that break one rule.
+
+    ``others`` are the further columns that the rule reads.
+    """
 
     column: str
     code: str
     positions: Any
     details: Mapping[str, object]
-    keys: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def turn(self) -> tuple[bool, bool]:
+        """When it is its turn: what reads several columns after the others, repetition last."""
+        return self.code == _REPEATED, bool(self.others)
 
 
 def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellProblems]) -> None:
@@ -38,12 +47,12 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
 
     ``frame`` has one typed column per column of the resource and a RangeIndex; it is not changed.
     """
-    broken = list(_violations(frame, resource, problems))
-    for item in sorted(broken, key=lambda item: item.code == _REPEATED):
+    for item in sorted(_violations(frame, resource), key=lambda item: item.turn):
         column = problems[item.column]
-        positions = item.positions[~column.failed[item.positions]].tolist()
+        muted = np.logical_or.reduce([problems[n].failed for n in (item.column, *item.others)])
+        positions = item.positions[~muted[item.positions]].tolist()
         if item.code == _REPEATED:
-            firsts = _first_of_equals(frame[list(item.keys)])
+            firsts = _first_of_equals(frame[list(item.others or (item.column,))])
             for position in positions:
                 column.add(position, item.code, first_position=int(firsts[position]))
         else:
@@ -52,47 +61,34 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
                 column.add(position, item.code, details)
 
 
-def _violations(
-    frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellProblems]
-) -> Iterator[_Broken]:
+def _violations(frame: pd.DataFrame, resource: Resource) -> Iterator[_Broken]:
     try:
         frame_schema(resource).validate(frame, lazy=True)
     except SchemaErrors as errors:
         for error in errors.schema_errors:
-            yield _broken(error, resource, problems, len(frame))
+            yield _broken(error, resource, len(frame))
 
 
-def _broken(
-    error: SchemaError, resource: Resource, problems: Mapping[str, CellProblems], size: int
-) -> _Broken:
+def _broken(error: SchemaError, resource: Resource, size: int) -> _Broken:
     if error.reason_code is SchemaErrorReason.SERIES_CONTAINS_NULLS:
         return _Broken(error.schema.name, "required-missing", _missing(error), {})
     if error.reason_code is not SchemaErrorReason.DATAFRAME_CHECK or error.check_output is None:
         raise AssertionError(f"{resource.name}: pandera could not judge: {error}")
     positions = np.flatnonzero(~_aligned(error, size))
     if isinstance(error.schema, pa.DataFrameSchema):
-        return _row_violation(error, resource, positions, problems)
+        check = resource.row_checks[error.check_index]
+        row_rule = ROW_RULES[check.name]
+        return _Broken(
+            check.statistics["column"],
+            row_rule.finding(check.statistics),
+            positions,
+            row_rule.details(check.statistics),
+            others=row_rule.columns(check.statistics),
+        )
     column: Column = resource.by_name[error.schema.name]
     rule = RULES[error.check.name]
     details = rule.details(column.checks[error.check.name])
-    return _Broken(column.name, rule.finding, positions, details, keys=(column.name,))
-
-
-def _row_violation(
-    error: SchemaError, resource: Resource, positions: Any, problems: Mapping[str, CellProblems]
-) -> _Broken:
-    check = resource.row_checks[error.check_index]
-    rule = ROW_RULES[check.name]
-    muted: BoolArray = np.zeros(len(problems[check.statistics["column"]].failed), dtype=bool)
-    for name in rule.columns(check.statistics):
-        muted |= problems[name].failed
-    return _Broken(
-        check.statistics["column"],
-        rule.finding(check.statistics),
-        positions[~muted[positions]],
-        rule.details(check.statistics),
-        keys=rule.columns(check.statistics),
-    )
+    return _Broken(column.name, rule.finding, positions, details)
 
 
 def _aligned(error: SchemaError, size: int) -> BoolArray:

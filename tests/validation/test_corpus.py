@@ -1,0 +1,167 @@
+"""The corpus of bad cells: each has exactly its finding, at its own address, and no other has any.
+
+Each damage is done to every column that it can befall, in each resource, in a sheet whose header
+stands anywhere; a mixture of damages is generated besides.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from damages import DAMAGES, Damage
+from good_rows import make_rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sheets import write_rows
+
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.address import cell_address
+
+RESOURCES = list(load_catalogue().values())
+Expected = set[tuple[str, str, str]]
+
+
+@cache
+def good_rows(resource: str) -> Sequence[Mapping[str, Any]]:
+    return make_rows(resource, 160, "corpus")
+
+
+def befalls(damage: Damage, resource: Resource) -> list[Column]:
+    return [column for column in resource.columns if damage.fits(column)]
+
+
+def good_value(column: Column, row: Mapping[str, Any]) -> Any:
+    """A right value to spoil: the row's own, else the schema's example."""
+    value = row.get(column.name)
+    return column.example if value is None else value
+
+
+def fits_row(column: Column, row: Mapping[str, Any]) -> bool:
+    """Whether the column's rules judge it in this row: a document is judged by the nature."""
+    wanted = {Kind.CNPJ: "J", Kind.CPF: "F"}.get(column.kind)
+    return wanted is None or row.get("natureza") == wanted
+
+
+def spoilt_sheet(
+    path: Path,
+    resource: Resource,
+    cells: Sequence[tuple[Damage, Column]],
+    top: int,
+    left: int,
+    blank_every: int,
+) -> Expected:
+    """Write a sheet with one damage in a row; a good row stands before each bad one."""
+    rows = iter(good_rows(resource.name))
+    names = [column.name for column in resource.columns]
+
+    def in_order(row: Mapping[str, Any]) -> list[Any]:
+        return [row.get(name) for name in names]
+
+    lines: list[list[Any]] = []
+    expected: Expected = set()
+    for damage, column in cells:
+        lines.append(in_order(next(rows)))
+        if len(lines) % blank_every == 0:
+            lines.append([None] * len(names))
+        row = next(row for row in rows if fits_row(column, row))
+        values = dict(row) | {column.name: damage.spoil(column, good_value(column, row))}
+        lines.append(in_order(values))
+        cell = cell_address(top + 1 + len(lines), left + names.index(column.name))
+        expected.add((cell, column.name, damage.code))
+    lines.append(in_order(next(rows)))
+    title = "Planilha de outubro" if top else None
+    write_rows(path, names, lines, at=(top, left), title=title)
+    return expected
+
+
+def found(path: Path, resource: Resource) -> tuple[Expected, int]:
+    judged = validate_workbook(path, load_catalogue(), resource=resource.name)
+    findings = [(str(f.cell), str(f.column), f.kind.code) for f in judged.findings]
+    return set(findings), len(findings)
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.name)
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_every_damaged_cell_is_found_and_nothing_else(
+    tmp_path: Path, damage: Damage, resource: Resource
+) -> None:
+    columns = befalls(damage, resource)
+    if not columns:
+        assert any(befalls(damage, other) for other in RESOURCES)
+        return
+    place = DAMAGES.index(damage) + RESOURCES.index(resource)
+    path = tmp_path / "bad.xlsx"
+    cells = [(damage, column) for column in columns]
+    expected = spoilt_sheet(path, resource, cells, place % 5, place % 3, 2 + place % 4)
+    assert len(expected) == len(columns)
+    assert found(path, resource) == (expected, len(expected))
+
+
+def test_the_corpus_is_as_wide_as_it_says(catalogue: Catalogue) -> None:
+    assert len({damage.name for damage in DAMAGES}) == len(DAMAGES) >= 60
+    for resource in catalogue.values():
+        assert sum(bool(befalls(damage, resource)) for damage in DAMAGES) >= 35
+    cells = [(d, r, c) for d in DAMAGES for r in catalogue.values() for c in befalls(d, r)]
+    assert len(cells) > 1_500
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> tuple[Resource, list[tuple[Damage, Column]]]:
+    """One damage in some of the columns, so that no column's texts tell of another damage."""
+    resource = draw(st.sampled_from(RESOURCES))
+    cells = []
+    columns = st.lists(st.sampled_from(resource.columns), unique_by=lambda column: column.name)
+    for column in draw(columns.filter(bool)):
+        fitting = [damage for damage in DAMAGES if damage.fits(column)]
+        cells.append((draw(st.sampled_from(fitting)), column))
+    return resource, cells
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    mixture=mixtures(),
+    top=st.integers(0, 40),
+    left=st.integers(0, 30),
+    blank_every=st.integers(2, 9),
+)
+def test_mixed_damages_are_found_and_nothing_else(
+    mixture: tuple[Resource, list[tuple[Damage, Column]]], top: int, left: int, blank_every: int
+) -> None:
+    resource, cells = mixture
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "bad.xlsx"
+        expected = spoilt_sheet(path, resource, cells, top, left, blank_every)
+        assert found(path, resource) == (expected, len(cells))
+
+
+def test_rules_across_columns_and_rows_have_one_finding(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    payable = dict(good_rows("contaspagar")[0])
+    gross = payable["ValorBruto"]
+    rows = [
+        payable | {"valorDoLancamento": gross + 1},
+        payable | {"numeroDoDocumento": "F-2", "valorDoLancamento": gross, "ValorINSSRetido": 1},
+        payable
+        | {"numeroDoDocumento": "F-3", "valorDoLancamento": "dez", "ValorINSSRetido": gross},
+        payable | {"numeroDoDocumento": "F-4"},
+        payable | {"numeroDoDocumento": "F-4"},
+        payable | {"numeroDoDocumento": "F-4", "dataDeVencimento": None},
+        payable | {"numeroDoDocumento": "F-4", "valorDoLancamento": 1},
+    ]
+    names = [column.name for column in catalogue["contaspagar"].columns]
+    path = tmp_path / "rows.xlsx"
+    write_rows(path, names, [[row.get(name) for name in names] for row in rows])
+    amount, number = names.index("valorDoLancamento"), names.index("numeroDoDocumento")
+    assert found(path, catalogue["contaspagar"])[0] == {
+        (cell_address(2, amount), "valorDoLancamento", "net-exceeds-gross"),
+        (cell_address(3, amount), "valorDoLancamento", "sum-exceeds-gross"),
+        (cell_address(4, amount), "valorDoLancamento", "type-number"),
+        (cell_address(6, number), "numeroDoDocumento", "duplicate-in-sheet"),
+    }
