@@ -5,12 +5,28 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import databases
 import pytest
+from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
 
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--db", choices=databases.KINDS, default=databases.KINDS[0], help="the sandboxes' database"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    databases.choose(config.getoption("--db"))
+
+
+def pytest_unconfigure() -> None:
+    databases.end()
 
 
 @pytest.fixture(scope="session")
@@ -51,5 +67,6 @@ def xlbridge(home: Path, tmp_path: Path) -> Xlbridge:
 def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     """A running sandbox with the supporting registries and no records."""
     folder = tmp_path_factory.mktemp("empty-sandbox")
-    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+    options = ["--seed", "empty", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from databases import database_options
 from environment import clean_environment
 
 from xlbridge.api.client import Client
@@ -19,7 +20,8 @@ Ask = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("demo-sandbox")
-    with sandbox_process(folder, ["--seed", "demo"], clean_environment(folder)) as running:
+    options = ["--seed", "demo", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+from databases import database_options
 
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
@@ -25,6 +26,7 @@ def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
 
 @contextmanager
 def sandbox_on(home: Path, *options: str) -> Iterator[RunningSandbox]:
+    """Run a sandbox on the database of its home folder."""
     environment = {**os.environ, "XLBRIDGE_LANG": "en"}
-    with sandbox_process(home, options, environment) as server:
+    with sandbox_process(home, [*database_options(home), *options], environment) as server:
         yield server

@@ -1,12 +1,15 @@
 """Several clients at once, and what a defect of the sandbox looks like from outside."""
 
 import socket
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+from databases import connected
 from servers import Start, log_in
+from sqlalchemy import delete
+
+from xlbridge.sandbox.tables.registries import companies
 
 CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
 
@@ -60,9 +63,8 @@ def test_a_defect_gives_the_error_envelope_and_keeps_its_traceback(
     start: Start, tmp_path: Path
 ) -> None:
     with log_in(start("--seed", "empty")) as http:
-        with sqlite3.connect(tmp_path / "sandbox.db") as database:
-            database.execute("delete from companies")
-        database.close()
+        with connected(tmp_path, writing=True) as connection:
+            connection.execute(delete(companies))
         failed = http.get("/v2/sistema/info")
         assert failed.status_code == 500
         assert failed.json()["success"] is False

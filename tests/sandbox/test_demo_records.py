@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import open_storage
 from sqlalchemy import Connection, Table, select
 from stdnum.br import cnpj, cpf
 
 from xlbridge.sandbox.business.stock_balances import balances_of
 from xlbridge.sandbox.seed import Seed, seed
 from xlbridge.sandbox.seed.calendar import TODAY
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.tables import metadata
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import receivables
@@ -34,14 +35,14 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    storage = seeded(tmp_path_factory.mktemp("demo") / "demo.db")
+    storage = seeded(tmp_path_factory.mktemp("demo"))
     with storage.transaction(writing=False) as connection:
         yield connection
     storage.close()
 
 
-def seeded(path: Path, kind: Seed = Seed.DEMO, scale: int = 1) -> Storage:
-    storage = Storage(database_url(str(path)))
+def seeded(home: Path, kind: Seed = Seed.DEMO, scale: int = 1) -> Storage:
+    storage = open_storage(home)
     with storage.transaction(writing=True) as connection:
         assert seed(connection, kind, scale)
     return storage
@@ -72,7 +73,7 @@ def test_it_has_what_the_contract_names(demo: Connection) -> None:
 
 
 def test_it_is_the_same_every_time(demo: Connection, tmp_path: Path) -> None:
-    again = seeded(tmp_path / "again.db")
+    again = seeded(tmp_path / "again")
     with again.transaction(writing=False) as connection:
         for table in metadata.sorted_tables:
             assert rows(connection, table) == rows(demo, table), table.name
@@ -178,7 +179,7 @@ def test_a_forecast_goes_on_until_it_ends(demo: Connection) -> None:
 
 
 def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:
-    storage = seeded(tmp_path / "scaled.db", scale=2)
+    storage = seeded(tmp_path / "scaled", scale=2)
     with storage.transaction(writing=True) as connection:
         assert not seed(connection, Seed.DEMO, 1)
         assert len(rows(connection, clients)) == 2600
@@ -187,7 +188,7 @@ def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) ->
 
 
 def test_empty_has_the_registries_only(tmp_path: Path) -> None:
-    storage = seeded(tmp_path / "empty.db", Seed.EMPTY)
+    storage = seeded(tmp_path / "empty", Seed.EMPTY)
     with storage.transaction(writing=False) as connection:
         assert rows(connection, branches)
         assert rows(connection, portfolios)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -10,11 +9,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from databases import connected
 from servers import Start, log_in, sandbox_on
+from sqlalchemy import select
 from test_import_rules import finished
 from workbooks import upload
 
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.tables.imports import outbox
 
 INVOICE = ["codigoDaFilial", "codigoDoCliente", "codigoDoServicoPrestado", "valorDoServico"]
 QUEUED = [["nomeComercial", "seuCodigo"], *(["Da fila", "FILA"] for _ in range(200))]
@@ -86,9 +88,8 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
     with log_in(server) as http:
         log_id = http.post("/v2/importacao/cliente/fila", files=upload(QUEUED)).json()["data"]
         finished(http, log_id)
-    with sqlite3.connect(tmp_path / "sandbox.db") as database:
-        sent = database.execute("select log_id, recipient from outbox").fetchall()
-    database.close()
+    with connected(tmp_path) as connection:
+        sent = connection.execute(select(outbox.c.log_id, outbox.c.recipient)).all()
     assert sent == [(log_id, server.email)]
 
 

@@ -69,15 +69,19 @@ def test_the_users_own_credentials_do_not_reach_it(
         assert server.password != "a password of production"
 
 
-def test_one_that_does_not_come_up_is_told_with_its_log(tmp_path: Path) -> None:
+def test_one_that_does_not_come_up_is_told_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_LANG", "en")
     (tmp_path / "sandbox.db").write_text("no database")
     set_language("en")
     with (
-        pytest.raises(TransportError, match=r"sandbox\.log"),
+        pytest.raises(TransportError, match=r"sandbox\.log") as told,
         embedded_sandbox(Settings(home=tmp_path)),
     ):
         pass
     assert "not a database" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+    assert "delete it" in str(told.value.hint)
 
 
 def test_a_home_that_cannot_be_used_is_told(tmp_path: Path) -> None:
@@ -103,7 +107,7 @@ def test_a_missing_extra_is_told_with_what_to_install(
     [
         (["--expose", "127.0.0.1"], "XLBRIDGE_PASSWORD"),
         (["--expose", "no such address"], "Cannot listen"),
-        (["--db", "nothing://here"], "does not open"),
+        (["--db", "nothing://here"], "not understood"),
         (["--db", "://"], "not understood"),
         (["--seed", "other"], "--seed"),
         (["--scale", "0"], "--scale"),

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from environment import clean_environment
-from servers import log_in
+from servers import log_in, sandbox_on
 
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.faults import Fault, FaultKind, FaultPlan, parse_faults
 
 CLIENT = {"nomeComercial": "Padaria Estrela"}
@@ -67,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain(folder: Path) -> Iterator[httpx.Client]:
     """A client of a sandbox without faults, on the database that those with faults are on too."""
     with (
-        sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as server,
+        sandbox_on(folder, "--seed", "empty") as server,
         log_in(server) as http,
     ):
         yield http
@@ -77,7 +75,7 @@ def plain(folder: Path) -> Iterator[httpx.Client]:
 def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Client]:
     """The same client of a sandbox with faults."""
     with (
-        sandbox_process(folder, ["--faults", faults], clean_environment(folder)) as broken,
+        sandbox_on(folder, "--faults", faults) as broken,
         httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=10) as http,
     ):
         yield http

@@ -169,6 +169,34 @@ def test_the_business_rules_judge_each_queued_line(
     assert log["registrosImportados"] == 1
 
 
+@pytest.mark.parametrize(
+    ("resource", "header", "cells"),
+    [
+        ("contasreceber", TITLE, [1, 99999999999, "1.01.001", "01.001", 1, "Código longo demais"]),
+        ("contasreceber", TITLE, [99999999999, 1001, "1.01.001", "01.001", 1, "Filial"]),
+        ("contasreceber", TITLE, [1, 1001, "1.01_x0000_", "01.001", 1, "Categoria"]),
+    ],
+)
+def test_a_cell_that_cannot_be_stored_is_a_rejected_line(
+    http: httpx.Client, resource: str, header: list[str], cells: list[Any]
+) -> None:
+    file = upload([header, cells])
+    refused = http.post(f"/v2/importacao/{resource}", files=file)
+    assert refused.status_code == 400, refused.text
+    assert "Linha 2" in refused.json()["errors"][0]["value"]
+    log_id = http.post(f"/v2/importacao/{resource}/fila", files=file).json()["data"]
+    http.post(f"/v2/importacao/processar-arquivo/{log_id}")
+    log = finished(http, log_id)
+    assert log["mensagem"] is None
+    assert [line["linha"] for line in log["linhasRejeitadas"]] == [2]
+
+
+def test_a_nul_in_a_cell_never_reaches_the_database(http: httpx.Client) -> None:
+    file = upload([["nomeComercial", "cpf"], ["Nulo_x0000_", "_x0000_"]])
+    (read,) = http.post("/v2/importacao/cliente", files=file).json()["data"]["registros"]
+    assert read == {"nomeComercial": "Nulo", "natureza": "J"}
+
+
 def test_a_resource_of_the_users_own_is_imported(start: Start, tmp_path: Any) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "veiculo.yaml").write_text(OWN_RESOURCE, encoding="utf-8")

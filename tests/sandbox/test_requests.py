@@ -1,18 +1,20 @@
 """Requests that are refused before any rule of the business is asked."""
 
 import json
-import sqlite3
 from pathlib import Path
 
 import httpx
 import pytest
+from databases import connected
 from servers import Start, log_in
-from workbooks import upload
+from sqlalchemy import select
+from workbooks import upload, workbook
 
 from xlbridge.limits import WorkbookLimits
 from xlbridge.sandbox import handlers
 from xlbridge.sandbox.call import HANDLERS, handles
 from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.tables import metadata
 from xlbridge.wire.operations import OPERATIONS
 from xlbridge.wire.operations.registry import CLIENT_LIST
 
@@ -184,17 +186,28 @@ def test_an_uploaded_name_never_becomes_a_path(http: httpx.Client, tmp_path: Pat
     assert not list(tmp_path.parent.rglob("escaped.xlsx"))
 
 
+def test_an_uploaded_name_with_a_nul_is_no_defect(http: httpx.Client) -> None:
+    form = (
+        b'--x\r\nContent-Disposition: form-data; name="ArquivoExcel"; filename="a\0b.xlsx"\r\n\r\n'
+        + workbook([["nomeComercial"], ["X"]])
+        + b"\r\n--x--\r\n"
+    )
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = http.post("/v2/importacao/cliente/fila", content=form, headers=headers)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["errors"][0]["key"] == "ArquivoExcel"
+
+
 def test_neither_password_nor_token_is_stored_readable(start: Start, tmp_path: Path) -> None:
     server = start("--seed", "empty")
     with log_in(server) as http:
         token = http.headers["Authorization"].removeprefix("Bearer ")
         assert http.get("/v2/sistema/info").status_code == 200
-        with sqlite3.connect(tmp_path / "sandbox.db") as database:
-            dump = "\n".join(database.iterdump())
-        database.close()
+        with connected(tmp_path) as connection:
+            stored = [connection.execute(select(table)).all() for table in metadata.sorted_tables]
     log = (tmp_path / "sandbox.log").read_text(encoding="utf-8")
     for secret in (token, server.password):
-        assert secret not in dump
+        assert secret not in str(stored)
         assert secret not in log
     kept = [path for path in tmp_path.iterdir() if server.password in path.read_text("latin-1")]
     assert [oct(path.stat().st_mode & 0o777) for path in kept] == ["0o600"]

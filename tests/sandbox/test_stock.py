@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from databases import open_storage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import Start, log_in
@@ -31,7 +32,7 @@ from xlbridge.sandbox.business.stock_entries import register_entry
 from xlbridge.sandbox.business.stock_outputs import change_output, register_output
 from xlbridge.sandbox.seed import Seed, seed
 from xlbridge.sandbox.seed.products import make_products, product_rows
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.tables.registries import products
 from xlbridge.sandbox.tables.stock import movements
 from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput
@@ -56,7 +57,7 @@ MOVES = st.one_of(
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     """A database with the registries and two products."""
-    opened = Storage(database_url(str(tmp_path_factory.mktemp("stock") / "stock.db")))
+    opened = open_storage(tmp_path_factory.mktemp("stock"))
     with opened.transaction(writing=True) as connection:
         seed(connection, Seed.EMPTY, 1)
         rows = product_rows(make_products(Random(1), 2))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
+from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
 from upload_parts import MakeClients, new_cnpj
@@ -22,7 +23,8 @@ from xlbridge.upload.send import Desk
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("upload-sandbox")
-    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+    options = ["--seed", "empty", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running
 
 

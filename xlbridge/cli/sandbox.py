@@ -1,6 +1,7 @@
 """``xlbridge sandbox``: runs the practice system on this computer."""
 
 import os
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import click
 
 from xlbridge.cli.options import own_schemas
 from xlbridge.cli.output import remark
+from xlbridge.cli.progress import Activity, working
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import EMBEDDED_NAME
 from xlbridge.sandbox.faults import parse_faults
@@ -44,8 +46,8 @@ _SECONDS = click.FloatRange(min=0)
     metavar="URL",
     help=str(
         Text(
-            pt="Banco de dados: um arquivo SQLite ou uma URL do SQLAlchemy.",
-            en="Database: an SQLite file or an SQLAlchemy URL.",
+            pt="Banco de dados: um arquivo SQLite, ou postgresql+psycopg://…",
+            en="Database: an SQLite file, or postgresql+psycopg://…",
         )
     ),
 )
@@ -152,7 +154,27 @@ def command(
         while_stdin_open=while_stdin_open,
         behaviour=behaviour,
     )
-    serve(plan, read_settings(), partial(_announce, ready_file))
+    with ExitStack() as signs_of_life:
+        starting = Text(pt="Iniciando o sistema de ensaio", en="Starting the sandbox")
+        activity = signs_of_life.enter_context(working(starting))
+
+        def announce(running: RunningSandbox) -> None:
+            signs_of_life.close()
+            _announce(ready_file, running)
+
+        serve(plan, read_settings(), announce, partial(_watch, activity))
+
+
+def _watch(activity: Activity, done: int, total: int) -> None:
+    filling = Text(
+        pt="Enchendo o banco de dados novo: {total} pedidos de venda",
+        en="Filling the new database: {total} sales orders",
+    ).format(total=total)
+    if done == 0:
+        with activity.paused():
+            remark(filling)
+    written = Text(pt="{filling}, {done} gravados", en="{filling}, {done} written")
+    activity.tell(written.format(filling=filling, done=done))
 
 
 def _announce(ready_file: Path | None, running: RunningSandbox) -> None:

@@ -12,7 +12,7 @@ from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.sandbox.private_file import write_private
 from xlbridge.sandbox.security import find_user, hash_password
-from xlbridge.sandbox.storage import Storage
+from xlbridge.sandbox.storage import Storage, shown
 from xlbridge.sandbox.tables.access import users
 from xlbridge.settings import Settings
 
@@ -101,7 +101,7 @@ def _unknown_password(url: URL, email: str) -> ConfigError:
         Text(
             pt="O banco de dados {url} já tem o usuário {email}, e a senha dele não está aqui.",
             en="The database {url} has the user {email} already, whose password is not kept here.",
-        ).format(url=url.render_as_string(hide_password=True), email=email),
+        ).format(url=shown(url), email=email),
         Text(
             pt="Defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD, ou apague o banco de dados.",
             en="Set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD, or delete the database.",

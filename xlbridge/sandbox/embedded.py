@@ -27,6 +27,7 @@ _NEEDED = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.02
+_LAST_LINES = 3
 _OWN_CREDENTIALS = ("XLBRIDGE_BASE_URL", "XLBRIDGE_EMAIL", "XLBRIDGE_PASSWORD", "XLBRIDGE_PROFILE")
 
 
@@ -69,6 +70,7 @@ def sandbox_process(
     with reporting_failures(log):
         home.mkdir(parents=True, exist_ok=True)
         log.touch()
+        already = log.stat().st_size
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready_file = Path(folder) / "ready.json"
         command = [sys.executable, "-m", "xlbridge", "sandbox", "--while-stdin-open"]
@@ -83,7 +85,7 @@ def sandbox_process(
                 start_new_session=True,
             )
         try:
-            yield _wait(process, ready_file, log)
+            yield _wait(process, ready_file, log, already)
         finally:
             _end(process)
 
@@ -109,7 +111,9 @@ def _require_extra() -> None:
     )
 
 
-def _wait(process: "subprocess.Popen[bytes]", ready_file: Path, log: Path) -> RunningSandbox:
+def _wait(
+    process: "subprocess.Popen[bytes]", ready_file: Path, log: Path, already: int
+) -> RunningSandbox:
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         running = read_ready_file(ready_file)
@@ -120,8 +124,16 @@ def _wait(process: "subprocess.Popen[bytes]", ready_file: Path, log: Path) -> Ru
         Text(
             pt="O sistema de ensaio embutido não iniciou; veja {log}",
             en="The embedded sandbox did not start; see {log}",
-        ).format(log=log)
+        ).format(log=log),
+        hint=_last_words(log, already),
     )
+
+
+def _last_words(log: Path, already: int) -> Text | None:
+    """What the process itself said last, which is in the user's language."""
+    written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
+    last = "\n".join(written[-_LAST_LINES:])
+    return Text(pt=last, en=last) if last else None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

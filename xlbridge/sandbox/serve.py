@@ -17,9 +17,9 @@ from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import default_database, own_ready_file
 from xlbridge.sandbox.ending import end_with_stdin, ended_like_interrupt
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import Seed, Watch, seed
 from xlbridge.sandbox.server import Behaviour, Sandbox
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import Storage, database_url, reporting_trouble
 from xlbridge.sandbox.worker import Worker
 from xlbridge.settings import Settings
 
@@ -46,11 +46,15 @@ class Plan:
     behaviour: Behaviour = field(default_factory=Behaviour)
 
 
-def serve(plan: Plan, settings: Settings, announce: Callable[[RunningSandbox], None]) -> None:
+def serve(
+    plan: Plan, settings: Settings, announce: Callable[[RunningSandbox], None], watch: Watch
+) -> None:
     """Serve until SIGINT or SIGTERM; ``announce`` is called once it answers.
 
+    ``watch`` is told how far a new database is filled.
+
     Raises ``UsageError`` when it would be exposed without a password of the user's own or the
-    address cannot be listened on, ``ConfigError`` when the database does not open.
+    address cannot be listened on, ``ConfigError`` when the database does not open or be used.
     """
     if plan.expose and not settings.password:
         raise UsageError(
@@ -66,9 +70,11 @@ def serve(plan: Plan, settings: Settings, announce: Callable[[RunningSandbox], N
         listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
         storage = Storage(database_url(plan.database or str(default_database(settings))))
         stack.callback(storage.close)
-        with storage.transaction(writing=True) as connection:
-            seed(connection, plan.seed, plan.scale)
-        account = prepare_account(storage, settings)
+        with reporting_trouble(storage.url):
+            # One transaction: what is interrupted while it is filled stays empty.
+            with storage.transaction(writing=True) as connection:
+                seed(connection, plan.seed, plan.scale, watch)
+            account = prepare_account(storage, settings)
         worker, sandbox = _assemble(plan, settings, storage)
         worker.start()
         stack.callback(worker.stop)

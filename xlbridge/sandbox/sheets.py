@@ -45,7 +45,8 @@ def read_workbook(
 
 
 def _problem(finding: Finding) -> tuple[str, str]:
-    return finding.column or "", finding.message.pt
+    # A message may quote its cell, and no database but SQLite keeps a NUL.
+    return finding.column or "", finding.message.pt.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _records(validated: ValidatedSheet, resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -6,12 +6,12 @@ from threading import Event, Thread
 from typing import Any
 
 from sqlalchemy import Row
-from sqlalchemy.exc import OperationalError
 
 from xlbridge.sandbox import queue
 from xlbridge.sandbox.answers import RequestError
 from xlbridge.sandbox.importing import read_upload, take_in
 from xlbridge.sandbox.server import Sandbox
+from xlbridge.sandbox.storage import TROUBLE
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +61,8 @@ class Worker:
             return False
         try:
             self._process(file)
-        except OperationalError:
-            # The database's own trouble passes; the file is still running, and taken up again.
+        except TROUBLE:
+            # It may pass; the file is still running, and taken up again.
             raise
         except Exception as error:
             self._give_up(file, error)

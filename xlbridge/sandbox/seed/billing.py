@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert
+from sqlalchemy import Connection, Table
 
 from xlbridge.sandbox.business.access_keys import Issuer
+from xlbridge.sandbox.seed.writing import write
 from xlbridge.sandbox.tables.registries import invoice_models, issuers, payment_conditions
 
 SERIES_OF_MODEL = {1: 1, 2: 2}
@@ -65,4 +66,4 @@ def seed_billing_registries(connection: Connection) -> None:
         issuers: _ISSUERS,
     }
     for table, entries in rows.items():
-        connection.execute(insert(table), entries)
+        write(connection, table, entries)

@@ -1,9 +1,9 @@
 """A small company's records: many enough that caps and windows matter."""
 
+from collections.abc import Callable
 from random import Random
-from typing import Any
 
-from sqlalchemy import Connection, Table, insert, update
+from sqlalchemy import Connection, update
 
 from xlbridge.sandbox.seed.clients import Customer, client_rows, make_customers
 from xlbridge.sandbox.seed.contacts import contact_rows
@@ -14,6 +14,7 @@ from xlbridge.sandbox.seed.payables import make_payables, split_rows
 from xlbridge.sandbox.seed.products import make_products, product_rows
 from xlbridge.sandbox.seed.purchasing import seed_purchases
 from xlbridge.sandbox.seed.stock import seed_stock
+from xlbridge.sandbox.seed.writing import write
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.clients import clients, contacts
 from xlbridge.sandbox.tables.financial import (
@@ -41,28 +42,21 @@ _SEED = 20261031
 _ORDERS_AT_ONCE = 1_000
 _SPLIT_EACH = 20
 
+Watch = Callable[[int, int], None]
+"""Is told how many of the sales orders are written, and how many there will be."""
 
-def seed_demo(connection: Connection, scale: int) -> None:
+
+def seed_demo(connection: Connection, scale: int, watch: Watch) -> None:
     """Write the demo's records, ``scale`` times as many as one company has."""
     random = Random(_SEED)  # noqa: S311 - made-up records, the same every time
     customers = make_customers(random, CLIENTS * scale)
     articles = make_products(random, PRODUCTS * scale)
-    _write(connection, clients, list(client_rows(random, customers)))
-    _write(connection, products, list(product_rows(articles)))
+    write(connection, clients, client_rows(random, customers))
+    write(connection, products, product_rows(articles))
     seed_stock(connection, Random(_SEED), articles, scale)  # noqa: S311 - as above
     invoices = InvoiceMaker()
     maker = OrderMaker(random, customers, articles, invoices)
-    for first in range(1, ORDERS * scale + 1, _ORDERS_AT_ONCE):
-        batch = Batch()
-        for number in range(first, min(first + _ORDERS_AT_ONCE, ORDERS * scale + 1)):
-            maker.make(number, batch)
-        _write(connection, sales_orders, batch.orders)
-        _write(connection, sales_order_items, batch.items)
-        _write(connection, sales_order_installments, batch.instalments)
-        _write(connection, receivables, batch.titles)
-        split = [row for title in batch.titles[::_SPLIT_EACH] for row in split_rows(title)]
-        _write(connection, receivable_allocations, split)
-        _write(connection, product_invoices, batch.invoices)
+    _seed_orders(connection, maker, ORDERS * scale, watch)
     connection.execute(items_of_orders())
     last_numbers = _seed_services(connection, customers, invoices, scale)
     _move_on(connection, {"client": customers[-1].code, "product": articles[-1].code})
@@ -74,7 +68,24 @@ def seed_demo(connection: Connection, scale: int) -> None:
     last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
     last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
-    _write(connection, counters, rows)
+    write(connection, counters, rows)
+
+
+def _seed_orders(connection: Connection, maker: OrderMaker, count: int, watch: Watch) -> None:
+    """Write the sales orders and what comes of them, batch by batch."""
+    for done in range(0, count, _ORDERS_AT_ONCE):
+        watch(done, count)
+        batch = Batch()
+        for number in range(done, min(done + _ORDERS_AT_ONCE, count)):
+            maker.make(number + 1, batch)
+        write(connection, sales_orders, batch.orders)
+        write(connection, sales_order_items, batch.items)
+        write(connection, sales_order_installments, batch.instalments)
+        write(connection, receivables, batch.titles)
+        split = [row for title in batch.titles[::_SPLIT_EACH] for row in split_rows(title)]
+        write(connection, receivable_allocations, split)
+        write(connection, product_invoices, batch.invoices)
+    watch(count, count)
 
 
 def _seed_services(
@@ -83,25 +94,25 @@ def _seed_services(
     """Write what is billed for services; return the last number of each scope."""
     random = Random(_SEED)  # noqa: S311 - as above
     billed = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
-    _write(connection, service_invoices, billed)
+    write(connection, service_invoices, billed)
     forecasts = list(forecast_rows(random, customers, SERVICE_FORECASTS * scale))
-    _write(connection, service_forecasts, forecasts)
+    write(connection, service_forecasts, forecasts)
     return {"service_invoice": len(billed), "service_forecast": len(forecasts)}
 
 
 def _seed_payables(connection: Connection, count: int) -> dict[str, int]:
     """Write the payable titles; return the last number of each scope."""
     made = make_payables(Random(_SEED), count)  # noqa: S311 - as above
-    _write(connection, payables, made.titles)
-    _write(connection, payable_allocations, made.allocations)
-    _write(connection, payable_files, made.files)
+    write(connection, payables, made.titles)
+    write(connection, payable_allocations, made.allocations)
+    write(connection, payable_files, made.files)
     return made.numbers
 
 
 def _seed_contacts(connection: Connection, customers: list[Customer]) -> dict[str, int]:
     """Write the contacts of some clients; return the last number of each scope."""
     rows = list(contact_rows(Random(_SEED), customers))  # noqa: S311 - as above
-    _write(connection, contacts, rows)
+    write(connection, contacts, rows)
     return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
 
 
@@ -109,7 +120,3 @@ def _move_on(connection: Connection, last_numbers: dict[str, int]) -> None:
     """Have scopes that begin with the registries go on after the demo's records."""
     for scope, last in last_numbers.items():
         connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
-
-
-def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    connection.execute(insert(table), rows)

@@ -2,11 +2,12 @@
 
 from random import Random
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from xlbridge.sandbox.business.purchase_documents import write_documents
 from xlbridge.sandbox.seed.products import Product
 from xlbridge.sandbox.seed.purchases import PurchaseMaker, spending_limits_of_year
+from xlbridge.sandbox.seed.writing import write
 from xlbridge.sandbox.tables.purchasing import (
     buying_order_items,
     buying_orders,
@@ -35,8 +36,8 @@ def seed_purchases(
     )
     write_documents(connection, buying_orders, buying_order_items, made.orders)
     write_documents(connection, purchase_orders, purchase_order_items, made.purchase_orders)
-    connection.execute(insert(purchase_order_files), made.files)
-    connection.execute(insert(spending_limits), [limit.model_dump() for limit in limits])
+    write(connection, purchase_order_files, made.files)
+    write(connection, spending_limits, (limit.model_dump() for limit in limits))
     return {
         "purchase_requisition": len(made.requisitions),
         "buying_order": len(made.orders),

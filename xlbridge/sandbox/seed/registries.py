@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Table, exists, insert, select
+from sqlalchemy import Connection, Table, exists, select
 
+from xlbridge.sandbox.seed.writing import write
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.registries import (
     abc_costs,
@@ -170,21 +171,21 @@ def section_codes() -> list[str]:
 def seed_registries(connection: Connection) -> None:
     """Write the supporting registries, and where codes that are given out begin."""
     for table, names in _NAMES.items():
-        _write(connection, table, [{"code": code, "name": name} for code, name in names.items()])
+        write(connection, table, [{"code": code, "name": name} for code, name in names.items()])
     for table, (attribute, entries) in _ATTRIBUTES.items():
         rows = [
             {"code": code, "name": name, attribute: value}
             for code, (name, value) in entries.items()
         ]
-        _write(connection, table, rows)
+        write(connection, table, rows)
     places = [
         {"branch": branch, "code": code, "name": name}
         for branch in codes(branches)
         for code, name in WAREHOUSES.items()
     ]
-    _write(connection, warehouses, places)
-    _write(connection, sections, list(_section_rows(places)))
-    _write(connection, counters, list(_counter_rows()))
+    write(connection, warehouses, places)
+    write(connection, sections, _section_rows(places))
+    write(connection, counters, _counter_rows())
 
 
 def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -202,7 +203,3 @@ def _counter_rows() -> Iterator[dict[str, Any]]:
     yield {"scope": "client", "last": FIRST_CLIENT - 1}
     yield {"scope": "product", "last": FIRST_PRODUCT - 1}
     yield {"scope": "supplier", "last": max(codes(suppliers))}
-
-
-def _write(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    connection.execute(insert(table), rows)

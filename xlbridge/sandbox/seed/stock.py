@@ -7,13 +7,14 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from xlbridge.sandbox.business.inventories import open_inventory
 from xlbridge.sandbox.business.stock_balances import Balance, Place, to_cents
 from xlbridge.sandbox.seed.calendar import BEGINNING, TODAY, at_work, some_day
 from xlbridge.sandbox.seed.products import Product
 from xlbridge.sandbox.seed.registries import WAREHOUSES, codes, section_codes
+from xlbridge.sandbox.seed.writing import write
 from xlbridge.sandbox.tables.access import counters
 from xlbridge.sandbox.tables.registries import branches, collaborators, cost_centres, projects
 from xlbridge.sandbox.tables.stock import (
@@ -37,12 +38,12 @@ _FIRST_WAREHOUSE = min(WAREHOUSES)
 def seed_stock(connection: Connection, random: Random, products: list[Product], scale: int) -> None:
     """Write the products' movements and addresses, requisitions, an inventory of each branch."""
     rows = _make_stock(random, products, _REQUISITIONS * scale)
-    connection.execute(insert(movements), rows.movements)
-    connection.execute(insert(stock_requisitions), rows.requisitions)
-    connection.execute(insert(stock_requisition_items), rows.items)
-    connection.execute(insert(addressings), list(_addressing_rows(random, products)))
-    last = [{"scope": scope, "last": number} for scope, number in rows.last.items()]
-    connection.execute(insert(counters), last)
+    write(connection, movements, rows.movements)
+    write(connection, stock_requisitions, rows.requisitions)
+    write(connection, stock_requisition_items, rows.items)
+    write(connection, addressings, _addressing_rows(random, products))
+    last = ({"scope": scope, "last": number} for scope, number in rows.last.items())
+    write(connection, counters, last)
     for branch in codes(branches):
         data = InventoryInput(
             codigoDaFilial=branch,

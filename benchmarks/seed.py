@@ -1,0 +1,65 @@
+"""How long ``xlbridge sandbox --seed demo --scale N`` takes to fill a new database and answer.
+
+Usage: python benchmarks/seed.py [SCALE [DATABASE]]
+
+The default is scale 50, 100,000 sales orders, in an SQLite file of its own. DATABASE must be new.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import metadata
+
+_SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
+
+
+def main() -> None:
+    """Print the seconds, the greatest memory, and how many records there are."""
+    scale = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    with tempfile.TemporaryDirectory() as folder:
+        database = sys.argv[2] if len(sys.argv) > 2 else str(Path(folder) / "seeded.db")
+        seconds = _fill(Path(folder), database, scale)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+        counts = _counts(database)
+    print(f"scale {scale}: {seconds:.1f} s, {peak} MB")
+    for name in _SHOWN:
+        print(f"{counts[name]:12,} {name}")
+    print(f"{sum(counts.values()):12,} rows in all")
+
+
+def _fill(folder: Path, database: str, scale: int) -> float:
+    ready = folder / "ready.json"
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database]
+    command += ["--scale", str(scale), "--ready-file", str(ready)]
+    begun = time.perf_counter()
+    with subprocess.Popen(command, env=os.environ | {"XLBRIDGE_HOME": str(folder)}) as process:
+        while not ready.exists():
+            if process.poll() is not None:
+                sys.exit(process.returncode)
+            time.sleep(0.05)
+        seconds = time.perf_counter() - begun
+        process.terminate()
+    return seconds
+
+
+def _counts(database: str) -> dict[str, int]:
+    storage = Storage(database_url(database))
+    with storage.transaction(writing=False) as connection:
+        counts = {
+            table.name: connection.scalar(select(func.count()).select_from(table)) or 0
+            for table in metadata.sorted_tables
+        }
+    storage.close()
+    return counts
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Whether a sandbox's records are what its clerks were told, and add up."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from load_clerks import ROWS_OF_A_FILE, Ledger
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from xlbridge.sandbox.business.stock_balances import balances_of
+from xlbridge.sandbox.tables.access import counters
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.financial import TITLE_KEY, receivables
+from xlbridge.sandbox.tables.imports import import_logs, outbox
+from xlbridge.sandbox.tables.purchasing import (
+    buying_order_items,
+    buying_orders,
+    purchase_orders,
+    purchase_requisition_items,
+    purchase_requisitions,
+)
+from xlbridge.sandbox.tables.sales import (
+    product_invoices,
+    sales_order_installments,
+    sales_orders,
+)
+from xlbridge.sandbox.tables.stock import inventories, movements
+from xlbridge.wire.imports import ImportState
+
+Column = ColumnElement[Any]
+
+_MARKED: dict[str, tuple[tuple[Column, ...], Column]] = {
+    "title": (tuple(receivables.c[name] for name in TITLE_KEY), receivables.c.historico),
+    "client": ((clients.c.codigoDoCliente,), clients.c.nomeComercial),
+    "order": ((sales_orders.c.numeroDoPedido,), sales_orders.c.observacao),
+    "entry": ((movements.c.number,), movements.c.documento),
+    "output": ((movements.c.number,), movements.c.documento),
+    "inventory": ((inventories.c.idInventario,), inventories.c.descricaoDoInventario),
+    "requisition": (
+        (purchase_requisition_items.c.number,),
+        purchase_requisition_items.c.descricaoDoProduto,
+    ),
+    "buying": ((buying_order_items.c.number,), buying_order_items.c.descricaoDoProduto),
+    "purchase": ((purchase_orders.c.numeroPedido,), purchase_orders.c.IdPedidoWS),
+    "clients": ((import_logs.c.id,), import_logs.c.filename),
+    "titles": ((import_logs.c.id,), import_logs.c.filename),
+}
+_COUNTED: dict[str, Column] = {
+    "client": clients.c.codigoDoCliente,
+    "sales_order": sales_orders.c.numeroDoPedido,
+    "product_invoice": product_invoices.c.idNF,
+    "inventory": inventories.c.idInventario,
+    "purchase_requisition": purchase_requisitions.c.numeroDaRequisicao,
+    "buying_order": buying_orders.c.numeroDaOrdem,
+    "purchase_order": purchase_orders.c.numeroPedido,
+}
+
+
+def discrepancies(connection: Connection, ledger: Ledger) -> list[str]:
+    """Return everything that is not as it should be; empty when all is well."""
+    checks: tuple[Callable[[Connection, Ledger], Iterator[str]], ...] = (
+        _acknowledged, _transitions, _numbers, _orders, _balances, _adjustments, _purchases, _files,
+    )  # fmt: skip
+    return [*ledger.faults, *(found for check in checks for found in check(connection, ledger))]
+
+
+def waiting_files(connection: Connection) -> int:
+    """How many files are still to be processed."""
+    let = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
+    return int(connection.scalar(select(func.count()).select_from(import_logs).where(let)) or 0)
+
+
+def _acknowledged(connection: Connection, ledger: Ledger) -> Iterator[str]:
+    """No acknowledged record lost, none there twice, none that nobody sent."""
+    for kind, (key, mark) in _MARKED.items():
+        stored: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in connection.execute(select(*key, mark).where(mark.like(f"{kind}-%"))):
+            *number, text = row
+            stored[text].append(tuple(number) if len(number) > 1 else number[0])
+        for number, text in ledger.created[kind]:
+            if stored.get(text) != [number]:
+                yield f"{kind} {number} was acknowledged for {text}, which has {stored.get(text)}"
+        yield from (f"{text} is there twice" for text, found in stored.items() if len(found) > 1)
+        yield from (f"{text} was never sent" for text in stored.keys() - ledger.tried)
+        given = Counter(number for number, _ in ledger.created[kind])
+        yield from (f"{kind} {number} was given twice" for number, n in given.items() if n > 1)
+
+
+def _transitions(connection: Connection, ledger: Ledger) -> Iterator[str]:
+    """What is final happened once, and stays."""
+    for transition, numbers in ledger.moved.items():
+        happened = Counter(numbers)
+        yield from (f"{number} was {transition} twice" for number, n in happened.items() if n > 1)
+    kept = {
+        "processed": select(sales_orders.c.numeroDoPedido).where(sales_orders.c.processado),
+        "emitted": select(product_invoices.c.idNF).where(
+            product_invoices.c.chaveDaNotaFiscalEletronica.is_not(None)
+        ),
+        "adjusted": select(inventories.c.idInventario).where(
+            inventories.c.idProcessamento.is_not(None)
+        ),
+        "approved requisition": select(purchase_requisitions.c.numeroDaRequisicao).where(
+            purchase_requisitions.c.encerrada
+        ),
+        "approved buying": select(buying_orders.c.numeroDaOrdem).where(buying_orders.c.encerrada),
+        "started": select(import_logs.c.id).where(import_logs.c.released),
+    }
+    for transition, statement in kept.items():
+        lost = set(ledger.moved[transition]) - set(connection.scalars(statement))
+        yield from (f"{number} is {transition} no more" for number in lost)
+
+
+def _numbers(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """Every number up to the last is there, once."""
+    last = {row.scope: row.last for row in connection.execute(select(counters))}
+    for scope, column in _COUNTED.items():
+        yield from _sequence(scope, sorted(connection.scalars(select(column))), last)
+    for inward, scope in ((True, "stock_entry"), (False, "stock_output")):
+        of_kind = select(movements.c.number).where(movements.c.inward.is_(inward))
+        yield from _sequence(scope, sorted(connection.scalars(of_kind)), last)
+    emitted: defaultdict[str, list[int]] = defaultdict(list)
+    columns = product_invoices.c
+    numbers = select(columns.codigoDaFilial, columns.numeroDaNotaFiscalEletronica)
+    for branch, number in connection.execute(
+        numbers.where(columns.numeroDaNotaFiscalEletronica.is_not(None))
+    ):
+        emitted[f"nfe:{branch}:1"].append(number)
+    for scope, given in emitted.items():
+        yield from _sequence(scope, sorted(given), last)
+
+
+def _sequence(scope: str, numbers: list[int], last: dict[str, int]) -> Iterator[str]:
+    if numbers and numbers != list(range(numbers[0], last[scope] + 1)):
+        yield f"{scope}: {len(numbers)} numbers from {numbers[0]} to {numbers[-1]}, {last[scope]}"
+
+
+def _orders(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """An order is processed whole, with its titles and one invoice, or not at all."""
+    parts: defaultdict[int, list[Any]] = defaultdict(list)
+    for part in connection.execute(select(sales_order_installments)):
+        parts[part.numeroDoPedido].append(part)
+    documents = select(receivables.c.numeroDoDocumento, receivables.c.valorDoLancamento)
+    titles = defaultdict[str, list[Decimal]](list)
+    for document, value in connection.execute(documents):
+        titles[document].append(value)
+    invoices = Counter(connection.scalars(select(product_invoices.c.numeroDoPedido)))
+    for order in connection.execute(select(sales_orders)):
+        number = order.numeroDoPedido
+        billed = [
+            titles[f"PV-{number:06}/{part.numeroDaParcela}"] == [part.valor]
+            and part.existeLancamentoCR
+            for part in parts[number]
+        ]
+        signs = {order.processado, not order.pendente, order.idNF is not None, *billed}
+        if len(signs) != 1 or invoices[number] != order.processado:
+            yield f"order {number} is processed in part: {signs}, {invoices[number]} invoices"
+
+
+def _balances(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """Each balance is the sum of its movements, and never was below nothing."""
+    sums: defaultdict[tuple[Any, ...], Decimal] = defaultdict(Decimal)
+    for row in connection.execute(select(movements).order_by(movements.c.id)):
+        place = (row.codigoDaFilial, row.codigoDoAlmoxarifado, row.idProd)
+        sums[place] += row.quantidade if row.inward else -row.quantidade
+        if sums[place] < 0:
+            yield f"{place} fell to {sums[place]} with movement {row.id}"
+    for where, balance in balances_of(connection):
+        expected = sums[where.branch, where.warehouse, where.product]
+        if balance.quantity != expected:
+            yield f"{where} is {balance.quantity}, its movements give {expected}"
+        if not balance.quantity and balance.value:
+            yield f"{where} is empty and worth {balance.value}"
+
+
+def _adjustments(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """An inventory of one product moved it once at most."""
+    made = Counter(
+        connection.scalars(select(movements.c.documento).where(movements.c.adjustment.is_(True)))
+    )
+    yield from (f"{document} adjusted {n} times" for document, n in made.items() if n > 1)
+
+
+def _purchases(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """A document is approved by one other at most, and is closed just then."""
+    for origin, closed, named in (
+        (
+            purchase_requisitions.c.numeroDaRequisicao,
+            purchase_requisitions.c.encerrada,
+            buying_orders.c.NumeroDaRequisicaoDeCompra,
+        ),
+        (buying_orders.c.numeroDaOrdem, buying_orders.c.encerrada, purchase_orders.c.numeroDaOrdem),
+    ):
+        naming = Counter(int(n) for n in connection.scalars(select(named)) if n is not None)
+        for number, is_closed in connection.execute(select(origin, closed)):
+            if naming[number] != is_closed:
+                yield f"{origin} {number}: closed {is_closed}, named {naming[number]} times"
+
+
+def _files(connection: Connection, _ledger: Ledger) -> Iterator[str]:
+    """A file was applied once, whole, and its end was told once."""
+    applied = Counter(connection.scalars(select(clients.c.seuCodigo)))
+    applied += Counter(connection.scalars(select(receivables.c.historico)))
+    told = Counter(connection.scalars(select(outbox.c.log_id)))
+    for log in connection.execute(select(import_logs)):
+        finished = log.state == ImportState.FINISHED
+        wanted = ROWS_OF_A_FILE if finished else 0
+        found = (applied[log.filename], log.imported, told[log.id])
+        if found != (wanted, wanted, int(finished)):
+            yield f"file {log.id} ({log.state}) gave {found} rows, counted rows, notices"

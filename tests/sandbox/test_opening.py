@@ -1,0 +1,140 @@
+"""Databases that a sandbox cannot use: each ends with what is wrong and what to do."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from databases import connected, database_of, open_storage
+from environment import Xlbridge, clean_environment
+from sqlalchemy import Column, Integer, MetaData, func, select, text
+
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import set_language
+from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.storage import Storage, database_url, sqlite
+from xlbridge.sandbox.storage.layout import fingerprint
+from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.tables.registries import companies
+from xlbridge.sandbox.tables.sales import sales_orders
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    set_language("en")
+
+
+def refused(home: Path) -> ConfigError:
+    with pytest.raises(ConfigError) as told:
+        open_storage(home)
+    assert told.value.hint is not None
+    return told.value
+
+
+def test_a_database_of_another_version_is_told_with_that_version(tmp_path: Path) -> None:
+    with connected(tmp_path, writing=True) as connection:
+        connection.execute(text("update sandbox_layout set fingerprint = 'x', version = '9.8.7'"))
+    told = refused(tmp_path)
+    assert "(9.8.7)" in str(told)
+    assert "Delete it" in str(told.hint)
+
+
+def test_a_database_from_before_layouts_were_told_is_another_versions(tmp_path: Path) -> None:
+    with connected(tmp_path, writing=True) as connection:
+        connection.execute(text("drop table sandbox_layout"))
+    assert "of another version of the sandbox:" in str(refused(tmp_path))
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    with connected(tmp_path, writing=True) as connection:
+        metadata.drop_all(connection)
+        connection.execute(text("drop table sandbox_layout"))
+        connection.execute(text("create table invoices (id integer)"))
+    told = refused(tmp_path)
+    assert "another program" in str(told)
+    assert "empty database" in str(told.hint)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tables: tables.tables["companies"].append_column(Column("more", Integer)),
+        lambda tables: setattr(tables.tables["companies"].c.name, "nullable", True),
+        lambda tables: setattr(tables.tables["companies"].c.name, "type", Integer()),
+        lambda tables: tables.tables["clients"].indexes.pop(),
+        lambda tables: tables.remove(tables.tables["outbox"]),
+    ],
+    ids=["column", "nullable", "type", "index", "table"],
+)
+def test_any_change_of_a_table_changes_the_fingerprint(change: Callable[[MetaData], None]) -> None:
+    copied = MetaData()
+    for table in metadata.sorted_tables:
+        table.to_metadata(copied)
+    assert fingerprint(copied) == fingerprint(metadata)
+    change(copied)
+    assert fingerprint(copied) != fingerprint(metadata)
+
+
+def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    with connected(tmp_path, writing=True) as connection:
+        connection.execute(text("update sandbox_layout set fingerprint = 'x'"))
+    ended = xlbridge("sandbox", "--db", database_of(tmp_path))
+    assert ended.returncode == 2
+    assert "its tables differ" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/proc/sandbox.db", "unable to open"),
+        ("/proc/no/such/sandbox.db", "does not open"),
+        ("{file}/sandbox.db", "does not open"),
+        ("{file}", "damaged"),
+        ("{broken}", "damaged"),
+    ],
+)
+def test_a_file_that_cannot_be_used(
+    xlbridge: Xlbridge, tmp_path: Path, path: str, told: str
+) -> None:
+    file, broken = tmp_path / "notes.txt", tmp_path / "broken.db"
+    file.write_text("no database at all, only notes")
+    Storage(database_url(str(broken))).close()
+    content = broken.read_bytes()
+    broken.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    ended = xlbridge("sandbox", "--db", path.format(file=file, broken=broken))
+    assert ended.returncode == 2
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "--db" in ended.stderr
+
+
+def test_a_locked_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 0.1)
+    path = tmp_path / "sandbox.db"
+    with sqlite3.connect(path) as other:
+        other.execute("begin exclusive")
+        with pytest.raises(ConfigError, match="locked") as told:
+            Storage(database_url(str(path)))
+        other.rollback()
+    other.close()
+    assert "Another process" in str(told.value.hint)
+    Storage(database_url(str(path))).close()
+
+
+def test_what_is_killed_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:
+    database = database_of(tmp_path)
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database, "--scale", "5"]
+    with subprocess.Popen(
+        command, env=clean_environment(tmp_path), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert "Filling the new database: 10000 sales orders" in process.stderr.readline()
+        os.kill(process.pid, signal.SIGKILL)
+    with connected(tmp_path, writing=True) as connection:
+        assert connection.scalar(select(func.count()).select_from(companies)) == 0
+        assert seed(connection, Seed.DEMO, 1)
+        assert connection.scalar(select(func.count()).select_from(sales_orders)) == 2000

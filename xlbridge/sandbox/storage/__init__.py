@@ -1,0 +1,15 @@
+"""The sandbox's database, SQLite or PostgreSQL: what differs between the two stands here only."""
+
+from xlbridge.sandbox.storage.address import database_url, shown
+from xlbridge.sandbox.storage.database import Storage
+from xlbridge.sandbox.storage.engines import POOL_SIZE
+from xlbridge.sandbox.storage.failures import TROUBLE, reporting_trouble
+
+__all__ = [
+    "POOL_SIZE",
+    "TROUBLE",
+    "Storage",
+    "database_url",
+    "reporting_trouble",
+    "shown",
+]
