@@ -56,6 +56,8 @@ class Zygote:
     ) -> Ended:
         """Run a command line to its end; ``begun`` is told as soon as the process lives."""
         out, err = folder / "stdout", folder / "stderr"
+        for file in (out, err):
+            file.write_text("", encoding="utf-8")
         order = {
             "folder": str(folder),
             "environment": environment,

@@ -10,7 +10,7 @@ from trials import Site
 SAMPLE = [
     pair
     for place, pair in enumerate(PAIRS)
-    if (place % 2 if pair[0] == "direct import" else not place % 37)
+    if (not place % 3 if pair[0] == "direct import" else not place % 41)
 ]
 
 

@@ -59,4 +59,4 @@ def test_a_kill_around_the_request_that_writes(
 ) -> None:
     grave = [step for step in laboratory.steps(subject) if writes in step.what]
     assert len(grave) >= 5
-    hold(Figures().add(laboratory.kill_at(subject, step) for step in grave[1::2]))
+    hold(Figures().add(laboratory.kill_at(subject, step) for step in grave[1::3]))

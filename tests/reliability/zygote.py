@@ -11,6 +11,8 @@ import os
 import sys
 from typing import Any
 
+from xlbridge.resources.catalogue import load_catalogue
+
 IMPORTED = (
     "xlbridge.cli.main",
     "xlbridge.cli.upload",
@@ -42,6 +44,7 @@ def main() -> None:
     """Take orders until stdin ends."""
     for name in IMPORTED:
         importlib.import_module(name)
+    load_catalogue()
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         pid = os.fork()

@@ -1,0 +1,36 @@
+"""What the remote system refused and local validation had let pass is counted by rule."""
+
+from upload_parts import YES, MakeClients, new_cnpj, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.upload.drift import DriftedRule, drift
+from xlbridge.upload.report import job_json, job_text
+from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.verdict import RejectedRow, Verdict
+
+
+def test_values_do_not_make_a_rule() -> None:
+    rows = (
+        RejectedRow(2, "A2", "cnpj", "O número 12.ABC.345/01DE-35 já existe."),
+        RejectedRow(3, "A3", "cnpj", "O número 11222333000181 já existe."),
+        RejectedRow(4, "B4", "email", 'O e-mail "a b" não serve.'),
+        RejectedRow(5, None, None, "Não aplicada.", itself=False),
+    )
+    assert drift(Verdict(4, 0, 0, rows)) == [
+        DriftedRule("cnpj", "O número … já existe.", 2),
+        DriftedRule("email", "O e-mail … não serve.", 1),
+    ]
+
+
+def test_refusals_of_an_upload_are_counted_and_shown(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    taken = [new_cnpj(), new_cnpj()]
+    for document in taken:
+        client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
+    path = make_clients(*taken, new_cnpj(), called="Novo")
+    job = run_job(desk, client, write_job(desk, path, "queue"), YES)
+    (rule,) = job_json(job)["drift"]
+    assert (rule["column"], rule["rows"]) == ("cnpjcpf", 2)
+    assert taken[0] not in rule["rule"]
+    assert f"2 × cnpjcpf: {rule['rule']}" in "\n".join(job_text(job))
