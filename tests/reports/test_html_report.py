@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from xlbridge.errors import UsageError
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.changes import Change, Mending
 from xlbridge.validation.reports.html_report import report_html
 from xlbridge.validation.reports.judged import RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -172,6 +174,17 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
     page.open(written(tmp_path, sample, limit=3), width=1200)
     assert page.run(VISIBLE_CELLS) == cells(sample)[:3]
     assert f"errors: {sample.errors}" in page.run("document.querySelector('.counts').textContent")
+
+
+def test_what_was_mended_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+    text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
+    sample.mending = Mending(tmp_path / "mended.xlsx", [Change(text_date, date(2026, 9, 25))])
+    page.open(written(tmp_path, sample), width=360)
+    page.run("document.querySelector('summary').click()")
+    told = page.run("document.querySelector('details').innerText")
+    assert "mended.xlsx: 1" in told
+    assert f"{text_date.cell} {text_date.column}" in told
+    assert "25/09/2026" in told
 
 
 def test_a_dark_screen_is_dark_and_paper_is_white(

@@ -1,11 +1,15 @@
 """The blank workbooks: what they hold, and that the committed ones are current."""
 
+import dataclasses
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from environment import ROOT
 from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.cli.main import main
@@ -15,6 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue, shipped
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
+from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.atomic import replacing
 from xlbridge.workbook.input_check import input_check
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
@@ -165,6 +170,34 @@ def test_instructions_name_every_column_and_rule(tmp_path: Path, resource: Resou
         assert column.title.pt in rows[first.index(column.name)]
     told = [text for text in first if text and text.startswith("• ")]
     assert len(told) == len(resource.row_checks)
+
+
+def test_a_dropdown_may_hold_more_than_excel_takes_in_place(tmp_path: Path) -> None:
+    values = [f"Valor, com vírgula, número {number}" for number in range(300)]
+    text = Text(pt="c", en="c")
+    column = Column("situacao", Kind.TEXT, True, text, "", checks={"isin": {"value": values}})
+    path = tmp_path / "t.xlsx"
+    write_template(path, dataclasses.replace(RESOURCES[0], columns=(column,)))
+    book = openpyxl.load_workbook(path)
+    [check] = book[RESOURCES[0].name].data_validations.dataValidation
+    assert (check.type, check.formula1) == ("list", f"{LISTS_SHEET}!$B$1:$KO$1")
+    [listed] = book[LISTS_SHEET].iter_rows(values_only=True)
+    assert listed == ("situacao", *values)
+
+
+def test_what_libreoffice_saves_still_passes(tmp_path: Path) -> None:
+    if shutil.which("soffice") is None:
+        pytest.skip("needs LibreOffice")
+    catalogue = load_catalogue()
+    samples = [ROOT / "samples" / f"{name}.xlsx" for name in catalogue]
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    command = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", tmp_path]
+    subprocess.run([*command, *samples], check=True, capture_output=True)
+    for sample in samples:
+        judged = validate_workbook(tmp_path / sample.name, catalogue)
+        assert [(f.cell, f.kind.code) for f in judged.findings] == []
+        assert judged.resource is not None
+        assert judged.resource.name == sample.stem
 
 
 def test_long_hints_are_cut_to_what_excel_takes() -> None:

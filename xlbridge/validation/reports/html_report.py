@@ -16,6 +16,7 @@ from typing import Any
 from xlbridge import __version__
 from xlbridge.findings import SEVERITY_WORDS, Finding
 from xlbridge.i18n import Text, active_language
+from xlbridge.validation.changes import mending_text
 from xlbridge.validation.reports.judged import Judged, RefusedFile, by_rule, cut_note, rule_of
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -123,6 +124,7 @@ def _file(item: Judged, limit: int) -> dict[str, Any]:
         "errors": item.errors,
         "warnings": item.warnings,
         "cut": str(cut_note(len(shown), item)) if len(shown) < len(item.findings) else None,
+        "mended": [line.strip() for line in mending_text(item.mending)] if item.mending else [],
         **_details(item, shown),
     }
 

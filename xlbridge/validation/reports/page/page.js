@@ -133,6 +133,11 @@
     const place = say(words.place, { resource: file.resource, sheet: file.sheet });
     box.append(make("p", { class: "quiet" }, place), pills(file));
     if (file.cut) box.append(make("p", { class: "cut" }, file.cut));
+    if (file.mended.length) {
+      const [head, ...changes] = file.mended;
+      const items = changes.map((change) => make("li", {}, change));
+      box.append(make("details", {}, make("summary", {}, head), make("ul", {}, ...items)));
+    }
     if (file.findings.length) box.append(...listing(file));
     return box;
   }
