@@ -3,8 +3,6 @@
 import base64
 import io
 import re
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import xlsxwriter
+from libreoffice import save_with_libreoffice
 from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
 from openpyxl.worksheet.worksheet import Worksheet
@@ -167,14 +166,9 @@ def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich:
 def test_what_is_marked_opens_in_libreoffice(
     annotated: Annotated, rich: Path, tmp_path: Path
 ) -> None:
-    if shutil.which("soffice") is None:
-        pytest.skip("needs LibreOffice")
     annotated(Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x"), path=rich)
-    folder = tmp_path / "saved"
-    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
-    command = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", folder]
-    subprocess.run([*command, tmp_path / "marcado.xlsx"], check=True, capture_output=True)
-    sheet = openpyxl.load_workbook(folder / "marcado.xlsx")[SHEET]
+    [saved] = save_with_libreoffice([tmp_path / "marcado.xlsx"], tmp_path / "saved")
+    sheet = openpyxl.load_workbook(saved)[SHEET]
     assert "CNPJ" in sheet["B2"].comment.text
     assert "Conferir com a Ana" in sheet["A2"].comment.text
     assert colour(sheet, "B2") == ERROR
