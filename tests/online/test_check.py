@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import Xlbridge, credentials
+from environment import ROOT, Xlbridge, credentials
 from sheets import GOOD, write_records
 from stdnum.br import cnpj
 
@@ -186,19 +186,25 @@ def test_the_command_reports_what_the_system_says(
     assert done.returncode == 1
 
 
-def test_without_the_network_the_local_report_is_there(xlbridge: Xlbridge, tmp_path: Path) -> None:
+def test_when_the_system_cannot_be_asked_the_local_report_is_there(
+    xlbridge: Xlbridge, tmp_path: Path, demo_sandbox: RunningSandbox
+) -> None:
     path = write_records(tmp_path / "s.xlsx", "contasreceber", [{"codigoDaFilial": -1}])
-    nowhere = {
-        "XLBRIDGE_BASE_URL": f"http://127.0.0.1:{free_port()}",
-        "XLBRIDGE_EMAIL": "a@b.co",
-        "XLBRIDGE_PASSWORD": "secret-word",
-    }
-    done = xlbridge("validate", path, "--resource", "contasreceber", "--online", **nowhere)
+    arguments = ("validate", path, "--resource", "contasreceber", "--online")
+    done = xlbridge(*arguments, **credentials(demo_sandbox, XLBRIDGE_PASSWORD="wrong-word"))
     assert done.returncode == 4
     assert "value-range" in done.stdout
     assert "could not be asked" in done.stderr
-    assert "secret-word" not in done.stdout + done.stderr
-    no_credentials = xlbridge(
-        "validate", path, "--online", XLBRIDGE_BASE_URL=nowhere["XLBRIDGE_BASE_URL"]
-    )
-    assert no_credentials.returncode == 2
+    assert "wrong-word" not in done.stdout + done.stderr
+    without = xlbridge(*arguments, XLBRIDGE_BASE_URL=demo_sandbox.base_url)
+    assert without.returncode == 2
+    assert "value-range" in without.stdout
+
+
+def test_with_nothing_configured_the_embedded_sandbox_is_asked(xlbridge: Xlbridge) -> None:
+    sample = ROOT / "samples" / "contasreceber-cliente-inativo.xlsx"
+    done = xlbridge("validate", sample, "--online", "--format", "json")
+    assert "embedded sandbox" in done.stderr
+    [report] = json.loads(done.stdout)["files"]
+    assert [(f["cell"], f["code"]) for f in report["findings"]] == [("B9", "reference-inactive")]
+    assert done.returncode == 1
