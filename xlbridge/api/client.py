@@ -51,6 +51,7 @@ from xlbridge.api.session import LOGIN_REFUSED, Session, is_refused_login, is_un
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.api.upload import Upload
+from xlbridge.credentials.tokens import TokenFile
 from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication
@@ -67,13 +68,18 @@ class Client(Operations):
     Every operation is there by its name, with typed arguments and answers:
     ``client.financial.receivables.list_open(codigoDoCliente=7)``.
 
-    The token lives as long as the client, in memory. ``timeout`` is in seconds, for each step of
-    a request. Raises ``ConfigError`` for an address that is not https (http to loopback is fine)
-    or missing credentials.
+    The token lives as long as the client, in memory, or in ``kept``, where other processes find
+    it. ``timeout`` is in seconds, for each step of a request. Raises ``ConfigError`` for an
+    address that is not https (http to loopback is fine) or missing credentials.
     """
 
     def __init__(
-        self, target: Target, *, timeout: float = 60.0, backoff: Backoff | None = None
+        self,
+        target: Target,
+        *,
+        timeout: float = 60.0,
+        backoff: Backoff | None = None,
+        kept: TokenFile | None = None,
     ) -> None:
         super().__init__(self.call)
         self.target = target
@@ -81,7 +87,7 @@ class Client(Operations):
         self._secrets = Secrets(target.password)
         self._timeout = timeout
         self._transport = Transport(target.base_url, timeout, target.ca_bundle)
-        self._session = Session(self._transport, target, self._backoff, self._secrets)
+        self._session = Session(self._transport, target, self._backoff, self._secrets, kept)
 
     def __enter__(self) -> Self:
         return self

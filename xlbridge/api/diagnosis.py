@@ -15,8 +15,10 @@ import httpx
 from xlbridge import __version__
 from xlbridge.api.client import Client
 from xlbridge.api.outcome import Executed
-from xlbridge.errors import ApiError, AuthenticationFailed, XlbridgeError
+from xlbridge.credentials.passwords import Place, find_password
+from xlbridge.errors import ApiError, AuthenticationFailed, ConfigError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.profiles.profile import Profile, Source
 from xlbridge.settings import Settings
 from xlbridge.wire.operations.utilities import SYSTEM_INFO
 
@@ -38,17 +40,19 @@ class Check:
     remote: bool = False
 
 
-def diagnose_here(settings: Settings) -> Iterator[Check]:
-    """Check this computer: versions, settings, home folder, proxies."""
+def diagnose_here(settings: Settings, profile: Profile) -> Iterator[Check]:
+    """Check this computer: versions, the profile and its password, home folder, proxies."""
     versions = f"xlbridge {__version__}, Python {platform.python_version()}, {platform.system()}"
     yield Check("versions", True, _same(versions))
-    yield _settings(settings)
+    yield _profile(profile)
+    if profile.source is not Source.EMBEDDED:
+        yield _password(settings, profile)
     yield _home(settings)
-    yield _proxies()
+    yield _network(profile)
     installed = all(importlib.util.find_spec(name) for name in _SERVER_PACKAGES)
     yield Check(
         "sandbox-extra",
-        installed or settings.base_url is not None,
+        installed or profile.source is not Source.EMBEDDED,
         Text(pt="instalado", en="installed")
         if installed
         else Text(pt="não instalado", en="not installed"),
@@ -84,30 +88,47 @@ def _same(text: str) -> Text:
     return Text(pt=text, en=text)
 
 
-def _settings(settings: Settings) -> Check:
-    if settings.base_url is None:
-        return Check(
-            "settings",
-            True,
-            Text(
-                pt="nada configurado: sistema de ensaio embutido",
-                en="nothing configured: embedded sandbox",
-            ),
+def _profile(profile: Profile) -> Check:
+    if profile.source is Source.EMBEDDED:
+        told = Text(
+            pt="nada configurado: sistema de ensaio embutido",
+            en="nothing configured: embedded sandbox",
         )
-    missing = [
-        name
-        for name, value in (
-            ("XLBRIDGE_EMAIL", settings.email),
-            ("XLBRIDGE_PASSWORD", settings.password),
-        )
-        if not value
-    ]
-    if missing:
-        names = ", ".join(missing)
-        advice = Text(pt="Defina {names}.", en="Set {names}.").format(names=names)
-        told = Text(pt="falta {names}", en="{names} missing").format(names=names)
-        return Check("settings", False, told, advice)
-    return Check("settings", True, Text(pt="do ambiente", en="from the environment"))
+        return Check("settings", True, told)
+    kind = Text(pt="produção", en="production") if profile.production else None
+    source = {
+        Source.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
+        Source.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+    }[profile.source]
+    told = Text(pt="{name} {source}{kind}", en="{name} {source}{kind}").format(
+        name=profile.name,
+        source=source,
+        kind=Text(pt=", {kind}", en=", {kind}").format(kind=kind) if kind else "",
+    )
+    if profile.email:
+        return Check("settings", True, told)
+    told = Text(pt="falta XLBRIDGE_EMAIL", en="XLBRIDGE_EMAIL missing")
+    return Check("settings", False, told, Text(pt="Defina-a.", en="Set it."))
+
+
+_PLACES = {
+    Place.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+    Place.KEYRING: Text(pt="no chaveiro do sistema", en="in the system's keyring"),
+    Place.FILE: Text(pt="num arquivo privado, sem cifra", en="in a private file, not encrypted"),
+}
+
+
+def _password(settings: Settings, profile: Profile) -> Check:
+    try:
+        place = find_password(settings, profile).place
+    except ConfigError as error:
+        return problem("password", error)
+    if place in _PLACES:
+        return Check("password", True, _PLACES[place])
+    told = Text(pt="falta XLBRIDGE_PASSWORD", en="XLBRIDGE_PASSWORD missing")
+    return Check(
+        "password", False, told, Text(pt="Ou use xlbridge login.", en="Or use xlbridge login.")
+    )
 
 
 def _home(settings: Settings) -> Check:
@@ -129,19 +150,22 @@ def _home(settings: Settings) -> Check:
 _NONE = Text(pt="nenhum", en="none")
 
 
-def _proxies() -> Check:
-    # Only the host: a proxy's address may hold a password.
-    hosts = sorted({httpx.URL(url).host for name, url in getproxies().items() if name != "no"})
-    certificates = os.environ.get("SSL_CERT_FILE")
+def _network(profile: Profile) -> Check:
+    # Only the hosts: a proxy's address may hold a password.
+    proxies = getproxies()
+    hosts = sorted(
+        f"{scheme} {httpx.URL(url).host}" for scheme, url in proxies.items() if scheme != "no"
+    )
+    certificates = profile.ca_bundle or os.environ.get("SSL_CERT_FILE") or "certifi"
     told = Text(
-        pt="proxies: {hosts}; certificados: {certificates}",
-        en="proxies: {hosts}; certificates: {certificates}",
+        pt="proxies: {hosts}; sem proxy: {direct}; certificados: {certificates}",
+        en="proxies: {hosts}; without proxy: {direct}; certificates: {certificates}",
+    ).format(
+        hosts=", ".join(hosts) or _NONE,
+        direct=proxies.get("no") or _NONE,
+        certificates=certificates,
     )
-    return Check(
-        "network",
-        True,
-        told.format(hosts=", ".join(hosts) or _NONE, certificates=certificates or "certifi"),
-    )
+    return Check("network", True, told)
 
 
 def _answers(client: Client, reply: httpx.Response) -> Check:

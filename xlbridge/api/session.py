@@ -4,6 +4,7 @@ Source: the spec, Authentication.
 """
 
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 
 import httpx
@@ -14,6 +15,7 @@ from xlbridge.api.outcome import CHECK_ADDRESS
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
+from xlbridge.credentials.tokens import TokenFile
 from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication, Credentials
@@ -21,15 +23,21 @@ from xlbridge.wire.operations.utilities import AUTHENTICATE
 
 
 class Session:
-    """One integration user's access. The token is held in memory only, and never shown."""
+    """One integration user's access. The token is never shown; ``kept`` outlives the process."""
 
     def __init__(
-        self, transport: Transport, target: Target, backoff: Backoff, secrets: Secrets
+        self,
+        transport: Transport,
+        target: Target,
+        backoff: Backoff,
+        secrets: Secrets,
+        kept: TokenFile | None,
     ) -> None:
         self._transport = transport
         self._credentials = _credentials(target)
         self._backoff = backoff
         self._secrets = secrets
+        self._kept = kept
         self._token: str | None = None
         self._lock = threading.Lock()
 
@@ -39,7 +47,7 @@ class Session:
         Raises ``AuthenticationFailed`` with the remote system's message when it does not accept
         the credentials, ``TransportError`` when no usable answer came.
         """
-        with self._lock:
+        with self._lock, self._shared():
             return self._login()
 
     def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
@@ -57,15 +65,28 @@ class Session:
     def _current_token(self) -> str:
         with self._lock:
             if self._token is None:
-                self._login()
+                self._renew(None)
             return self._held()
 
     def _token_after(self, refused: str) -> str:
         with self._lock:
             # Another thread may have renewed the token already.
             if self._token == refused:
-                self._login()
+                self._renew(refused)
             return self._held()
+
+    def _renew(self, refused: str | None) -> None:
+        """Take the token that another process has got since, else log in."""
+        with self._shared():
+            token = None if self._kept is None else self._kept.read()
+            if token is None or token == refused:
+                self._login()
+                return
+            self._secrets.add(token)
+            self._token = token
+
+    def _shared(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._kept is None else self._kept.locked()
 
     def _held(self) -> str:
         if self._token is None:
@@ -76,6 +97,8 @@ class Session:
         call = call_of(AUTHENTICATE, {}, body=self._credentials)
         answer = self._read(self._backoff.repeat(lambda: self._transport.exchange(call)))
         if answer.accessToken is None:
+            if self._kept is not None:
+                self._kept.remove()
             raise AuthenticationFailed(
                 Text(
                     pt="O sistema não aceitou as credenciais: {message}",
@@ -88,6 +111,8 @@ class Session:
             )
         self._secrets.add(answer.accessToken)
         self._token = answer.accessToken
+        if self._kept is not None:
+            self._kept.write(answer)
         return answer.model_copy(update={"accessToken": None})
 
     def _read(self, reply: Reply) -> Authentication:

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.cli.output import remark
+from xlbridge.credentials.passwords import Place, find_password
+from xlbridge.credentials.tokens import TokenFile
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
@@ -22,7 +24,9 @@ def connect(settings: Settings) -> Iterator[Client]:
     """
     profile = choose_profile(settings)
     if profile.source is not Source.EMBEDDED:
-        with Client(_target(settings, profile)) as client:
+        target = target_of(settings, profile)
+        kept = TokenFile(settings.home, target.base_url, target.email, target.password)
+        with Client(target, kept=kept) as client:
             yield client
         return
     from xlbridge.sandbox.embedded import embedded_sandbox
@@ -39,21 +43,25 @@ def connect(settings: Settings) -> Iterator[Client]:
             yield client
 
 
-def _target(settings: Settings, profile: Profile) -> Target:
-    if not profile.email or not settings.password:
+def target_of(settings: Settings, profile: Profile) -> Target:
+    """Return a profile's target with its password. Raises ``ConfigError`` when it has none."""
+    password = find_password(settings, profile)
+    if not profile.email or password.place is Place.NOWHERE:
         raise ConfigError(
             Text(
-                pt="O ambiente {name} não tem e-mail ou senha: falta XLBRIDGE_EMAIL ou "
-                "XLBRIDGE_PASSWORD.",
-                en="The environment {name} has no e-mail or password: XLBRIDGE_EMAIL or "
-                "XLBRIDGE_PASSWORD is missing.",
-            ).format(name=profile.name)
+                pt="Falta o e-mail ou a senha do ambiente {name}.",
+                en="The e-mail or the password of the environment {name} is missing.",
+            ).format(name=profile.name),
+            Text(
+                pt="Use xlbridge login, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD.",
+                en="Use xlbridge login, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD.",
+            ),
         )
     return Target(
         profile.name,
         profile.base_url,
         profile.email,
-        settings.password,
+        password.value,
         profile.production,
         profile.ca_bundle,
     )

@@ -8,9 +8,9 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
-from xlbridge.errors import XlbridgeError
+from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.settings import Settings
+from xlbridge.profiles.choice import choose_profile
 
 
 @click.command(
@@ -24,7 +24,7 @@ from xlbridge.settings import Settings
 )
 @report_format
 def command(form: str) -> ExitCode:
-    checks = _checks(command_settings())
+    checks = _checks()
     if form == "json":
         result_json(
             {
@@ -39,8 +39,13 @@ def command(form: str) -> ExitCode:
     return _exit_code(checks)
 
 
-def _checks(settings: Settings) -> list[Check]:
-    checks = list(diagnose_here(settings))
+def _checks() -> list[Check]:
+    try:
+        settings = command_settings()
+        profile = choose_profile(settings)
+    except ConfigError as error:
+        return [problem("settings", error)]
+    checks = list(diagnose_here(settings, profile))
     if all(check.ok for check in checks):
         try:
             with connect(settings) as client:

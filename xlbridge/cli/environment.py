@@ -4,11 +4,45 @@ import os
 
 import click
 
+from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile, settings_for
 from xlbridge.settings import Settings, read_settings
 
-OPTIONS = {"profile": "XLBRIDGE_PROFILE", "ca_bundle": "XLBRIDGE_CA_BUNDLE"}
-"""The options of all commands, and the variables that they stand for."""
+_VARIABLES = {"profile": "XLBRIDGE_PROFILE", "ca_bundle": "XLBRIDGE_CA_BUNDLE"}
+"""The options that every command of an environment has, and the variables that they stand for."""
+
+_GIVEN = "xlbridge.environment"
+
+
+def of_environment(command: click.Command) -> click.Command:
+    """Give a command the options that choose its environment."""
+    if not any(parameter.name in _VARIABLES for parameter in command.params):
+        command.params += [
+            _option(
+                ["--profile"],
+                "NAME",
+                Text(
+                    pt="O ambiente, como profiles.toml o chama.",
+                    en="The environment, as profiles.toml calls it.",
+                ),
+            ),
+            _option(
+                ["--ca-bundle"],
+                "FILE",
+                Text(
+                    pt="Autoridades certificadoras em que confiar (PEM).",
+                    en="Certificate authorities to trust (PEM).",
+                ),
+            ),
+        ]
+    return command
+
+
+def given_environment() -> dict[str, str]:
+    """Return the variables that the command's options stand for."""
+    context = click.get_current_context(silent=True)
+    given: dict[str, str] = context.meta.get(_GIVEN, {}) if context else {}
+    return given
 
 
 def command_settings() -> Settings:
@@ -16,11 +50,16 @@ def command_settings() -> Settings:
 
     Raises ``ConfigError`` for settings or profiles that cannot be used.
     """
-    settings = read_settings(os.environ | _given())
+    settings = read_settings(os.environ | given_environment())
     return settings_for(settings, choose_profile(settings))
 
 
-def _given() -> dict[str, str]:
-    context = click.get_current_context(silent=True)
-    options = context.find_root().params if context else {}
-    return {OPTIONS[name]: value for name, value in options.items() if name in OPTIONS and value}
+def _option(names: list[str], metavar: str, told: Text) -> click.Option:
+    return click.Option(
+        names, metavar=metavar, help=str(told), expose_value=False, callback=_remember
+    )
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value and parameter.name:
+        context.meta.setdefault(_GIVEN, {})[_VARIABLES[parameter.name]] = value

@@ -1,26 +1,193 @@
-"""``xlbridge login``: whether the configured credentials work."""
+"""``xlbridge login``: makes and checks a profile, and keeps its password."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import click
 
-from xlbridge.cli.connection import connect
-from xlbridge.cli.environment import command_settings
+from xlbridge.api.client import Client
+from xlbridge.api.transport import checked_address
+from xlbridge.cli.connection import connect, target_of
+from xlbridge.cli.environment import command_settings, given_environment
 from xlbridge.cli.options import report_format
-from xlbridge.cli.output import result, result_json
+from xlbridge.cli.output import remark, result, result_json
+from xlbridge.credentials.passwords import Place, find_password, keep_password
+from xlbridge.credentials.profile_edits import check_profile, save_profile
+from xlbridge.credentials.tokens import TokenFile
+from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.profiles.choice import choose_profile
+from xlbridge.profiles.profile import Profile, Source
+from xlbridge.settings import Settings, read_settings
+
+_NOT_KEPT = "none"
 
 
-@click.command("login", help=str(Text(pt="Confere as credenciais.", en="Checks the credentials.")))
+@click.command(
+    "login",
+    help=str(
+        Text(
+            pt="Confere as credenciais; com --url, cria o perfil e guarda a senha.",
+            en="Checks the credentials; with --url, makes the profile and keeps the password.",
+        )
+    ),
+)
+@click.option(
+    "--url",
+    metavar="ADDRESS",
+    help=str(Text(pt="O endereço de um perfil novo.", en="The address of a new profile.")),
+)
+@click.option("--email", help=str(Text(pt="O usuário de integração.", en="The integration user.")))
+@click.option(
+    "--production/--no-production",
+    default=None,
+    help=str(
+        Text(
+            pt="Se o perfil é de produção; --url pede que se diga.",
+            en="Whether the profile is production; --url needs it said.",
+        )
+    ),
+)
+@click.option(
+    "--store",
+    type=click.Choice(["auto", Place.KEYRING.value, Place.FILE.value, _NOT_KEPT]),
+    default="auto",
+    show_default=True,
+    help=str(Text(pt="Onde guardar a senha.", en="Where to keep the password.")),
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    help=str(Text(pt="Pede a senha de novo.", en="Asks for the password anew.")),
+)
+@click.option(
+    "--password-stdin",
+    is_flag=True,
+    help=str(
+        Text(pt="Lê a senha da entrada padrão.", en="Reads the password from standard input.")
+    ),
+)
 @report_format
-def command(form: str) -> None:
-    with connect(command_settings()) as client:
+def command(
+    url: str | None,
+    email: str | None,
+    production: bool | None,
+    store: str,
+    ask: bool,
+    password_stdin: bool,
+    form: str,
+) -> None:
+    if url is not None:
+        settings, profile = _new_profile(url, email, production)
+    else:
+        settings = command_settings()
+        profile = choose_profile(settings)
+    anew = ask or password_stdin
+    if profile.source is not Source.FILE:
+        if anew:
+            raise UsageError(
+                Text(pt="Só um perfil guarda senha.", en="Only a profile keeps a password."),
+                Text(
+                    pt="Crie um: xlbridge login --profile NOME --url ENDEREÇO",
+                    en="Make one: xlbridge login --profile NAME --url ADDRESS",
+                ),
+            )
+        with connect(settings) as client:
+            _tell(client, client.login().expiration, form)
+        return
+    _log_in(settings, profile, store, form, save=url is not None, anew=anew, stdin=password_stdin)
+
+
+def _log_in(
+    settings: Settings,
+    profile: Profile,
+    store: str,
+    form: str,
+    *,
+    save: bool,
+    anew: bool,
+    stdin: bool,
+) -> None:
+    asked = anew or find_password(settings, profile).place is Place.NOWHERE
+    if asked:
+        settings = replace(settings, password=_ask_password(profile, stdin=stdin))
+    target = target_of(settings, profile)
+    kept = TokenFile(settings.home, target.base_url, target.email, target.password)
+    with Client(target, kept=kept) as client:
         expiration = client.login().expiration
-        target = client.target
+        if save:
+            save_profile(settings.home, profile)
+        if asked and store != _NOT_KEPT:
+            place = keep_password(
+                settings.home,
+                profile,
+                target.password,
+                None if store == "auto" else Place(store),
+            )
+            _warn(place)
+        _tell(client, expiration, form)
+
+
+def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
+    settings = read_settings(os.environ | given_environment())
+    email = email or settings.email
+    if settings.profile is None or email is None or production is None:
+        raise UsageError(
+            Text(
+                pt="Um perfil novo precisa de --profile, --email e --production ou "
+                "--no-production.",
+                en="A new profile needs --profile, --email, and --production or --no-production.",
+            )
+        )
+    bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
+    address = str(checked_address(url)).rstrip("/")
+    profile = Profile(settings.profile, address, email, production, ca_bundle=bundle)
+    check_profile(settings.home, profile)
+    return settings, profile
+
+
+def _ask_password(profile: Profile, *, stdin: bool) -> str:
+    if stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            Text(
+                pt="Falta a senha de {name}: não há terminal para perguntar.",
+                en="The password of {name} is missing: there is no terminal to ask on.",
+            ).format(name=profile.name),
+            Text(
+                pt="Use --password-stdin, ou defina XLBRIDGE_PASSWORD.",
+                en="Use --password-stdin, or set XLBRIDGE_PASSWORD.",
+            ),
+        )
+    question = Text(pt="Senha de {email}", en="Password of {email}").format(email=profile.email)
+    answer: str = click.prompt(str(question), hide_input=True, err=True)
+    return answer
+
+
+def _warn(place: Place) -> None:
+    if place is Place.FILE:
+        remark(
+            Text(
+                pt="Atenção: a senha ficou num arquivo só seu, mas sem cifra. O chaveiro do "
+                "sistema é melhor: pip install 'xlbridge[keyring]'",
+                en="Warning: the password is in a file that only you can read, but not encrypted. "
+                "The system's keyring is better: pip install 'xlbridge[keyring]'",
+            )
+        )
+
+
+def _tell(client: Client, expiration: str | None, form: str) -> None:
+    target = client.target
     if form == "json":
         result_json(
             {
                 "version": 1,
                 "authenticated": True,
                 "profile": target.profile,
+                "production": target.production,
                 "base_url": target.base_url,
                 "email": target.email,
                 "expiration": expiration,
@@ -28,7 +195,7 @@ def command(form: str) -> None:
         )
         return
     told = Text(
-        pt="Credenciais aceitas: {email} em {url} (o token valeria até {expiration}).",
-        en="Credentials accepted: {email} at {url} (the token would be valid until {expiration}).",
+        pt="Credenciais aceitas: {email} em {url} (token válido até {expiration}).",
+        en="Credentials accepted: {email} at {url} (token valid until {expiration}).",
     )
     result(told.format(email=target.email, url=target.base_url, expiration=expiration or "?"))

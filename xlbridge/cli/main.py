@@ -47,6 +47,8 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
+_LOCAL = frozenset({"resources", "template", "validate", "listings", "sandbox"})
+"""The commands that are for no environment."""
 
 _HUNG_UP = 141
 """As a shell has it: whoever read the output went away."""
@@ -60,7 +62,11 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
-        return command
+        if cmd_name in _LOCAL:
+            return command
+        from xlbridge.cli.environment import of_environment
+
+        return of_environment(command)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -87,14 +93,8 @@ def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language 
     expose_value=False,
     help="Language of the messages / idioma das mensagens.",
 )
-@click.option("--profile", metavar="NAME", help="The environment to use / o ambiente a usar.")
-@click.option(
-    "--ca-bundle",
-    metavar="FILE",
-    help="Certificate authorities to trust (PEM) / autoridades certificadoras (PEM).",
-)
-def root(profile: str | None, ca_bundle: str | None) -> None:
-    """The root of all commands; its options are read by ``cli.environment``."""
+def root() -> None:
+    """The root of all commands."""
 
 
 def main(arguments: Sequence[str]) -> int:

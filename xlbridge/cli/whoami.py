@@ -18,7 +18,12 @@ from xlbridge.wire.operations.utilities import SYSTEM_INFO
 def command(form: str) -> None:
     with connect(command_settings()) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
-        where = {"profile": client.target.profile, "base_url": client.target.base_url}
+        target = client.target
+    where = {
+        "profile": target.profile,
+        "production": target.production,
+        "base_url": target.base_url,
+    }
     if form == "json":
         result_json({"version": 1, **where, "info": info})
         return

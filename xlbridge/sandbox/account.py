@@ -10,11 +10,11 @@ from sqlalchemy import URL, Connection, insert, select, update
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
-from xlbridge.sandbox.private_file import write_private
 from xlbridge.sandbox.security import find_user, hash_password
 from xlbridge.sandbox.storage import Storage, shown
 from xlbridge.sandbox.tables.access import users
 from xlbridge.settings import Settings
+from xlbridge.workbook.atomic import write_private
 
 _DEFAULT_EMAIL = "integracao@aurora.example"
 _PASSWORD_BYTES = 12

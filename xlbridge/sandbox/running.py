@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from xlbridge.sandbox.private_file import write_private
+from xlbridge.workbook.atomic import write_private
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
+_OWNER_ONLY = 0o600
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -29,6 +31,18 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a text file, whole, for its owner only.
+
+    Raises ``UsageError`` when it cannot be written there.
+    """
+    with reporting_failures(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.chmod(_OWNER_ONLY)
+        temporary.write_text(content, encoding="utf-8")
 
 
 @contextmanager

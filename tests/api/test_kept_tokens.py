@@ -1,0 +1,153 @@
+"""A token outlives its process: kept privately, used by its owner only, renewed once."""
+
+import json
+import os
+import stat
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from scripted_server import (
+    EMAIL,
+    PASSWORD,
+    TOKEN,
+    ScriptedServer,
+    answer,
+    ok,
+)
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.credentials.tokens import TokenFile
+from xlbridge.errors import AuthenticationFailed
+from xlbridge.wire.authentication import TIMESTAMP_FORMAT
+
+INFO = {"codigoDaEmpresa": 1}
+
+
+def in_hours(hours: float) -> str:
+    return (datetime.now() + timedelta(hours=hours)).strftime(TIMESTAMP_FORMAT)
+
+
+def grant(token: str, expiration: str | None) -> bytes:
+    told = {"authenticated": True, "accessToken": token, "expiration": expiration}
+    return answer(200, told)
+
+
+def opened(
+    server: ScriptedServer, home: Path, password: str = PASSWORD, email: str = EMAIL
+) -> Client:
+    target = Target("test", server.base_url, email, password)
+    return Client(target, kept=TokenFile(home, server.base_url, email, password))
+
+
+def sent(server: ScriptedServer) -> list[str]:
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
+
+
+def test_the_next_process_uses_the_token(server: ScriptedServer, home: Path) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
+    for _ in range(2):
+        with opened(server, home) as client:
+            client.system.info()
+    assert (server.logins, sent(server)) == (1, [TOKEN, TOKEN])
+    (file,) = (home / "tokens").glob("*.json")
+    if os.name == "posix":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert PASSWORD not in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("expiration", [None, "", "soon", in_hours(-1), in_hours(0.01)])
+def test_a_token_that_is_not_good_for_long_is_not_kept(
+    server: ScriptedServer, home: Path, expiration: str | None
+) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, expiration)
+    for _ in range(2):
+        with opened(server, home) as client:
+            client.system.info()
+    assert server.logins == 2
+    assert list((home / "tokens").glob("*.json")) == []
+
+
+@pytest.mark.parametrize("other", [{"password": "other-password"}, {"email": "other@example.com"}])
+def test_a_token_is_not_used_by_another(
+    server: ScriptedServer, home: Path, other: dict[str, str]
+) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
+    with opened(server, home) as client:
+        client.system.info()
+    with opened(server, home, **other) as client:
+        client.system.info()
+    assert server.logins == 2
+
+
+def test_a_refused_token_is_renewed_once_and_kept(server: ScriptedServer, home: Path) -> None:
+    server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
+    with opened(server, home) as client:
+        client.system.info()
+    server.steps, server.login = [answer(401, b""), ok(INFO)], grant(TOKEN, in_hours(1))
+    with opened(server, home) as client:
+        client.system.info()
+    with opened(server, home) as client:
+        client.system.info()
+    assert sent(server) == ["canary-token-old", "canary-token-old", TOKEN, TOKEN]
+    assert server.logins == 2
+    server.steps = [answer(401, b"")]
+    with opened(server, home) as client, pytest.raises(AuthenticationFailed):
+        client.system.info()
+    assert server.logins == 3
+
+
+def test_a_renewal_of_another_process_is_taken_over(server: ScriptedServer, home: Path) -> None:
+    server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
+    with opened(server, home) as first, opened(server, home) as second:
+        first.system.info()
+        second.system.info()
+        server.login = grant(TOKEN, in_hours(1))
+        server.steps = [answer(401, b""), ok(INFO)]
+        first.system.info()
+        server.steps = [answer(401, b""), ok(INFO)]
+        second.system.info()
+    assert (server.logins, sent(server)[-1]) == (2, TOKEN)
+
+
+def test_many_at_once_log_in_once(server: ScriptedServer, home: Path) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
+    together = threading.Barrier(4)
+
+    def ask() -> None:
+        with opened(server, home) as client:
+            together.wait()
+            client.system.info()
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (server.logins, len(server.requests)) == (1, 4)
+
+
+def test_credentials_that_are_refused_leave_no_token(server: ScriptedServer, home: Path) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
+    with opened(server, home) as client:
+        client.login()
+        server.login = answer(200, {"authenticated": False, "message": "no"})
+        with pytest.raises(AuthenticationFailed):
+            client.login()
+    assert list((home / "tokens").glob("*.json")) == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"expiration": 3}', "\x00"])
+def test_a_file_that_is_none_of_ours_is_no_token(
+    server: ScriptedServer, home: Path, text: str
+) -> None:
+    server.steps, server.login = [ok(INFO)], grant(TOKEN, in_hours(1))
+    with opened(server, home) as client:
+        client.login()
+    (file,) = (home / "tokens").glob("*.json")
+    file.write_text(text, encoding="utf-8")
+    with opened(server, home) as client:
+        client.system.info()
+    assert json.loads(file.read_text(encoding="utf-8"))["token"] == TOKEN

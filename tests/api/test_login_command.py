@@ -1,0 +1,140 @@
+"""Profiles by the command line: made, checked, listed, removed."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
+
+from xlbridge.cli.main import main
+from xlbridge.profiles.profile_file import profile_file_path
+
+INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
+
+
+@pytest.fixture(autouse=True)
+def _own_home(server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.steps = [ok(INFO)]
+    monkeypatch.setenv("XLBRIDGE_LANG", "en")
+    monkeypatch.setenv("XLBRIDGE_HOME", str(home))
+    for name in ("BASE_URL", "EMAIL", "PASSWORD", "PROFILE", "CA_BUNDLE", "SETTLE"):
+        monkeypatch.delenv(f"XLBRIDGE_{name}", raising=False)
+
+
+def log_in(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, *more: str) -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+    made = ["login", "--profile", name, "--url", server.base_url, "--email", EMAIL]
+    return main([*made, "--password-stdin", "--store", "file", *more])
+
+
+def listed(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, dict[str, object]]:
+    capsys.readouterr()
+    assert main(["profiles", "--format", "json", *more]) == 0
+    told = json.loads(capsys.readouterr().out)
+    return {profile["profile"]: profile for profile in told["profiles"]}
+
+
+def test_a_profile_is_made_and_used(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert log_in(server, monkeypatch, "dev", "--no-production") == 0
+    told = capsys.readouterr()
+    assert "not encrypted" in told.err
+    assert PASSWORD not in told.out + told.err
+    assert main(["whoami", "--profile", "dev", "--format", "json"]) == 0
+    who = json.loads(capsys.readouterr().out)
+    assert (who["profile"], who["production"], who["info"]["email"]) == ("dev", False, EMAIL)
+    assert listed(capsys, "--default", "dev")["dev"] == {
+        "profile": "dev",
+        "source": "file",
+        "chosen": True,
+        "base_url": server.base_url,
+        "email": EMAIL,
+        "production": False,
+        "password": "file",
+    }
+    assert main(["whoami"]) == 0
+    assert main(["login"]) == 0
+
+
+def test_production_is_chosen_each_time(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert log_in(server, monkeypatch, "prod", "--production") == 0
+    assert main(["profiles", "--default", "prod"]) == 2
+    assert "production" in capsys.readouterr().err
+    profiles = listed(capsys)
+    assert (profiles["sandbox"]["chosen"], profiles["prod"]["chosen"]) == (True, False)
+    assert main(["whoami", "--profile", "prod"]) == 0
+    assert "production: True" in capsys.readouterr().out
+
+
+def test_refused_credentials_leave_nothing_behind(
+    server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.login = answer(200, {"authenticated": False, "message": "Senha incorreta"})
+    assert log_in(server, monkeypatch, "dev", "--no-production") == 4
+    assert not profile_file_path(home).exists()
+    assert not (home / "secrets").exists()
+
+
+def test_a_profile_is_removed_with_its_password(
+    server: ScriptedServer,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log_in(server, monkeypatch, "dev", "--no-production")
+    assert list(listed(capsys, "--remove", "dev")) == ["sandbox"]
+    assert list((home / "secrets").iterdir()) == []
+    assert main(["whoami", "--profile", "dev"]) == 2
+
+
+def test_a_password_that_is_not_to_be_kept_is_not(
+    server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(server, monkeypatch, "dev", "--no-production", "--store", "none")
+    assert not (home / "secrets").exists()
+    assert main(["whoami", "--profile", "dev"]) == 2
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", PASSWORD)
+    assert main(["whoami", "--profile", "dev"]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--url", "https://x.example", "--profile", "dev", "--email", "a@b.c"],
+        ["--url", "https://x.example", "--email", "a@b.c", "--production"],
+        ["--url", "http://x.example", "--profile", "d", "--email", "a@b.c", "--no-production"],
+        ["--url", "https://x.example", "--profile", "D", "--email", "a@b.c", "--no-production"],
+        ["--profile", "nobody"],
+        ["--ask"],
+    ],
+)
+def test_what_cannot_be_asked_ends_with_2(home: Path, arguments: list[str]) -> None:
+    assert main(["login", *arguments]) == 2
+    assert not profile_file_path(home).exists()
+
+
+def test_the_doctor_says_what_is_kept_where(
+    server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log_in(server, monkeypatch, "prod", "--production")
+    capsys.readouterr()
+    assert main(["doctor", "--profile", "prod", "--format", "json"]) in (0, 2)
+    told = json.loads(capsys.readouterr().out)
+    checks = {check["check"]: check["message"] for check in told["checks"]}
+    assert checks["settings"] == "prod from profiles.toml, production"
+    assert "not encrypted" in checks["password"]
+
+
+def test_the_doctor_explains_a_broken_profile_file(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    profile_file_path(home).write_text("default = 3\n", encoding="utf-8")
+    assert main(["doctor"]) == 2
+    assert "profiles.toml" in capsys.readouterr().out

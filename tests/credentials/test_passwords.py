@@ -1,0 +1,132 @@
+"""Where a password is kept, and to whom it is given back."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import fail, null
+
+from xlbridge.credentials.passwords import Place, find_password, forget_password, keep_password
+from xlbridge.errors import ConfigError
+from xlbridge.profiles.profile import Profile
+from xlbridge.settings import Settings
+
+DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")
+PASSWORD = "canary-password-4711"
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring that forgets everything with the process."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def ring() -> Iterator[MemoryKeyring]:
+    before = keyring.get_keyring()
+    memory = MemoryKeyring()
+    keyring.set_keyring(memory)
+    yield memory
+    keyring.set_keyring(before)
+
+
+@pytest.fixture(params=[fail.Keyring, null.Keyring])
+def no_ring(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = keyring.get_keyring()
+    keyring.set_keyring(request.param())
+    yield
+    keyring.set_keyring(before)
+
+
+@pytest.mark.usefixtures("no_ring")
+def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
+    assert keep_password(home, DEV, PASSWORD, None) is Place.FILE
+    found = find_password(Settings(home), DEV)
+    assert (found.place, found.value) == (Place.FILE, PASSWORD)
+    (file,) = (home / "secrets").iterdir()
+    if os.name == "posix":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert PASSWORD not in repr(found)
+
+
+def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyring) -> None:
+    keep_password(home, DEV, "old", Place.FILE)
+    assert keep_password(home, DEV, PASSWORD, None) is Place.KEYRING
+    assert find_password(Settings(home), DEV).place is Place.KEYRING
+    assert list(ring.kept.values()) == [PASSWORD]
+    assert [path for path in home.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.usefixtures("no_ring")
+def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
+    with pytest.raises(ConfigError, match="keyring"):
+        keep_password(home, DEV, PASSWORD, Place.KEYRING)
+    assert find_password(Settings(home), DEV).place is Place.NOWHERE
+
+
+@pytest.mark.parametrize("place", [Place.FILE, Place.KEYRING])
+@pytest.mark.usefixtures("ring")
+def test_a_password_is_given_to_its_own_address_and_user_only(home: Path, place: Place) -> None:
+    keep_password(home, DEV, PASSWORD, place)
+    for other in (
+        replace(DEV, base_url="https://evil.example.com"),
+        replace(DEV, base_url="http://dev.erp.example.com"),
+        replace(DEV, email="other@example.com"),
+        replace(DEV, name="prod"),
+    ):
+        assert find_password(Settings(home), other).place is Place.NOWHERE
+    same = replace(DEV, base_url="https://DEV.erp.example.com:443/")
+    assert find_password(Settings(home), same).value == PASSWORD
+
+
+@pytest.mark.parametrize("place", [Place.FILE, Place.KEYRING])
+@pytest.mark.usefixtures("ring")
+def test_a_password_is_forgotten(home: Path, place: Place) -> None:
+    keep_password(home, DEV, PASSWORD, place)
+    forget_password(home, DEV)
+    assert find_password(Settings(home), DEV).place is Place.NOWHERE
+
+
+@pytest.mark.usefixtures("ring")
+def test_the_environments_password_comes_first(home: Path) -> None:
+    keep_password(home, DEV, "kept", Place.FILE)
+    found = find_password(Settings(home, password=PASSWORD), DEV)
+    assert (found.place, found.value) == (Place.ENVIRONMENT, PASSWORD)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
+@pytest.mark.usefixtures("no_ring")
+def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
+    keep_password(home, DEV, PASSWORD, Place.FILE)
+    (file,) = (home / "secrets").iterdir()
+    file.chmod(0o640)
+    with pytest.raises(ConfigError, match="Other users") as caught:
+        find_password(Settings(home), DEV)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"origin": 1}', "null"])
+@pytest.mark.usefixtures("no_ring")
+def test_a_file_that_is_none_of_ours_is_no_password(home: Path, text: str) -> None:
+    keep_password(home, DEV, PASSWORD, Place.FILE)
+    (file,) = (home / "secrets").iterdir()
+    file.write_text(text, encoding="utf-8")
+    assert find_password(Settings(home), DEV).place is Place.NOWHERE

@@ -1,0 +1,81 @@
+"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written."""
+
+from pathlib import Path
+
+import pytest
+
+from xlbridge.credentials.profile_edits import (
+    check_profile,
+    remove_profile,
+    save_profile,
+    set_default,
+)
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.profiles.profile import Profile
+from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
+
+DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com", settle_seconds=60)
+PROD = Profile("prod", "https://erp.example.com", "int@example.com", production=True)
+COMMENT = "# asked for by Ana, 2026\n"
+
+
+def test_profiles_are_added_changed_and_removed(home: Path) -> None:
+    for profile in (DEV, PROD):
+        save_profile(home, profile)
+    assert dict(read_profile_file(home).profiles) == {"dev": DEV, "prod": PROD}
+    changed = Profile("dev", "https://new.example.com", "other@example.com")
+    save_profile(home, changed)
+    assert read_profile_file(home).profiles["dev"] == changed
+    assert remove_profile(home, "dev") == changed
+    assert list(read_profile_file(home).profiles) == ["prod"]
+
+
+def test_a_certificate_file_is_kept_by_its_full_path(home: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "company.pem"
+    save_profile(home, Profile("dev", "https://x.example", "a@b.c", ca_bundle=bundle))
+    assert read_profile_file(home).profiles["dev"].ca_bundle == bundle
+
+
+def test_comments_and_order_stay(home: Path) -> None:
+    home.mkdir()
+    path = profile_file_path(home)
+    text = f'{COMMENT}[profiles.zeta]\nemail = "z@example.com" # hers\nbase_url = "https://z"\n'
+    path.write_text(text, encoding="utf-8")
+    save_profile(home, DEV)
+    set_default(home, "zeta")
+    set_default(home, "dev")
+    written = path.read_text(encoding="utf-8")
+    assert COMMENT in written
+    assert "# hers" in written
+    assert list(read_profile_file(home).profiles) == ["zeta", "dev"]
+    assert read_profile_file(home).default == "dev"
+
+
+def test_the_default_goes_with_its_profile(home: Path) -> None:
+    save_profile(home, DEV)
+    set_default(home, "dev")
+    remove_profile(home, "dev")
+    assert read_profile_file(home).default is None
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        Profile("Dev", "https://x.example", "a@b.c"),
+        Profile("sandbox", "https://x.example", "a@b.c"),
+        Profile("copy", "https://ERP.example.com/", "a@b.c"),
+    ],
+)
+def test_what_cannot_be_is_not_written(home: Path, profile: Profile) -> None:
+    save_profile(home, PROD)
+    before = profile_file_path(home).read_bytes()
+    for change in (check_profile, save_profile):
+        with pytest.raises(ConfigError):
+            change(home, profile)
+    with pytest.raises(ConfigError, match="production"):
+        set_default(home, "prod")
+    with pytest.raises(UsageError):
+        set_default(home, "none")
+    with pytest.raises(UsageError):
+        remove_profile(home, "none")
+    assert profile_file_path(home).read_bytes() == before
