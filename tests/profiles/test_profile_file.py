@@ -108,6 +108,11 @@ def test_which_profile_is_chosen(
     assert (profile.name, profile.source, profile.production) == (name, source, production)
 
 
+def test_a_password_in_an_address_is_no_name(home: Path) -> None:
+    profile = choose_profile(Settings(home, base_url="https://me:topsecret@erp.example.com"))
+    assert "topsecret" not in profile.name
+
+
 def test_production_is_never_chosen_for_want_of_another(home: Path) -> None:
     write(home, TWO.replace('default = "dev"', ""))
     assert choose_profile(Settings(home)).source is Source.EMBEDDED

@@ -47,7 +47,13 @@ from xlbridge.api.outcome import (
 )
 from xlbridge.api.records import ListingAnswer, Record, as_rows, converter, record_model
 from xlbridge.api.redaction import Secrets
-from xlbridge.api.session import LOGIN_REFUSED, Session, is_refused_login, is_unauthorized
+from xlbridge.api.session import (
+    LOGIN_REFUSED,
+    Session,
+    is_refused_login,
+    is_unauthorized,
+    token_in,
+)
 from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.api.upload import Upload
@@ -230,6 +236,13 @@ class Client(Operations):
         if isinstance(reply, NoAnswer):
             raise lost(reply.reason, doubtful=reply.begun and method.upper() != "GET")
         return reply
+
+    def text_of(self, reply: httpx.Response) -> str:
+        """Return a raw answer's body as it came, but for passwords and tokens."""
+        token = token_in(reply)
+        if token:
+            self._secrets.add(token)
+        return self._secrets.hide(reply.text)
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
         """Say what became of a raw request; a success may carry any JSON document, or nothing.

@@ -138,12 +138,23 @@ LOGIN_REFUSED = Text(
 
 def is_refused_login(reply: httpx.Response) -> bool:
     """Say whether a reply is a login's answer that its credentials were not accepted."""
+    answer = _login_answer(reply)
+    return answer is not None and not answer.authenticated
+
+
+def token_in(reply: httpx.Response) -> str | None:
+    """Return the token that a reply grants, None where it is no login's answer."""
+    answer = _login_answer(reply)
+    return answer.accessToken if answer else None
+
+
+def _login_answer(reply: httpx.Response) -> Authentication | None:
     if not reply.request.url.path.endswith(AUTHENTICATE.path):
-        return False
+        return None
     try:
-        return not Authentication.model_validate(parse_json(reply)).authenticated
+        return Authentication.model_validate(parse_json(reply))
     except ValueError:
-        return False
+        return None
 
 
 def is_unauthorized(reply: Reply) -> bool:

@@ -45,9 +45,10 @@ def command(method: str, path: str, query: tuple[str, ...], data: str | None) ->
     with connect(command_settings()) as client:
         reply = client.raw(method, path, query=parameters, body=body)
         outcome = client.outcome_of(reply)
+        text = client.text_of(reply)
     if is_json_or_empty(reply):
         # As it came: parsing and writing it anew could change the digits of a number.
-        result(reply.text)
+        result(text)
     match outcome:
         case Executed():
             return ExitCode.GOOD

@@ -38,11 +38,14 @@ def of_environment(command: click.Command) -> click.Command:
     return command
 
 
-def given_environment() -> dict[str, str]:
-    """Return the variables that the command's options stand for."""
+def asked_settings() -> Settings:
+    """Return what the environment and the command's options say; no profile is looked for.
+
+    Raises ``ConfigError`` for settings that cannot be used.
+    """
     context = click.get_current_context(silent=True)
     given: dict[str, str] = context.meta.get(_GIVEN, {}) if context else {}
-    return given
+    return read_settings(os.environ | given)
 
 
 def command_settings() -> Settings:
@@ -50,7 +53,7 @@ def command_settings() -> Settings:
 
     Raises ``ConfigError`` for settings or profiles that cannot be used.
     """
-    settings = read_settings(os.environ | given_environment())
+    settings = asked_settings()
     return settings_for(settings, choose_profile(settings))
 
 

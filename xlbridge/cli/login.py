@@ -1,6 +1,5 @@
 """``xlbridge login``: makes and checks a profile, and keeps its password."""
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 from xlbridge.api.client import Client
 from xlbridge.api.transport import checked_address
 from xlbridge.cli.connection import connect, target_of
-from xlbridge.cli.environment import command_settings, given_environment
+from xlbridge.cli.environment import asked_settings, command_settings
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.credentials.passwords import Place, find_password, keep_password
@@ -20,7 +19,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
 from xlbridge.profiles.profile import Profile, Source
-from xlbridge.settings import Settings, read_settings
+from xlbridge.settings import Settings
 
 _NOT_KEPT = "none"
 
@@ -131,7 +130,7 @@ def _log_in(
 
 
 def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
-    settings = read_settings(os.environ | given_environment())
+    settings = asked_settings()
     email = email or settings.email
     if settings.profile is None or email is None or production is None:
         raise UsageError(

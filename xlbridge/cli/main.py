@@ -47,7 +47,7 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
-_LOCAL = frozenset({"resources", "template", "validate", "listings", "sandbox"})
+_LOCAL = frozenset({"resources", "template", "listings", "sandbox"})
 """The commands that are for no environment."""
 
 _HUNG_UP = 141

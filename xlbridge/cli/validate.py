@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.judged_report import write_report
 from xlbridge.cli.options import how_to_read, own_schemas, validation_format, which_sheet
@@ -15,7 +16,7 @@ from xlbridge.cli.progress import Activity, working
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.settings import Settings, read_settings
+from xlbridge.settings import Settings
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -109,7 +110,7 @@ def command(
             )
         )
     require_apart([output, annotated, fixed], files)
-    settings = read_settings()
+    settings = asked_settings()
     judge = partial(
         validate_workbook,
         catalogue=load_catalogue(settings.schemas),

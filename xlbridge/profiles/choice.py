@@ -45,7 +45,8 @@ def _of_environment(settings: Settings, known: ProfileFile) -> Profile:
     base_url = settings.base_url or ""
     real = {profile.origin for profile in known.profiles.values() if profile.production}
     return Profile(
-        name=settings.profile or base_url,
+        # A password may stand in the address, which is refused later: it must not be a name.
+        name=settings.profile or base_url.rpartition("@")[2],
         base_url=base_url,
         email=settings.email or "",
         production=origin_of(base_url) in real,

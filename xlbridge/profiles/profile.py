@@ -1,7 +1,7 @@
 """One environment as a user knows it: its name, address, user, and whether it is production."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -38,7 +38,7 @@ class Profile:
     """
 
     name: str
-    base_url: str
+    base_url: str = field(repr=False)
     email: str
     production: bool = False
     settle_seconds: float = DEFAULT_SETTLE_SECONDS

@@ -1,0 +1,124 @@
+"""No password and no token is in anything that any command shows or leaves behind."""
+
+import io
+import json
+import logging
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environment import ROOT, clean_environment
+
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.main import _COMMANDS, main
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+SHEET = ROOT / "samples" / "cliente.xlsx"
+BAD = ROOT / "samples" / "cliente-com-erros.xlsx"
+ELSEWHERE = "http://127.0.0.1:9"
+NOT_HERE = {"sandbox"}
+"""``sandbox`` shows its user the password that it has made for them."""
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[RunningSandbox]:
+    server_home = tmp_path / "server"
+    options = ["--seed", "empty"]
+    with sandbox_process(server_home, options, clean_environment(server_home)) as process:
+        yield process
+
+
+def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
+    """Yield every command in every form, where it works and where it does not."""
+    sheet, bad, password = str(SHEET), str(BAD), running.password
+    credentials = json.dumps({"email": running.email, "password": password})
+    made = ["--url", running.base_url, "--email", running.email, "--no-production"]
+    yield ["login", "--profile", "dev", *made, "--password-stdin", "--store", "file"]
+    yield ["profiles", "--default", "dev"]
+    for name in ("login", "whoami", "profiles", "doctor", "jobs", "resources", "listings"):
+        yield [name]
+        yield [name, "--format", "json"]
+    yield ["--lang", "pt-BR", "whoami"]
+    yield ["api", "get", "/v2/sistema/info"]
+    yield ["api", "post", "/v2/cliente", "--data", credentials]
+    yield ["api", "post", "/v2/autenticar", "--data", credentials]
+    yield ["api", "get", "/v2/nothing", "--query", "x=1"]
+    yield ["template", "cliente", "-o", str(folder / "template.xlsx")]
+    yield ["validate", sheet, "--online", "--format", "html", "-o", str(folder / "report.html")]
+    yield ["validate", bad, "--annotate", str(folder / "marked.xlsx")]
+    yield ["upload", sheet, "--mode", "preview"]
+    yield ["upload", sheet, "--yes", "--mode", "queue", "--no-wait"]
+    yield ["resume", "--yes"]
+    yield ["upload", sheet, "--yes", "--again", "test", "--format", "json"]
+    yield ["upload", bad, "--yes"]
+    yield ["retry", "unknown"]
+    yield ["resolve", "unknown", "--as", "applied", "--reason", "seen"]
+    for form in ("xlsx", "csv", "jsonl"):
+        manifest = str(folder / f"{form}.json")
+        yield ["export", "clientes", "-o", str(folder / f"c.{form}"), "--manifest", manifest]
+    yield ["profiles", "--remove", "dev"]
+
+
+def contents(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield every file's bytes; of workbooks and archives those of their parts too."""
+    for path in folder.rglob("*"):
+        if not path.is_file():
+            continue
+        whole = path.read_bytes()
+        yield path, whole
+        if whole.startswith(b"PK"):
+            with zipfile.ZipFile(path) as archive:
+                for part in archive.namelist():
+                    yield path / part, archive.read(part)
+
+
+def is_private(path: Path) -> bool:
+    """Tell whether a file is one of those that are there to keep secrets."""
+    return path.parent.name in {"secrets", "tokens"} or path.name.startswith("sandbox-user-")
+
+
+def test_no_command_lets_a_secret_out(
+    running: RunningSandbox,
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="xlbridge")
+    caplog.set_level(logging.INFO)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XLBRIDGE_HOME", str(home))
+    for name in ("BASE_URL", "EMAIL", "PASSWORD", "PROFILE", "CA_BUNDLE"):
+        monkeypatch.delenv(f"XLBRIDGE_{name}", raising=False)
+    shown, used = "", set()
+    for line in command_lines(running, tmp_path):
+        used |= {word for word in line if word in _COMMANDS}
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{running.password}\n"))
+        assert main(line) != ExitCode.CRASHED, line
+        captured = capfd.readouterr()
+        shown += f"\n$ {line[:2]}\n{captured.out}{captured.err}"
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", running.password)
+    monkeypatch.setenv("XLBRIDGE_EMAIL", running.email)
+    for address in (ELSEWHERE, f"https://x:{running.password}@example.com", running.base_url):
+        monkeypatch.setenv("XLBRIDGE_BASE_URL", address)
+        for name in ("login", "whoami", "profiles", "doctor"):
+            main([name])
+            captured = capfd.readouterr()
+            shown += captured.out + captured.err
+    tokens = {json.loads(f.read_text("utf-8"))["token"] for f in home.glob("tokens/*.json")}
+    assert tokens
+    assert used >= set(_COMMANDS) - NOT_HERE
+    secrets = {running.password, *tokens}
+    leaking = [
+        line for line in (shown + caplog.text).splitlines() if any(s in line for s in secrets)
+    ]
+    assert leaking == []
+    left = [
+        str(path)
+        for path, content in contents(tmp_path)
+        if not is_private(path) and any(secret.encode() in content for secret in secrets)
+    ]
+    assert left == []
