@@ -4,17 +4,16 @@ Source: the spec, Limits: an answer of the client listing is cut at 500 records,
 so.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from xlbridge.api.client import Client
 from xlbridge.api.records import Record
+from xlbridge.export.fetching import UPDATED
+from xlbridge.export.requests import EVERYTHING
+from xlbridge.export.splitting import Splitter
 from xlbridge.wire.operation import Operation
-
-_MINUTE = timedelta(minutes=1)
-_BEGINNING = datetime(1990, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +37,27 @@ class Listings:
         Raises what ``Client.records`` raises.
         """
         if operation.name not in self._listed:
-            records = list(self._client.records(operation))
-            if cap is None or len(records) < cap:
-                self._listed[operation.name] = Listed(records)
+            if cap is None:
+                listed = Listed(list(self._client.records(operation)))
             else:
-                self._listed[operation.name] = self._in_windows(operation, cap)
+                listed = self._in_windows(operation, cap)
+            self._listed[operation.name] = listed
         return self._listed[operation.name]
 
     def _in_windows(self, operation: Operation, cap: int) -> Listed:
-        end = (datetime.now() + timedelta(days=1)).replace(second=0, microsecond=0)
-        parts = list(self._windows(operation, cap, _BEGINNING, end))
-        return Listed(
-            [record for part in parts for record in part.records],
-            all(part.whole for part in parts),
-        )
-
-    def _windows(
-        self, operation: Operation, cap: int, start: datetime, end: datetime
-    ) -> Iterator[Listed]:
-        """Halve a span of last-update times until no answer is full; a full minute stays cut."""
         query: Any = operation.query
-        records = list(
-            self._client.records(operation, query=query(dataInferior=start, dataSuperior=end))
-        )
-        if len(records) < cap or end <= start:
-            yield Listed(records, len(records) < cap)
-            return
-        middle = (start + (end - start) / 2).replace(second=0, microsecond=0)
-        yield from self._windows(operation, cap, start, middle)
-        yield from self._windows(operation, cap, middle + _MINUTE, end)
+        splitter = Splitter(EVERYTHING, cap, datetime.now())
+        kept: list[Record] = []
+        whole = True
+        while (window := splitter.next) is not None:
+            asked = query(dataInferior=window.start, dataSuperior=window.end)
+            records = list(self._client.records(operation, query=asked))
+            if splitter.answered(_update_times(records), len(records)):
+                kept += records
+                whole = whole and len(records) < cap
+        return Listed(kept, whole)
+
+
+def _update_times(records: list[Record]) -> list[datetime]:
+    moments = (record.get(UPDATED) for record in records)
+    return [datetime.fromisoformat(m).replace(tzinfo=None) for m in moments if isinstance(m, str)]
