@@ -5,21 +5,29 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from scripted_server import PASSWORD, open_client
+from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, open_client
 
-from xlbridge.errors import TransportError
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.errors import ConfigError, TransportError
 
 _OPENSSL = shutil.which("openssl")
 
 
 @pytest.fixture
-def untrusted(tmp_path: Path) -> Iterator[tuple[str, list[bytes]]]:
+def certificate(tmp_path: Path) -> Path:
+    return tmp_path / "certificate.pem"
+
+
+@pytest.fixture
+def untrusted(tmp_path: Path, certificate: Path) -> Iterator[tuple[str, list[bytes]]]:
     """A TLS server with a certificate of its own making; yields its address and what it read."""
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    key = tmp_path / "key.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     made = ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-nodes"]
     command = [str(_OPENSSL), "req", "-x509", "-newkey", "rsa:2048", *made, *subject]
@@ -60,3 +68,42 @@ def test_an_unknown_certificate_ends_it_at_once(
     assert "certificate" in str(caught.value).lower()
     assert pauses == []
     assert PASSWORD.encode() not in b"".join(read)
+
+
+@pytest.mark.skipif(_OPENSSL is None, reason="makes its certificate with the openssl program")
+def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
+    untrusted: tuple[str, list[bytes]], certificate: Path, pauses: list[float]
+) -> None:
+    base_url, read = untrusted
+    backoff = Backoff(tries=1, sleep=pauses.append)
+    target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=certificate)
+    with Client(target, backoff=backoff) as client, pytest.raises(TransportError):
+        client.login()
+    assert read[0].startswith(b"POST /v2/autenticar ")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no certificate"])
+def test_a_bundle_that_is_none_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    bundle = tmp_path / "company.pem"
+    if content is not None:
+        bundle.write_bytes(content)
+    with pytest.raises(ConfigError, match="certificates"):
+        Client(Target("test", "https://erp.example.com", EMAIL, PASSWORD, ca_bundle=bundle))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("use", [Client.login, lambda client: client.system.info()])
+def test_nothing_follows_a_redirect(
+    server: ScriptedServer, client: Client, status: int, use: Callable[[Client], object]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        location = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/"
+        step = answer(status, b"", Location=location)
+        if use is Client.login:
+            server.login = step
+        server.steps = [step]
+        with pytest.raises(TransportError):
+            use(client)
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()

@@ -108,6 +108,8 @@ def test_no_command_lets_a_secret_out(
             main([name])
             captured = capfd.readouterr()
             shown += captured.out + captured.err
+    assert (home / "profiles" / "dev" / "journal.db").exists()
+    assert not (home / "journal.db").exists()
     tokens = {json.loads(f.read_text("utf-8"))["token"] for f in home.glob("tokens/*.json")}
     assert tokens
     assert used >= set(_COMMANDS) - NOT_HERE
