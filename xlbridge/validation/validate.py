@@ -18,6 +18,7 @@ from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
+from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.reader import read_workbook
 
@@ -68,22 +69,24 @@ def validate_workbook(
     sheet: str | None = None,
     reading: Reading = Reading(),  # noqa: B008 - frozen
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+    workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda *_: None,
 ) -> ValidatedSheet:
     """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
 
-    ``on_column`` is told how far it is.
+    ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
+    how far it is.
 
     Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
     sheet or resource does not exist or the resource cannot be told.
     """
     with without_collector():
-        workbook = read_workbook(path, limits, sheet)
-        choice = choose(workbook, catalogue, resource, sheet)
+        cells = workbook() if workbook else read_workbook(path, limits, sheet)
+        choice = choose(cells, catalogue, resource, sheet)
         judged = _judged(path, choice.cells, choice.resource, reading, on_column)
         if judged.resource is not None and judged.header_row is not None:
             judged.findings[:0] = outdated_template(
-                workbook.fingerprint, judged.resource, choice.cells, judged.header_row - 1
+                cells.fingerprint, judged.resource, choice.cells, judged.header_row - 1
             )
         return judged
 

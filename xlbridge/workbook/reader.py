@@ -1,9 +1,10 @@
 """Reading a workbook's cells: the gate first, then the parser, where it can do no harm."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from xlbridge.errors import XlbridgeError
 from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.assembly import WorkbookCells, WorkbookSource, assemble
 from xlbridge.workbook.harmless import is_harmless
@@ -45,3 +46,18 @@ def reading(
         if LIMITS_HOLD:
             gate.unpack()
         yield workbook
+
+
+@contextmanager
+def reading_ahead(
+    path: Path, limits: WorkbookLimits, sheet: str | None
+) -> Iterator[WorkbookSource | None]:
+    """Begin to read a workbook as ``reading`` does; None where it is refused at once.
+
+    Whoever reads it when its turn comes is told why.
+    """
+    with ExitStack() as stack:
+        source: WorkbookSource | None = None
+        with suppress(XlbridgeError):
+            source = stack.enter_context(reading(path, limits, sheet))
+        yield source
