@@ -4,27 +4,93 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_EVERY = 0.02
+
+
+@dataclass(slots=True)
+class Cost:
+    """What a command took: seconds by the clock in each run, the greatest memory in MB.
+
+    The memory is that of the process and its helpers together, looked at 50 times a second; None
+    where the system does not tell.
+    """
+
+    runs: list[float] = field(default_factory=list)
+    megabytes: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(self.runs)
+
+
+def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
+    """Run the commands in turn, ``runs`` times after a warm-up."""
+    found = {name: Cost() for name in commands}
+    for number in range(runs + 1):
+        for name, command in commands.items():
+            seconds, megabytes = _run(name, command)
+            cost = found[name]
+            cost.megabytes = max(megabytes, cost.megabytes or 0) if megabytes else None
+            if number or runs == 0:
+                cost.runs.append(seconds)
+    return found
 
 
 def medians(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, float]:
     """Run the commands in turn, ``runs`` times after a warm-up; return median wall seconds."""
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for number in range(runs + 1):
-        for name, command in commands.items():
-            begun = time.perf_counter()
-            done = subprocess.run(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ
-            )
-            if done.returncode not in (0, 1):
-                sys.exit(f"{name} ended with {done.returncode}: {done.stderr.decode()}")
-            if number:
-                seconds[name].append(time.perf_counter() - begun)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+    return {name: cost.seconds for name, cost in costs(commands, runs).items()}
 
 
 def print_ratios(taken: Mapping[str, float], unit: str) -> None:
     """Print each command's time, and how many times that of ``unit`` it is."""
     for name, seconds in taken.items():
         print(f"{name:45} {seconds:8.3f} s  {seconds / taken[unit]:7.2f} x")
+
+
+def _run(name: str, command: Sequence[str]) -> tuple[float, float | None]:
+    begun = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        peak = _Peak(process.pid)
+        _, errors = process.communicate()
+        seconds = time.perf_counter() - begun
+        megabytes = peak.end()
+    if process.returncode not in (0, 1):
+        sys.exit(f"{name} ended with {process.returncode}: {errors.decode()}")
+    return seconds, megabytes
+
+
+class _Peak:
+    """Looks at the memory of a process and its helpers until it is told to end."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._greatest = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def end(self) -> float | None:
+        self._over.set()
+        self._thread.join()
+        return self._greatest / 2**20 if self._greatest else None
+
+    def _look(self) -> None:
+        while not self._over.wait(_EVERY):
+            self._greatest = max(self._greatest, _resident(self._pid))
+
+
+def _resident(pid: int) -> int:
+    """Return the resident bytes of a process and its descendants, 0 where none can be told."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        pages = int((folder / "statm").read_text().split()[1])
+        children = (folder / "task" / str(pid) / "children").read_text().split()
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(_resident(int(child)) for child in children)

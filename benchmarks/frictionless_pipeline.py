@@ -1,0 +1,58 @@
+"""frictionless judging the same sheet, reporting all errors.
+
+Usage: python benchmarks/frictionless_pipeline.py FILE
+"""
+
+import sys
+
+from frictionless import Resource, Schema
+
+REQUIRED = {"required": True}
+SCHEMA = Schema.from_descriptor(
+    {
+        "fields": [
+            {
+                "name": "codigoDaFilial",
+                "type": "integer",
+                "constraints": {**REQUIRED, "minimum": 1},
+            },
+            {
+                "name": "codigoDoCliente",
+                "type": "integer",
+                "constraints": {**REQUIRED, "minimum": 1},
+            },
+            {
+                "name": "codigoDoItemDeLancamento",
+                "type": "string",
+                "constraints": {**REQUIRED, "maxLength": 30},
+            },
+            {
+                "name": "codigoDoCentroDeCusto",
+                "type": "string",
+                "constraints": {**REQUIRED, "maxLength": 30},
+            },
+            {
+                "name": "codigoDaContaCorrente",
+                "type": "integer",
+                "constraints": {**REQUIRED, "minimum": 1},
+            },
+            {"name": "historico", "type": "string", "constraints": {**REQUIRED, "maxLength": 500}},
+            {"name": "numeroDoDocumento", "type": "string", "constraints": {"maxLength": 60}},
+            {"name": "dataDeEmissao", "type": "date"},
+            {"name": "dataDeVencimento", "type": "date"},
+            {"name": "valorDoLancamento", "type": "number", "constraints": {"minimum": 0.01}},
+            {"name": "codigoDaFormaDePagamento", "type": "integer", "constraints": {"minimum": 1}},
+            {"name": "codigoDaCarteira", "type": "integer", "constraints": {"minimum": 1}},
+        ]
+    }
+)
+
+
+def main() -> None:
+    """Judge the file and print how many errors frictionless lists."""
+    report = Resource(path=sys.argv[1], schema=SCHEMA).validate(limit_errors=10**9)
+    print(report.stats["errors"])
+
+
+if __name__ == "__main__":
+    main()
