@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandera.extensions import register_check_method  # type: ignore[attr-defined]
 
@@ -24,7 +25,19 @@ from xlbridge.resources.brazilian_codes import (
 )
 from xlbridge.resources.documents import is_cnpj, is_cpf
 
-_EMAIL = r"[^\s@,;<>()\"]+@[^\s@,;<>()\".]+(?:\.[^\s@,;<>()\".]+)+"
+_LOCAL = r"[^\s@,;:<>()\[\]\\\"./]+"
+_LETTERS = "A-Za-z\u00aa-\U0010ffff"
+_LABEL = f"[0-9{_LETTERS}](?:[0-9{_LETTERS}-]*[0-9{_LETTERS}])?"
+_EMAIL = rf"{_LOCAL}(?:\.{_LOCAL})*@(?:{_LABEL}\.)+(?:[{_LETTERS}]{{2,}}|xn--[0-9A-Za-z-]+)"
+
+
+def has_places(numbers: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.bool_]:
+    """Tell the numbers with at most ``places`` decimal places, beyond what binary arithmetic adds.
+
+    That grows with the number, and never to what a further decimal place could be.
+    """
+    noise = np.minimum(1e-9 * np.maximum(1, np.abs(numbers)), 10.0 ** -(places + 2))
+    return np.abs(numbers - np.round(numbers, places)) <= noise
 
 
 def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Series:
@@ -112,8 +125,7 @@ def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:
 def decimals(values: pd.Series, *, places: int) -> pd.Series:
     """At most ``places`` decimal places, beyond what binary arithmetic itself adds."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    beyond = np.abs(numbers - np.round(numbers, places)) > 1e-9 * np.maximum(1, np.abs(numbers))
-    return pd.Series(~beyond, index=values.index)
+    return pd.Series(np.isnan(numbers) | has_places(numbers, places), index=values.index)
 
 
 @register_check_method()

@@ -34,6 +34,16 @@ def visible(text: str) -> tuple[str, str | None]:
     return "".join(kept).strip(), first
 
 
+def usual_width(text: str) -> str:
+    """Return the text with full-width and half-width letters and digits as the usual ones.
+
+    Accents are composed. Nothing else is exchanged: a superscript digit is not the digit.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", "".join(map(_usual, text)))
+
+
 def has_look_alikes(text: str) -> bool:
     """Whether any letter of the text looks Latin and is not."""
     return not (text.isascii() or _LOOK_ALIKES.isdisjoint(text))
@@ -61,6 +71,11 @@ def _belongs(text: str, place: int) -> bool:
     if character == _JOINER and place:
         return unicodedata.category(text[place - 1]) in {"So", "Mn", "Sk"}
     return character in _KEPT_CONTROLS
+
+
+def _usual(character: str) -> str:
+    form, _, code = unicodedata.decomposition(character).partition(" ")
+    return chr(int(code, 16)) if form in {"<wide>", "<narrow>"} else character
 
 
 def _is_latin(character: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from xlbridge.resources.checks import has_places
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells
@@ -21,14 +22,13 @@ from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
 from xlbridge.validation.text_columns import coerce_text
-from xlbridge.validation.text_values import has_time
+from xlbridge.validation.text_values import FIRST_YEAR, has_time
 from xlbridge.workbook.cells import CellKind
 
 _LARGEST_EXACT_INTEGER = 2**53
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
-_FIRST_REAL_DAY = np.datetime64("1905-01-01", "us")
-"""Excel counts days from 1900 or 1904: a date before this is a small number in disguise."""
+_FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
 _USUAL = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
 _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
@@ -78,9 +78,7 @@ def _integer(column: Column, cells: Cells, reading: Reading, problems: CellProbl
 def _number(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
     numbers = _numbers(column, cells, reading, problems)
     if column.kind is Kind.MONEY:
-        cents = np.round(numbers, 2)
-        noise = np.abs(numbers - cents) <= 1e-9 * np.maximum(1, np.abs(numbers))
-        numbers = np.where(noise, cents, numbers)
+        numbers = np.where(has_places(numbers, 2), np.round(numbers, 2), numbers)
     missing = np.isnan(numbers)
     return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
 

@@ -1,6 +1,5 @@
 """Dates and numbers in text cells, read where they have one meaning."""
 
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,7 +8,7 @@ from typing import Generic
 from xlbridge.resources.column import Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells
-from xlbridge.validation.characters import visible
+from xlbridge.validation.characters import usual_width, visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_values import (
@@ -54,7 +53,7 @@ def read_texts(
     """
     positions, texts = cells.texts()
     if not "".join(set(texts)).isascii():
-        texts = [visible(unicodedata.normalize("NFKC", text))[0] for text in texts]
+        texts = [visible(usual_width(text))[0] for text in texts]
     meanings = read_all(texts, form.understand)
     declared = form.declared(reading)
     native, contradictory = evidence(meanings.values())

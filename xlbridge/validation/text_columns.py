@@ -22,6 +22,7 @@ from xlbridge.validation.characters import (
     foreign_to_codes,
     has_look_alikes,
     look_alike,
+    usual_width,
     visible,
 )
 from xlbridge.workbook.cells import CellKind
@@ -144,7 +145,7 @@ def _fault(column: Column, text: str) -> tuple[str, str] | None:
         return None if strange is None else ("look-alike-letter", describe(strange))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    strange = foreign_to_codes(unicodedata.normalize("NFKC", text))
+    strange = foreign_to_codes(usual_width(text))
     return None if strange is None else ("hidden-character", describe(strange))
 
 
@@ -155,7 +156,7 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
         return text, text
-    code = unicodedata.normalize("NFKC", text).strip()
+    code = usual_width(text).strip()
     if column.kind not in _DOCUMENTS:
         return code, code
     is_valid, masked = _DOCUMENTS[column.kind]

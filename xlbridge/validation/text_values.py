@@ -14,7 +14,10 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value", date, Decimal)
 """What a text may stand for."""
 
-_TIME = r"(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?"
+FIRST_YEAR = 1905
+"""Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
+
+_TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z?)?"
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})" + _TIME, re.ASCII)
 _SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
 _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?Z?$", re.ASCII)
@@ -121,7 +124,7 @@ def _is_one_group(form: re.Pattern[str], text: str) -> bool:
 
 def _date(year: str, month: str, day: str) -> date | None:
     try:
-        return date(int(year), int(month), int(day))
+        return date(int(year), int(month), int(day)) if int(year) >= FIRST_YEAR else None
     except ValueError:
         return None
 
