@@ -20,7 +20,7 @@ from scripted_server import (
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.credentials.tokens import TokenFile
-from xlbridge.errors import AuthenticationFailed
+from xlbridge.errors import AuthenticationFailed, UsageError
 from xlbridge.wire.authentication import TIMESTAMP_FORMAT
 
 INFO = {"codigoDaEmpresa": 1}
@@ -151,3 +151,11 @@ def test_a_file_that_is_none_of_ours_is_no_token(
     with opened(server, home) as client:
         client.system.info()
     assert json.loads(file.read_text(encoding="utf-8"))["token"] == TOKEN
+
+
+def test_a_home_that_cannot_be_written_is_named(server: ScriptedServer, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    server.steps = [ok(INFO)]
+    with opened(server, tmp_path / "file") as client, pytest.raises(UsageError, match="tokens"):
+        client.system.info()
+    assert server.logins == 0

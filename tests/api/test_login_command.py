@@ -8,7 +8,7 @@ import pytest
 from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
 
 from xlbridge.cli.main import main
-from xlbridge.profiles.profile_file import profile_file_path
+from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
 
 INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 
@@ -56,6 +56,16 @@ def test_a_profile_is_made_and_used(
     }
     assert main(["whoami"]) == 0
     assert main(["login"]) == 0
+
+
+def test_a_profile_that_is_made_again_keeps_its_settle_time(
+    server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_in(server, monkeypatch, "dev", "--no-production")
+    path = profile_file_path(home)
+    path.write_text(path.read_text(encoding="utf-8") + "settle_seconds = 30\n", encoding="utf-8")
+    assert log_in(server, monkeypatch, "dev", "--no-production") == 0
+    assert read_profile_file(home).profiles["dev"].settle_seconds == 30
 
 
 def test_production_is_chosen_each_time(

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,7 @@ from xlbridge.cli.main import _COMMANDS, main
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
-SHEET = ROOT / "samples" / "cliente.xlsx"
-BAD = ROOT / "samples" / "cliente-com-erros.xlsx"
+SHEETS = ("cliente.xlsx", "cliente-com-erros.xlsx")
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox"}
 """``sandbox`` shows its user the password that it has made for them."""
@@ -32,7 +32,8 @@ def running(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     """Yield every command in every form, where it works and where it does not."""
-    sheet, bad, password = str(SHEET), str(BAD), running.password
+    sheet, bad = (str(shutil.copy(ROOT / "samples" / name, folder)) for name in SHEETS)
+    password = running.password
     credentials = json.dumps({"email": running.email, "password": password})
     made = ["--url", running.base_url, "--email", running.email, "--no-production"]
     yield ["login", "--profile", "dev", *made, "--password-stdin", "--store", "file"]

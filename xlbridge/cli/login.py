@@ -19,6 +19,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
 from xlbridge.profiles.profile import Profile, Source
+from xlbridge.profiles.profile_file import read_profile_file
 from xlbridge.settings import Settings
 
 _NOT_KEPT = "none"
@@ -143,6 +144,13 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
     bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
     address = str(checked_address(url)).rstrip("/")
     profile = Profile(settings.profile, address, email, production, ca_bundle=bundle)
+    before = read_profile_file(settings.home).profiles.get(profile.name)
+    if before is not None:
+        profile = replace(
+            profile,
+            settle_seconds=before.settle_seconds,
+            ca_bundle=bundle or before.ca_bundle,
+        )
     check_profile(settings.home, profile)
     return settings, profile
 

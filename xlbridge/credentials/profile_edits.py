@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import tomlkit
-from filelock import FileLock
 from tomlkit import TOMLDocument
 from tomlkit.exceptions import TOMLKitError
 
+from xlbridge.credentials.file_lock import held
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import Profile
@@ -97,8 +97,7 @@ def _unless_default(seconds: float) -> float | None:
 
 
 def _change(home: Path, edit: Edit) -> None:
-    home.mkdir(parents=True, exist_ok=True)
-    with FileLock(home / "profiles.lock"):
+    with held(home / "profiles.lock"):
         text, _ = _edited(home, edit)
         write_private(profile_file_path(home), text)
 

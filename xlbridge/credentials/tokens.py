@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
+from xlbridge.credentials.file_lock import held
 from xlbridge.profiles.profile import origin_of
 from xlbridge.wire.authentication import TIMESTAMP_FORMAT, Authentication
 from xlbridge.workbook.atomic import write_private
@@ -38,9 +37,11 @@ class TokenFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from looking up and renewing for the length of the block."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(self._path.with_suffix(".lock")):
+        """Keep other processes from looking up and renewing for the length of the block.
+
+        Raises ``UsageError`` where nothing can be written.
+        """
+        with held(self._path.with_suffix(".lock")):
             yield
 
     def read(self) -> str | None:
