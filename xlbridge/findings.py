@@ -158,6 +158,68 @@ _KINDS = (
             en="Check the name, or leave it if it is a note of your own.",
         ),
     ),
+    _warning(
+        "column-unnamed",
+        Text(
+            pt="A coluna tem dados e não tem nome; não será enviada.",
+            en="The column has data and no name; it will not be sent.",
+        ),
+        Text(
+            pt="Dê à coluna o nome de um campo, ou deixe assim se é só uma anotação sua.",
+            en="Give the column the name of a field, or leave it if it is a note of your own.",
+        ),
+    ),
+    _warning(
+        "column-hidden",
+        Text(
+            pt="A coluna está oculta e será enviada.", en="The column is hidden and will be sent."
+        ),
+        Text(
+            pt="Mostre a coluna e confira o que há nela.",
+            en="Unhide the column and check what is in it.",
+        ),
+    ),
+    _warning(
+        "rows-hidden",
+        Text(
+            pt="Há linhas ocultas com dados ({count}: {rows}); elas serão enviadas.",
+            en="There are hidden rows with data ({count}: {rows}); they will be sent.",
+        ),
+        Text(
+            pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ir.",
+            en="Unhide the rows (or clear the filter) and check, or delete those that must not go.",
+        ),
+    ),
+    _warning(
+        "dates-from-1904",
+        Text(
+            pt="A pasta conta os dias desde 1904: datas coladas de outra ficam 4 anos adiante.",
+            en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
+        ),
+        Text(pt="Confira o ano das datas.", en="Check the year of the dates."),
+    ),
+    _error(
+        "cells-merged",
+        Text(
+            pt="As células {range} estão mescladas: só a primeira tem valor, as outras, nenhum.",
+            en="The cells {range} are merged: only the first holds a value, the others are empty.",
+        ),
+        Text(
+            pt="Desfaça a mesclagem e preencha cada célula.",
+            en="Unmerge them and fill in each cell.",
+        ),
+    ),
+    _warning(
+        "formula-result",
+        Text(
+            pt="A coluna tem fórmulas, a primeira aqui; será lido o resultado gravado por último.",
+            en="The column has formulas, the first one here; the result stored last is read.",
+        ),
+        Text(
+            pt="Recalcule e salve a pasta antes de enviar, ou cole os valores.",
+            en="Recalculate and save the workbook before sending it, or paste the values.",
+        ),
+    ),
     _error(
         "required-missing",
         Text(pt="Falta o valor, que é obrigatório.", en="The value is missing; it is required."),

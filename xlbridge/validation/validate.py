@@ -16,6 +16,7 @@ from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
+from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.assembly import WorkbookSource
@@ -104,9 +105,10 @@ def _judged(
     header = match_header(cells, position, wanted)
     typed = typed_rows(wanted, header, cells, reading, on_column)
     _mute_broken_columns(header, typed)
+    layout = note_layout(wanted, header, cells, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
-    findings = header.findings + cell_findings(wanted, typed, columns, cells)
+    findings = header.findings + layout + cell_findings(wanted, typed, columns, cells)
     if not typed.rows:
         findings.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
     return ValidatedSheet(

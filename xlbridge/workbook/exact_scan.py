@@ -72,10 +72,14 @@ class _Walk:
         match name.rpartition(":")[2]:
             case "row":
                 self._begin_row(attributes.get("r"))
+                self.scan.raw.layout.note("row", {**attributes, "r": str(self._row)})
+            case "col" | "mergeCell" as tag:
+                self.scan.raw.layout.note(tag, attributes)
             case "c":
                 self._begin_cell(attributes)
             case "f":
                 self._formula = True
+                self.scan.raw.layout.note_formula(self._row, self._column)
             case "v":
                 self._value = []
                 self._parser.CharacterDataHandler = self._value.append

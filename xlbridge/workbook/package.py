@@ -44,6 +44,11 @@ class Package:
                 return "".join(element.itertext()).strip() or None
         return None
 
+    def counts_from_1904(self) -> bool:
+        """Tell whether days are counted from 1904 instead of 1900."""
+        properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
+        return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
+
     def telling_styles(self) -> TellingStyles:
         """Return the cell styles that show a number as something else than it is."""
         return telling_styles(self._parsed(_STYLES))

@@ -79,6 +79,7 @@ def _sheet(
     bottom, right = content.end or (-1, -1)
     budget.take_cells((bottom + 1) * (right - left + 1))
     raw = _raw(package, content.name, telling)
+    raw.counts_from_1904 = package.counts_from_1904()
     width = right - left + 1
     yield SheetBegun(content.name, left, width, raw)
     rows = content.iter_rows() if width else iter(())

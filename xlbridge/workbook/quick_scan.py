@@ -29,6 +29,7 @@ def scan_quickly(pieces: Iterable[bytes], telling: TellingStyles) -> RawSheet | 
             return None
         if _is_unusual(block) or not _note(block, raw):
             return None
+        raw.layout.note_block(block)
         if styled and not _note_styles(block, styled, telling, raw):
             return None
     return raw

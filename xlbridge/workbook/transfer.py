@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.workbook.cells import CellColumn
+from xlbridge.workbook.layout_marks import LayoutMarks
 from xlbridge.workbook.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
 from xlbridge.workbook.raw_sheet import RawSheet
 
@@ -114,6 +115,11 @@ def _packed_raw(raw: RawSheet) -> dict[str, Any]:
         "unvalued": list(raw.unvalued),
         "percents": list(raw.percents),
         "padded": [(*place, width) for place, width in raw.padded.items()],
+        "hidden_rows": list(raw.layout.hidden_rows),
+        "hidden_columns": raw.layout.hidden_columns,
+        "merged": raw.layout.merged,
+        "formulas": list(raw.layout.formulas.items()),
+        "from_1904": raw.counts_from_1904,
     }
 
 
@@ -123,6 +129,13 @@ def _unpacked_raw(raw: dict[str, Any]) -> RawSheet:
         unvalued={(row, column) for row, column in raw["unvalued"]},
         percents={(row, column) for row, column in raw["percents"]},
         padded={(row, column): width for row, column, width in raw["padded"]},
+        layout=LayoutMarks(
+            hidden_rows=set(raw["hidden_rows"]),
+            hidden_columns=[(first, last) for first, last in raw["hidden_columns"]],
+            merged=[(top, left, bottom, right) for top, left, bottom, right in raw["merged"]],
+            formulas=dict(raw["formulas"]),
+        ),
+        counts_from_1904=raw["from_1904"],
     )
 
 

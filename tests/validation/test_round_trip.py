@@ -1,0 +1,184 @@
+"""A template filled in with right values passes, also once LibreOffice has saved it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlbridge.resources.boleto import is_boleto
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.data_sheet import cell_format
+from xlbridge.workbook.template import template_workbook
+
+RESOURCES = list(load_catalogue().values())
+LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"
+Row = Mapping[str, Any]
+
+
+def _completed(stems: st.SearchStrategy[str], judge: Any, digits: int) -> st.SearchStrategy[str]:
+    """Stems with the check digits that make them right; those that have none are left out."""
+
+    def complete(stem: str) -> str | None:
+        ends = (f"{number:0{digits}}" for number in range(10**digits))
+        return next((stem + end for end in ends if judge(stem + end)), None)
+
+    return stems.map(complete).filter(bool)  # type: ignore[arg-type]
+
+
+def _barcodes() -> st.SearchStrategy[str]:
+    parts = st.tuples(st.from_regex(r"[0-79][0-9]{2}9", fullmatch=True),
+                      st.from_regex(r"[0-9]{39}", fullmatch=True))  # fmt: skip
+    whole = parts.map(
+        lambda p: next((c for d in "123456789" if is_boleto(c := p[0] + d + p[1])), None)
+    )
+    return whole.filter(bool)  # type: ignore[arg-type]
+
+
+def _texts(column: Column) -> st.SearchStrategy[str]:
+    checks = column.checks
+    if column.allowed:
+        return st.sampled_from(column.allowed)
+    if "digits" in checks and "nbs" not in checks:
+        return st.from_regex(rf"[0-9]{{{checks['digits']['width']}}}", fullmatch=True)
+    special = {
+        "nbs": st.from_regex(r"1(0[1-9]|1[0-9]|2[0-7])[0-9]{6}", fullmatch=True),
+        "boleto": _barcodes(),
+        "email": st.from_regex(r"[a-z]{1,9}@[a-z]{1,9}\.com(\.br)?", fullmatch=True),
+        "telephone": st.from_regex(r"\((11|21|81)\) 9[0-9]{4}-[0-9]{4}", fullmatch=True),
+    }
+    for name, strategy in special.items():
+        if name in checks:
+            return strategy
+    span = checks.get("str_length", {"min_value": 1, "max_value": 20})
+    texts = st.text(LETTERS, min_size=span["min_value"], max_size=span["max_value"])
+    return texts.map(str.strip).filter(lambda text: len(text) >= span["min_value"])
+
+
+def _numbers(column: Column) -> st.SearchStrategy[float]:
+    if "in_range" in column.checks:
+        span = column.checks["in_range"]
+        return st.integers(span["min_value"] * 100, span["max_value"] * 100).map(lambda n: n / 100)
+    return st.integers(1, 99_999).map(lambda cents: cents / 100)
+
+
+def _values(column: Column) -> st.SearchStrategy[Any]:
+    """Right values of a column, as its schema tells them."""
+    match column.kind:
+        case Kind.CNPJ:
+            bare = _completed(st.from_regex(r"[0-9A-Z]{12}", fullmatch=True), is_cnpj, 2)
+            return st.one_of(bare, bare.map(masked_cnpj))
+        case Kind.CPF:
+            bare = _completed(st.from_regex(r"[0-9]{9}", fullmatch=True), is_cpf, 2)
+            return st.one_of(bare, bare.map(masked_cpf))
+        case Kind.INTEGER:
+            return st.integers(1, 2**31 - 1)
+        case Kind.NUMBER | Kind.MONEY:
+            return _numbers(column)
+        case Kind.DATE:
+            return st.dates(date(2020, 1, 1), date(2030, 12, 31))
+        case Kind.BOOLEAN:
+            return st.booleans()
+        case _:
+            return _texts(column)
+
+
+def _coherent(row: dict[str, Any]) -> Row:
+    """Put in order what the rules across columns compare."""
+    if row.get("dataDeEmissao") and row.get("dataDeVencimento"):
+        days = sorted((row["dataDeEmissao"], row["dataDeVencimento"]))
+        row["dataDeEmissao"], row["dataDeVencimento"] = days
+    if row.get("ValorBruto"):
+        parts = [n for n in row if n.startswith("Valor") or n == "valorDoLancamento"]
+        total = sum(row[n] or 0 for n in parts if n != "ValorBruto")
+        row["ValorBruto"] = round(total + row["ValorBruto"], 2)
+    return row
+
+
+def rows_of(resource: Resource) -> st.SearchStrategy[list[Row]]:
+    """Right rows of a resource, no two with the same key."""
+    values = {
+        column.name: _values(column) if column.required else st.none() | _values(column)
+        for column in resource.columns
+    }
+    unique = [name for name in ("cnpj", "cpf", "idws", "numeroDoDocumento") if name in values]
+    keys = [lambda row, name=name: row[name] or object() for name in unique]
+    row = st.fixed_dictionaries(values).map(_coherent)
+    if not unique:
+        keys = [lambda row: (row.get("idProd"), row.get("codigoDoCliente"))]
+    return st.lists(row, min_size=1, max_size=5, unique_by=tuple(keys))
+
+
+def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
+    """Write the resource's template with rows typed into it."""
+    with template_workbook(path, resource) as (book, sheet):
+        formats = [cell_format(book, column) for column in resource.columns]
+        for number, row in enumerate(rows, start=1):
+            for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):
+                value = row[column.name]
+                if isinstance(value, date):
+                    sheet.write_datetime(number, index, value, form)
+                elif isinstance(value, str):
+                    sheet.write_string(number, index, value, form)
+                elif isinstance(value, bool):
+                    sheet.write_boolean(number, index, value, form)
+                elif value is not None:
+                    sheet.write_number(number, index, value, form)
+    return path
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.name)
+def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Resource) -> None:
+    @settings(max_examples=12, deadline=None)
+    @given(rows=rows_of(resource))
+    def passes(rows: list[Row]) -> None:
+        with TemporaryDirectory() as folder:
+            judged = validate_workbook(fill_in(Path(folder) / "a.xlsx", resource, rows), catalogue)
+        assert judged.findings == []
+        assert judged.resource is resource
+        assert len(judged.rows) == len(rows)
+
+    passes()
+
+
+def test_it_passes_once_libreoffice_has_saved_it(tmp_path: Path, catalogue: Catalogue) -> None:
+    program = shutil.which("libreoffice") or shutil.which("soffice")
+    if program is None:
+        assert not os.environ.get("CI"), "LibreOffice is missing"
+        pytest.skip("LibreOffice is not installed")
+    counts: dict[str, int] = {}
+
+    @settings(max_examples=2, deadline=None, database=None, derandomize=True)
+    @given(data=st.data())
+    def write(data: st.DataObject) -> None:
+        for resource in RESOURCES:
+            rows = data.draw(rows_of(resource))
+            fill_in(tmp_path / f"{resource.name}.xlsx", resource, rows)
+            counts[resource.name] = len(rows)
+
+    write()
+    saved = tmp_path / "saved"
+    subprocess.run(
+        [program, f"-env:UserInstallation=file://{tmp_path}/profile", "--headless"]
+        + ["--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", str(saved)]
+        + [str(tmp_path / f"{resource.name}.xlsx") for resource in RESOURCES],
+        check=True,
+        capture_output=True,
+        timeout=240,
+    )
+    for resource in RESOURCES:
+        judged = validate_workbook(saved / f"{resource.name}.xlsx", catalogue)
+        assert judged.findings == []
+        assert judged.resource is resource
+        assert len(judged.rows) == counts[resource.name]

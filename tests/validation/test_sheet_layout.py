@@ -1,0 +1,104 @@
+"""What a sheet hides or merges, formulas with a result, and workbooks that count from 1904."""
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from sheets import GOOD
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+CR = "contasreceber"
+HEADER = list(GOOD[CR])
+
+
+def sheet(
+    path: Path,
+    change: Callable[[Worksheet], None],
+    *,
+    epoch_1904: bool = False,
+    quoted: bool = False,
+) -> Path:
+    """Five good rows below a header in row 3, then a change; or the same in unusual XML."""
+    with xlsxwriter.Workbook(path, {"date_1904": epoch_1904}) as book:
+        page = book.add_worksheet()
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        page.write_row(2, 0, HEADER)
+        for row in range(3, 8):
+            for column, value in enumerate(GOOD[CR].values()):
+                if isinstance(value, date):
+                    page.write_datetime(row, column, value, day)
+                else:
+                    page.write(row, column, value)
+        change(page)
+    return requoted(path) if quoted else path
+
+
+def requoted(path: Path) -> Path:
+    """The same sheet in single quotes, which only the exact scan can read."""
+    other = path.with_name("quoted.xlsx")
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(other, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            is_sheet = name.endswith("sheet1.xml")
+            after.writestr(name, content.replace(b'"', b"'") if is_sheet else content)
+    shutil.copystat(path, other)
+    return other
+
+
+def codes(judged: ValidatedSheet) -> list[tuple[str | None, int | None, str]]:
+    return [(f.cell, f.row, f.kind.code) for f in judged.findings]
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda page: page.set_row(4, None, None, {"hidden": True}), [(None, 3, "rows-hidden")]),
+        (lambda page: page.set_row(0, None, None, {"hidden": True}), []),
+        (
+            lambda page: page.set_column(1, 2, None, None, {"hidden": True}),
+            [("B3", 3, "column-hidden"), ("C3", 3, "column-hidden")],
+        ),
+        (lambda page: page.merge_range(3, 1, 5, 1, 1001), [("B4", 4, "cells-merged")]),
+        (lambda page: page.merge_range(4, 0, 4, 2, 1), [("A5", 5, "cells-merged")]),
+        (lambda page: page.merge_range(0, 0, 0, 5, "Títulos"), []),
+        (
+            lambda page: page.write_formula(5, 8, "=5*2", None, 10),
+            [("I6", 6, "formula-result")],
+        ),
+        (lambda page: page.write_formula(0, 8, "=5*2", None, 10), []),
+        (lambda page: page.write_number(6, len(HEADER), 7), [("J3", 3, "column-unnamed")]),
+    ],
+)
+def test_the_layout_is_named(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    change: Callable[[Worksheet], None],
+    expected: list[tuple[str | None, int | None, str]],
+    quoted: bool,
+) -> None:
+    judged = validate_workbook(sheet(tmp_path / "a.xlsx", change, quoted=quoted), catalogue)
+    assert codes(judged) == expected
+
+
+def test_hidden_rows_are_told_as_stretches(tmp_path: Path, catalogue: Catalogue) -> None:
+    def hide(page: Worksheet) -> None:
+        for row in (3, 4, 6):
+            page.set_row(row, None, None, {"hidden": True})
+
+    (finding,) = validate_workbook(sheet(tmp_path / "a.xlsx", hide), catalogue).findings
+    assert "3: 4–5, 7" in str(finding.message)
+
+
+def test_days_counted_from_1904_are_right_and_said(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = sheet(tmp_path / "a.xlsx", lambda _: None, epoch_1904=True)
+    judged = validate_workbook(path, catalogue)
+    assert codes(judged) == [(None, 3, "dates-from-1904")]
+    assert set(judged.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}

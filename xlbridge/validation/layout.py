@@ -1,0 +1,100 @@
+"""What the layout of a sheet hides or changes: hidden and merged cells, formulas, old dates."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.resources.column import Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.columns import TypedRows
+from xlbridge.validation.header import Header
+from xlbridge.workbook.address import cell_address
+from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.layout_marks import Range
+
+
+def note_layout(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> list[Finding]:
+    """Add to the columns' problems what concerns cells, and return what concerns the sheet."""
+    places = {name: cells.first_column + place for name, place in header.columns.items()}
+    for area in cells.raw.layout.merged:
+        _note_merged(area, places, typed)
+    for name, place in places.items():
+        # LibreOffice writes the constants themselves as formulas.
+        if resource.by_name[name].kind is not Kind.BOOLEAN:
+            _note_formulas(cells, name, place, typed)
+    return [
+        *_hidden(header, cells, places, typed),
+        *_unnamed(header, cells),
+        *_old_dates(resource, header, cells, typed),
+    ]
+
+
+def _note_merged(area: Range, places: Mapping[str, int], typed: TypedRows) -> None:
+    """Of merged cells only the first holds a value: what the others mean is a guess."""
+    top, left, bottom, right = area
+    rows = np.array(typed.rows)
+    positions = np.flatnonzero((rows >= top) & (rows <= bottom))
+    names = [name for name, place in places.items() if left <= place <= right]
+    if len(positions) * len(names) < 2:
+        return
+    first = min(names, key=lambda name: places[name])
+    shown = f"{cell_address(top, left)}:{cell_address(bottom, right)}"
+    if not typed.problems[first].failed[positions[0]]:
+        typed.problems[first].add(int(positions[0]), "cells-merged", {"range": shown})
+    for name in names:
+        typed.problems[name].failed[positions] = True
+
+
+def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
+    """Say once for a column that stored results are read."""
+    rows = cells.raw.layout.formulas.get(place, ())
+    position_of = {row: position for position, row in enumerate(typed.rows)} if rows else {}
+    for row in rows:
+        is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
+        if row in position_of and is_stored:
+            typed.problems[name].add(position_of[row], "formula-result")
+            return
+
+
+def _hidden(
+    header: Header, cells: SheetCells, places: Mapping[str, int], typed: TypedRows
+) -> Iterator[Finding]:
+    marks = cells.raw.layout
+    if rows := sorted(marks.hidden_rows.intersection(typed.rows)):
+        details = {"rows": _stretches(rows), "count": len(rows)}
+        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
+    for name, place in places.items():
+        if any(first <= place <= last for first, last in marks.hidden_columns):
+            cell = cell_address(header.row, place)
+            yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
+
+
+def _unnamed(header: Header, cells: SheetCells) -> Iterator[Finding]:
+    for place, column in enumerate(cells.columns):
+        named = header.row <= len(column.kinds) and column.kinds[header.row - 1]
+        if not named and any(column.kinds[header.row :]):
+            cell = cell_address(header.row, cells.first_column + place)
+            yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
+
+
+def _old_dates(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> Iterator[Finding]:
+    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
+        yield Finding(CATALOGUE["dates-from-1904"], row=header.row)
+
+
+def _stretches(rows: Iterable[int]) -> str:
+    """Write row numbers with their runs drawn together, the first few of them."""
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row == runs[-1][1] + 1:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+    shown = [f"{first}–{last}" if last > first else str(first) for first, last in runs[:10]]
+    return ", ".join(shown) + (" …" if len(runs) > len(shown) else "")
