@@ -22,9 +22,7 @@ def note_layout(
     for area in cells.raw.layout.merged:
         _note_merged(area, places, typed)
     for name, place in places.items():
-        # LibreOffice writes the constants themselves as formulas.
-        if resource.by_name[name].kind is not Kind.BOOLEAN:
-            _note_formulas(cells, name, place, typed)
+        _note_formulas(cells, name, place, typed)
     return [
         *_hidden(header, cells, places, typed),
         *_unnamed(header, cells),
@@ -54,7 +52,9 @@ def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -
     position_of = {row: position for position, row in enumerate(typed.rows)} if rows else {}
     for row in rows:
         is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
-        if row in position_of and is_stored:
+        # LibreOffice writes true and false themselves as formulas.
+        is_constant = isinstance(cells.columns[place - cells.first_column].value(row - 1), bool)
+        if row in position_of and is_stored and not is_constant:
             typed.problems[name].add(position_of[row], "formula-result")
             return
 
