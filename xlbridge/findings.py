@@ -191,7 +191,7 @@ _KINDS = (
         ),
     ),
     _warning(
-        "dates-from-1904",
+        "date-system-old",
         Text(
             pt="A pasta conta os dias desde 1904: datas coladas de outra ficam 4 anos adiante.",
             en="The workbook counts days from 1904: dates pasted from others are four years ahead.",

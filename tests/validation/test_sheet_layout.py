@@ -100,5 +100,5 @@ def test_hidden_rows_are_told_as_stretches(tmp_path: Path, catalogue: Catalogue)
 def test_days_counted_from_1904_are_right_and_said(tmp_path: Path, catalogue: Catalogue) -> None:
     path = sheet(tmp_path / "a.xlsx", lambda _: None, epoch_1904=True)
     judged = validate_workbook(path, catalogue)
-    assert codes(judged) == [(None, 3, "dates-from-1904")]
+    assert codes(judged) == [(None, 3, "date-system-old")]
     assert set(judged.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}

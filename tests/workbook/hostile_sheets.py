@@ -207,7 +207,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "comment of 5 MB": ("good", _sheet(FIRST_ROWS, after=f"<!--{'x' * 5 * 2**20}-->")),
     "literal text": ("good", _sheet(FIRST_ROWS.replace("Padaria", "<![CDATA[Padaria]]>"))),
     "a merged region of everything": (
-        "good",
+        "findings",
         _sheet(FIRST_ROWS, after='<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>'),
     ),
     "errors that never end": (

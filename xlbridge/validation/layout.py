@@ -85,7 +85,7 @@ def _old_dates(
 ) -> Iterator[Finding]:
     dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
     if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
-        yield Finding(CATALOGUE["dates-from-1904"], row=header.row)
+        yield Finding(CATALOGUE["date-system-old"], row=header.row)
 
 
 def _stretches(rows: Iterable[int]) -> str:
