@@ -168,11 +168,13 @@ class Course:
                 raise Broken(f"{name}: {job}")
         there = site.counts(self.subject, self.known)
         seen = "applied" if all(there) else "not-applied"
-        self._report(
+        decided = self._report(
             self._run("resolve", job["job"], "--as", seen, "--reason", "looked", "--format", "json")
         )
         doubt = f"{name.split(' of ')[-1]}: a person saw that it was {seen}"
-        if not all(there):
+        if decided["state"] == "partial":
+            self._send("retry", job["job"])
+        elif not all(there):
             self._upload_again()
         return self._judge(name, doubt)
 
@@ -183,7 +185,10 @@ class Course:
         return judged(name, found, doubt)
 
     def _upload_again(self) -> None:
-        ended = self.upload()
+        self._send("upload", str(self.path), "--mode", self.subject.mode, *self.options)
+
+    def _send(self, *arguments: str) -> None:
+        ended = self._run(*arguments, "--yes")
         if ended.code != 0:
             raise Broken(f"sent again: {ended.code} {ended.stderr}")
 

@@ -18,6 +18,7 @@ IMPORTED = (
     "xlbridge.cli.upload",
     "xlbridge.cli.resume",
     "xlbridge.cli.resolve",
+    "xlbridge.cli.retry",
     "xlbridge.cli.jobs",
     "xlbridge.validation.validate",
     "xlbridge.workbook.annotate",
