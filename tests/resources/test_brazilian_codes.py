@@ -9,7 +9,8 @@ import pytest
 from xlbridge.resources import brazilian_codes as codes
 from xlbridge.sandbox.business.access_keys import Issuer, product_invoice_key
 
-KEY = product_invoice_key(Issuer("11222333000181", "3550308"), 1, 123, datetime(2026, 10, 1))
+KEY = "43171207364617000135550000000120141000120146"
+LETTERED = product_invoice_key(Issuer("12ABC34501DE35", "3550308"), 1, 123, datetime(2026, 10, 1))
 
 RIGHT: list[tuple[Callable[[str], bool], list[str]]] = [
     (codes.is_cep, ["01310-100", "01310100", "99999999"]),
@@ -17,7 +18,7 @@ RIGHT: list[tuple[Callable[[str], bool], list[str]]] = [
     (codes.is_ncm, ["84713012", "8471.30.12", "01012100", "97050000"]),
     (codes.is_nbs, ["1.1502.10.00", "115021000", "120011000", "1.2701.10.00"]),
     (codes.is_municipality, ["3550308", "3304557", "5300108", "2201919", "5203962"]),
-    (codes.is_access_key, [KEY, " ".join(KEY[i : i + 4] for i in range(0, 44, 4))]),
+    (codes.is_access_key, [KEY, LETTERED, " ".join(KEY[i : i + 4] for i in range(0, 44, 4))]),
     (codes.is_phone, ["(11) 98765-4321", "1133334444", "+55 11 98765-4321", "011 3333-4444"]),
     (codes.is_phone, ["0800 123 4567", "4004-1234", "+1 415 555 2671", "5511987654321"]),
 ]

@@ -11,7 +11,7 @@ import pytest
 from servers import Start, log_in
 from workbooks import upload
 
-from xlbridge.sandbox.business.access_keys import check_digit
+from xlbridge.resources.brazilian_codes import access_key_digit
 
 WEIGHTS = (4, 3, 2, 9, 8, 7, 6, 5)
 """The tax authority's weights of a key's 43 digits, from the left; they repeat."""
@@ -131,7 +131,7 @@ def test_a_product_invoices_key_says_who_when_and_which(http: httpx.Client) -> N
     ],
 )
 def test_the_check_digit_is_that_of_published_keys(key: str) -> None:
-    assert check_digit(key[:43]) == key[43]
+    assert access_key_digit(key[:43]) == key[43]
 
 
 def test_a_change_moves_the_last_update_and_an_emission_too(http: httpx.Client) -> None:

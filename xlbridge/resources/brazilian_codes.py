@@ -83,9 +83,17 @@ def is_access_key(text: str) -> bool:
         return False
     issuer = match[3]
     is_person = issuer.startswith("000") and is_cpf(issuer[3:])
-    weighted = zip(reversed(key[:-1]), cycle(range(2, 10)), strict=False)
+    return (is_person or is_cnpj(issuer)) and key[-1] == access_key_digit(key[:-1])
+
+
+def access_key_digit(symbols: str) -> str:
+    """Return the digit that checks the others of a key: modulo 11, weights 2 to 9 from the right.
+
+    Letters, which the issuer's CNPJ may hold, count as their code less that of zero.
+    """
+    weighted = zip(reversed(symbols), cycle(range(2, 10)), strict=False)
     rest = sum((ord(symbol) - ord("0")) * weight for symbol, weight in weighted) % 11
-    return (is_person or is_cnpj(issuer)) and int(key[-1]) == (11 - rest if rest > 1 else 0)
+    return str(11 - rest if rest > 1 else 0)
 
 
 def is_phone(text: str) -> bool:

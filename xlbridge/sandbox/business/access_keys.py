@@ -6,7 +6,8 @@ service invoices. Both end with a check digit modulo 11.
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import cycle
+
+from xlbridge.resources.brazilian_codes import access_key_digit
 
 _PRODUCT_MODEL = "55"
 _NORMAL_EMISSION = "1"
@@ -28,7 +29,7 @@ def product_invoice_key(issuer: Issuer, series: int, number: int, emitted: datet
         f"{state}{emitted:%y%m}{issuer.cnpj}{_PRODUCT_MODEL}{series:03}{number:09}"
         f"{_NORMAL_EMISSION}{_code(number, 8)}"
     )
-    return stem + check_digit(stem)
+    return stem + access_key_digit(stem)
 
 
 def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
@@ -37,14 +38,7 @@ def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
         f"{issuer.municipality}{_OWN_SYSTEM}{_BY_CNPJ}{issuer.cnpj}{number:013}{emitted:%y%m}"
         f"{_code(number, 9)}"
     )
-    return stem + check_digit(stem)
-
-
-def check_digit(digits: str) -> str:
-    """Return the check digit modulo 11, with weights 2 to 9 from the right."""
-    weighted = zip(reversed(digits), cycle(range(2, 10)), strict=False)
-    rest = sum(int(digit) * weight for digit, weight in weighted) % 11
-    return str(11 - rest if rest > 1 else 0)
+    return stem + access_key_digit(stem)
 
 
 def _code(number: int, width: int) -> str:
