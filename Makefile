@@ -36,6 +36,7 @@ bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/validate.py
 	$(BIN)/python benchmarks/seed.py
+	$(BIN)/python benchmarks/export.py
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates
@@ -55,5 +56,5 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet -e '.[sandbox,dev]'
+	$(BIN)/python -m pip install --quiet -e '.[sandbox,parquet,dev]'
 	touch $@

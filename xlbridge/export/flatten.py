@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from operator import itemgetter
+from types import NoneType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,6 +29,9 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 _Convert = Callable[[Any], Cell]
 _Read = Callable[[Mapping[str, Any]], Row]
+
+
+_MOST_PLANS = 10_000
 
 
 class _Misfit(ValueError):
@@ -87,13 +92,34 @@ def _filled(inner: Record, outer: Record, key: Sequence[str]) -> Record:
 
 
 def _row_reader(columns: Sequence[ExportColumn]) -> _Read:
-    readers = [(column.field, _convert(column)) for column in columns]
+    """Return what reads a row: all its fields at once, then only what is no cell as it came.
+
+    Which ones these are follows from the types of the values, and few combinations occur.
+    """
+    names = [column.field for column in columns]
+    converts = [_convert(column) for column in columns]
+    fields_at_once = itemgetter(*names) if len(names) > 1 else None
+    plans: dict[tuple[type, ...], list[tuple[int, _Convert]]] = {}
 
     def read(record: Mapping[str, Any]) -> Row:
-        get = record.get
-        return [
-            None if (value := get(name)) is None else convert(value) for name, convert in readers
-        ]
+        try:
+            values = fields_at_once(record) if fields_at_once else (record.get(names[0]),)
+        except KeyError:
+            values = tuple(map(record.get, names))
+        types = tuple(map(type, values))
+        plan = plans.get(types)
+        if plan is None:
+            plan = plans[types] = [
+                (index, convert)
+                for index, (kind, convert) in enumerate(zip(types, converts, strict=True))
+                if kind is not NoneType and _AS_IT_COMES.get(convert) is not kind
+            ]
+            if len(plans) > _MOST_PLANS:
+                plans.clear()
+        row: Row = list(values)
+        for index, convert in plan:
+            row[index] = convert(values[index])
+        return row
 
     return read
 
@@ -194,6 +220,10 @@ _CONVERT: Mapping[Kind, _Convert] = {
     Kind.DATE: _moment,
     Kind.BOOLEAN: _boolean,
 }
+
+
+_AS_IT_COMES: Mapping[_Convert, type] = {_integer: int, _boolean: bool}
+"""The type of a value that each of these leaves as it is."""
 
 
 def _misfits(

@@ -33,7 +33,7 @@ class Part:
     def __enter__(self) -> Self:
         self.folder.mkdir()
         self._streams = [
-            self._files.enter_context(_path(self.folder, number).open("w", encoding="utf-8"))
+            self._files.enter_context(_path(self.folder, number).open("wb"))
             for number in range(self._sheets)
         ]
         self._keys = self._files.enter_context((self.folder / "keys").open("w", encoding="utf-8"))
@@ -50,9 +50,9 @@ class Part:
     def add(self, key: Sequence[object], rows: list[list[Row]]) -> None:
         """Add one record: its key, and its rows sheet by sheet."""
         for stream, of_sheet in zip(self._streams, rows, strict=True):
-            line = self._encode(of_sheet) + "\n"
+            line = self._encode(of_sheet).encode() + b"\n"
             stream.write(line)
-            self._digest.update(line.encode("utf-8", "surrogatepass"))
+            self._digest.update(line)
         self._keys.write(self._encode(key) + "\n")
         self.records += 1
 
@@ -111,7 +111,7 @@ class Spool:
         """Yield the rows of a sheet, by its position, in the order in which they came."""
         for number, part in enumerate(self._parts):
             replaced = self._replaced_in(number)
-            with _path(part.folder, sheet).open(encoding="utf-8") as lines:
+            with _path(part.folder, sheet).open("rb") as lines:
                 for record, line in enumerate(lines):
                     if record not in replaced:
                         yield from json.loads(line)

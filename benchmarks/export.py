@@ -1,0 +1,93 @@
+"""An export of sales orders against the usual pipeline on the same answers, whole processes.
+
+Usage: python benchmarks/export.py [SCALE]      (10 is 20,000 orders)
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from replay import Recorder
+
+from xlbridge.sandbox.embedded import sandbox_process
+
+OURS = "xlbridge export"
+OPENPYXL = "json_normalize + to_excel (openpyxl)"
+XLSXWRITER = "json_normalize + to_excel (xlsxwriter)"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a process took: wall and processor seconds, and its peak memory in MB."""
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
+    """Run a command and return what it took, by the operating system's own account.
+
+    The peak is watched in ``/proc``: what ``wait4`` tells is never less than the parent's own.
+    """
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
+    peak = 0
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
+        peak = max(peak, _peak_kib(process.pid))
+        time.sleep(0.02)
+    if status:
+        sys.exit(f"{command} ended with {status}")
+    return Cost(time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak / 1024)
+
+
+def _peak_kib(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM:" in status else 0
+
+
+def main() -> None:
+    """Print what each takes, and the ratios."""
+    scale = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
+        seed = ["--seed", "demo", "--scale", str(scale)]
+        with sandbox_process(folder / "home", seed, os.environ | environment) as sandbox:
+            recorder = Recorder(folder, sandbox.base_url)
+            environment |= {
+                "XLBRIDGE_BASE_URL": recorder.url,
+                "XLBRIDGE_EMAIL": sandbox.email,
+                "XLBRIDGE_PASSWORD": sandbox.password,
+            }
+            export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
+            first = cost_of([*export, str(folder / "ours.xlsx")], environment)
+            print(f"{2000 * scale} orders, {len(recorder.recorded)} answers")
+            costs = {OURS: cost_of([*export, str(folder / "ours.xlsx")], environment)}
+        usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), str(folder)]
+        for label, engine in ((OPENPYXL, "openpyxl"), (XLSXWRITER, "xlsxwriter")):
+            costs[label] = cost_of([*usual, str(folder / f"{engine}.xlsx"), engine], environment)
+    ours = costs[OURS]
+    for label, cost in costs.items():
+        print(
+            f"{label:40} {cost.wall:7.1f} s wall {cost.processor:7.1f} s processor "
+            f"{cost.memory:6.0f} MB {cost.wall / ours.wall:7.1f} x wall "
+            f"{cost.processor / ours.processor:6.1f} x processor "
+            f"{cost.memory / ours.memory:6.1f} x memory"
+        )
+    share = (first.wall - ours.wall) / first.wall
+    print(f"the sandbox's own share of a live export ({first.wall:.1f} s): {share:.0%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""A server that gives recorded answers back as they were, so that only the client's time counts."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+
+LOGIN = "/v2/autenticar"
+
+
+class Recorder:
+    """Passes calls on to a system, keeps the answers as files, and gives them back later."""
+
+    def __init__(self, folder: Path, base_url: str) -> None:
+        self.folder = folder
+        self.base_url = base_url
+        self.recorded: dict[str, Path] = {}
+        self.seconds = 0.0
+        recorder = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self._answer(recorder.answer(self.path, dict(self.headers)))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                self._answer(httpx.post(recorder.base_url + self.path, content=body).content)
+
+            def _answer(self, content: bytes) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_arguments: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def answer(self, path: str, headers: dict[str, str]) -> bytes:
+        """Return the answer to a GET, from the system the first time, from a file afterwards."""
+        if path not in self.recorded:
+            token = {"Authorization": headers["Authorization"]}
+            content = httpx.get(self.base_url + path, headers=token, timeout=300).content
+            file = self.folder / f"{len(self.recorded)}.json"
+            file.write_bytes(content)
+            self.recorded[path] = file
+            (self.folder / "files").write_text(
+                json.dumps([str(file) for file in self.recorded.values()])
+            )
+        return self.recorded[path].read_bytes()

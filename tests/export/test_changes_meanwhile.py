@@ -1,0 +1,228 @@
+"""Records that change while the export runs, answers that break off, runs that go on later."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.export.attachments import Downloads, safe_name
+from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.last_run import LastRuns
+from xlbridge.export.listing import UNKNOWN_FIELDS
+from xlbridge.export.listings import LISTINGS
+
+MINUTE = timedelta(minutes=1)
+
+
+class Business:
+    """A small remote system whose clients a test moves about between two calls."""
+
+    def __init__(self) -> None:
+        self.updated: dict[int, datetime] = {}
+        self.calls = 0
+        self.before_call: dict[int, Any] = {}
+        self.cut_at: set[int] = set()
+        self.files: dict[str, bytes] = {}
+
+    def touch(self, code: int) -> None:
+        self.updated[code] = max(self.updated.values()) + MINUTE
+
+    def answer(self, query: dict[str, list[str]]) -> bytes:
+        self.calls += 1
+        self.before_call.pop(self.calls, lambda: None)()
+        low, high = (
+            datetime.strptime(query[name][0], "%d/%m/%Y %H:%M") if name in query else None
+            for name in ("dataInferior", "dataSuperior")
+        )
+        found = sorted(
+            (moment, code)
+            for code, moment in self.updated.items()
+            if (low is None or moment >= low) and (high is None or moment < high + MINUTE)
+        )[:500]
+        data = [
+            {"CodigoDoCliente": code, "nomeComercial": str(moment), "corFavorita": "azul",
+             "ultimaAtualizacao": moment.isoformat()}
+            for moment, code in found
+        ]  # fmt: skip
+        body = json.dumps({"success": True, "data": data}).encode()
+        return body[: len(body) // 2] if self.calls in self.cut_at else body
+
+
+@pytest.fixture
+def business() -> Business:
+    made = Business()
+    begin = datetime(2026, 1, 1)
+    made.updated = {code: begin + code * MINUTE for code in range(1, 1_301)}
+    return made
+
+
+@pytest.fixture
+def address(business: Business) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(
+                json.dumps(
+                    {
+                        "authenticated": True,
+                        "created": "2026-01-01 00:00:00",
+                        "expiration": "2027-01-01 00:00:00",
+                        "accessToken": "token",
+                    }
+                ).encode()
+            )
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if parts.path in business.files:
+                assert "Authorization" not in self.headers
+                self._send(business.files[parts.path])
+                return
+            self._send(business.answer(parse_qs(parts.query)))
+
+        def _send(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[Client]:
+    with Client(Target("t", address, "a@example.com", "unused")) as opened:
+        yield opened
+
+
+def exported_lines(client: Client, output: Path, **options: Any) -> tuple[Any, list[Any]]:
+    done = export_listing(
+        client, LISTINGS["clientes"], Filters(), output, FORMATS["jsonl"], **options
+    )
+    return done, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("code", [10, 1_290])
+@pytest.mark.parametrize("call", [2, 3, 4])
+def test_a_record_that_changes_is_neither_lost_nor_doubled(
+    tmp_path: Path, client: Client, business: Business, code: int, call: int
+) -> None:
+    business.before_call[call] = lambda: business.touch(code)
+    done, lines = exported_lines(client, tmp_path / "c.jsonl")
+    assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
+    (changed,) = [line for line in lines if line["codigoDoCliente"] == code]
+    seen = datetime.fromisoformat(changed["ultimaAtualizacao"])
+    assert seen == business.updated[code]
+    assert done.complete
+    assert done.records == len(lines)
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(
+    tmp_path: Path, client: Client, business: Business
+) -> None:
+    business.cut_at = {2, 4}
+    done, lines = exported_lines(client, tmp_path / "c.jsonl")
+    assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
+    assert (done.complete, done.records) == (True, 1_300)
+
+
+def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:
+    _, plain = exported_lines(client, tmp_path / "c.jsonl")
+    assert "corFavorita" not in plain[0]
+    layout = Layout(keep_unknown=True)
+    _, kept = exported_lines(client, tmp_path / "k.jsonl", layout=layout)
+    assert json.loads(kept[0][UNKNOWN_FIELDS]) == {"corFavorita": "azul"}
+    assert kept[0]["codigoDoCliente"] == plain[0]["codigoDoCliente"]
+
+
+def test_the_next_run_goes_on_from_the_last_complete_one(
+    tmp_path: Path, client: Client, business: Business
+) -> None:
+    listing, runs = LISTINGS["clientes"], LastRuns(tmp_path / "state", "t")
+    assert runs.continued(listing, Filters()) == Filters()
+    done, _ = exported_lines(client, tmp_path / "c.jsonl")
+    runs.record(listing, Filters(), done)
+    business.touch(7)
+    within = runs.continued(listing, Filters())
+    output = tmp_path / "next.jsonl"
+    later = export_listing(client, listing, within, output, FORMATS["jsonl"])
+    codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
+    assert 7 in codes
+    assert later.records == len(codes) < 10
+    assert within.given[Filter.FROM] < business.updated[7]
+
+
+def attachment(url: str, name: str = "a.pdf", number: int = 1) -> dict[str, Any]:
+    return {"Id": number, "NomeDoArquivo": name, "Url": url}
+
+
+def payable(*files: dict[str, Any]) -> dict[str, Any]:
+    key = dict.fromkeys(LISTINGS["contaspagar"].key, 1)
+    return {**key, "Arquivos": list(files)}
+
+
+def test_files_come_from_the_system_and_stay_in_their_folder(
+    tmp_path: Path, address: str, business: Business
+) -> None:
+    business.files["/f/1"] = b"one"
+    folder = tmp_path / "files"
+    downloads = Downloads(folder, LISTINGS["contaspagar"], address)
+    downloads.take(
+        payable(
+            attachment(f"{address}/f/1?token=SECRET", "../../etc/passwd"),
+            attachment("http://other.example.com/f?token=SECRET", number=2),
+            attachment("https://127.0.0.1:1/f?token=SECRET", number=3),
+            attachment("file:///etc/passwd", number=4),
+        )
+    )
+    (written,) = folder.iterdir()
+    assert written.read_bytes() == b"one"
+    assert (downloads.files, len(downloads.problems)) == (1, 3)
+    assert "SECRET" not in "".join(map(str, downloads.problems))
+
+
+def test_no_file_is_written_over_nor_larger_than_the_limit(
+    tmp_path: Path, address: str, business: Business
+) -> None:
+    business.files |= {"/f/1": b"new", "/f/2": b"x" * 1_000}
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "1-1-1-1-1-a.pdf").write_bytes(b"old")
+    downloads = Downloads(folder, LISTINGS["contaspagar"], address, most=100)
+    downloads.take(payable(attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)))
+    assert [path.read_bytes() for path in folder.iterdir()] == [b"old"]
+    assert (downloads.files, len(downloads.problems)) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("nota.pdf", "nota.pdf"),
+        ("../a\\b:c?.pdf", "_a_b_c_.pdf"),
+        ("con.txt", "_con.txt"),
+        ("a\x00b\n.xml", "a_b_.xml"),
+        (" . ", "_"),
+        ("é" * 300 + ".pdf", "é" * 116 + ".pdf"),
+    ],
+)
+def test_names_are_safe_on_every_system(name: str, safe: str) -> None:
+    assert safe_name(name) == safe

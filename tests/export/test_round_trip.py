@@ -1,0 +1,56 @@
+"""An export in the layout of an import sheet comes back, and nothing in it has changed."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from environment import Xlbridge, credentials
+
+from xlbridge.sandbox.running import RunningSandbox
+
+
+@pytest.mark.parametrize(
+    ("listing", "resource", "narrowed"),
+    [
+        ("clientes", "cliente", ["--from", "20/10/2026"]),
+        ("contasreceber", "contasreceber", ["--client", "1001"]),
+        ("contaspagar", "contaspagar", []),
+        ("mapeamento", "enderecamento-de-produto", []),
+    ],
+)
+def test_what_nobody_edited_is_unchanged(
+    tmp_path: Path,
+    demo: RunningSandbox,
+    xlbridge: Xlbridge,
+    listing: str,
+    resource: str,
+    narrowed: list[str],
+) -> None:
+    sheet = tmp_path / "sheet.xlsx"
+    there = credentials(demo)
+    layout = ["--as-template", resource, *narrowed]
+    done = xlbridge("export", listing, "-o", sheet, *layout, **there)
+    assert done.returncode == 0, done.stderr
+    checked = xlbridge("validate", sheet, "--format", "json", **there)
+    (report,) = json.loads(checked.stdout)["files"]
+    assert (report["resource"], report["errors"]) == (resource, 0), report["findings"][:3]
+    assert report["rows"] > 0
+    planned = xlbridge("upload", sheet, "--mode", "preview", "--format", "json", **there)
+    assert planned.stdout, planned.stderr
+    plan = json.loads(planned.stdout)["plan"]
+    assert plan == {"create": 0, "update": 0, "unchanged": report["rows"], "unread": 0}
+
+
+def test_parquet_keeps_types_and_cents(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "cr.parquet"
+    done = xlbridge("export", "contasreceber", "-o", output, **credentials(demo))
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(output)
+    assert str(table.schema.field("valorDoLancamento").type).startswith("decimal128")
+    assert str(table.schema.field("dataDeVencimento").type).startswith("timestamp")
+    assert str(table.schema.field("codigoDoItemDeLancamento").type) == "string"
+    assert table.num_rows > 100
+    assert (tmp_path / "cr.rateio.parquet").exists()
