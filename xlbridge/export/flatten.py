@@ -31,7 +31,7 @@ _Convert = Callable[[Any], Cell]
 _Read = Callable[[Mapping[str, Any]], Row]
 
 
-_MOST_PLANS = 10_000
+_MOST_PLANS = 1_000
 
 
 class _Misfit(ValueError):

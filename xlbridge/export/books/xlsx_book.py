@@ -26,7 +26,8 @@ _FAST = 1
 """The rows' XML is so repetitive that better compression costs much time and saves little."""
 
 _CHUNK = 2**18
-_DIMENSION = re.compile(rb'<dimension ref="[^"]*"/>')
+_OF_DATA = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
+_RANGE = re.compile(rb' ref="A1:[A-Z]+[12]"')
 _END_OF_ROWS = b"</sheetData>"
 
 
@@ -85,15 +86,18 @@ class _XlsxBook:
         return DataSheet(name, sheet.columns, out.widths, out.rows)
 
     def _copy(self, name: str, content: bytes, member: IO[bytes]) -> None:
-        """Copy a part of the frame; into a data sheet go its rows."""
-        match = re.fullmatch(r"xl/worksheets/sheet(\d+)\.xml", name)
-        if match is None or match[1] == "1":
+        """Copy a part of the frame; into a data sheet go its rows, into its table their range."""
+        match = _OF_DATA.fullmatch(name)
+        if match is None or match["sheet"] == "1":
             member.write(content)
             return
-        index = int(match[1]) - 2
+        index = int(match["table"] or int(match["sheet"]) - 1) - 1
         sheet = self._written[index]
-        corner = cell_address(sheet.rows + 1, len(sheet.columns) - 1)
-        content = _DIMENSION.sub(b'<dimension ref="A1:%s"/>' % corner.encode(), content, count=1)
+        corner = cell_address(max(sheet.rows, 1) + 1, len(sheet.columns) - 1)
+        content = _RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
+        if match["table"]:
+            member.write(content)
+            return
         before, after = content.split(_END_OF_ROWS)
         member.write(before)
         with self._rows_file(index).open("rb") as rows:

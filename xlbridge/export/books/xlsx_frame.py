@@ -118,7 +118,7 @@ def _add_data_sheet(
     worksheet.add_table(
         0,
         0,
-        max(sheet.rows, 1),
+        1,  # xlsxwriter keeps something for each row; the rows' file tells how many there are
         len(sheet.columns) - 1,
         {
             "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', sheet.name)}",
