@@ -43,6 +43,7 @@ def test_header_under_a_title_with_blank_rows_and_columns(
         ["nome\u00a0comercial", "Natureza", "Cnpj"],
         ["Trade name", "Nature", "CNPJ"],
         ["Nomé comercial", "Naturéza", "CNPJ"],
+        ["nome\u200bcomercial", "\ufeffnatureza", "cnpj"],
     ],
 )
 def test_headers_match_in_every_usual_spelling(
@@ -131,6 +132,43 @@ def test_nothing_that_tells_is_said_so(tmp_path: Path, catalogue: Catalogue) -> 
     with pytest.raises(UsageError) as caught:
         validate_workbook(path, catalogue)
     assert "--resource" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("resource", ["contasreceber", "contaspagar", "cliente"])
+def test_a_misspelt_required_column_is_told_without_naming_the_resource(
+    tmp_path: Path, catalogue: Catalogue, resource: str
+) -> None:
+    header = list(GOOD[resource])
+    path = write_rows(
+        tmp_path / "a.xlsx", [f"{header[0]}s", *header[1:]], [list(GOOD[resource].values())]
+    )
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is catalogue[resource]
+    assert [(f.column, f.cell, f.kind.code) for f in judged.findings] == [
+        (header[0], None, "column-missing"),
+        (header[0], "A1", "column-misspelt"),
+    ]
+
+
+def test_a_missing_required_column_is_told_without_naming_the_resource(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    good = dict(GOOD["contasreceber"])
+    del good["codigoDaFilial"]
+    path = write_rows(tmp_path / "a.xlsx", list(good), [list(good.values())])
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is catalogue["contasreceber"]
+    assert [f.kind.code for f in judged.findings] == ["column-missing"]
+
+
+def test_what_lacks_the_column_that_tells_two_resources_apart_is_not_guessed(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    good = dict(GOOD["contasreceber"])
+    del good["codigoDoCliente"]
+    path = write_rows(tmp_path / "a.xlsx", list(good), [list(good.values())])
+    with pytest.raises(UsageError, match=r"cannot be told|Não dá para saber"):
+        validate_workbook(path, catalogue)
 
 
 def test_two_that_fit_are_named(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -6,9 +6,17 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.header import find_header_row, matched_columns, normalise
+from xlbridge.validation.header import (
+    find_header_row,
+    matched_columns,
+    nearly_matched_columns,
+    normalise,
+)
 from xlbridge.workbook.assembly import WorkbookCells
 from xlbridge.workbook.cells import SheetCells
+
+_FEW = 3
+"""One in so many required columns may be missing where the headers tell the resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ def _of_headers(
             if known.issuperset(resource.required):
                 fits.append((len(known), -strange, cells, resource))
     if not fits:
+        if nearly := _nearly(sheets, catalogue):
+            return nearly
         if any(cells.has_data(0) for cells in sheets):
             raise _no_fit(catalogue)
         return sheets[0], None
@@ -108,6 +118,23 @@ def _of_headers(
     if len(leading) > 1:
         raise _several_fit(sorted({fit[3].name for fit in leading}), len(leading))
     return leading[0][2], leading[0][3]
+
+
+def _nearly(sheets: list[SheetCells], catalogue: Catalogue) -> tuple[SheetCells, Resource] | None:
+    """Return the one pair that fits but for a few required columns, missing or misspelt.
+
+    Those are errors then, so that nothing is uploaded on the strength of it.
+    """
+    fits: list[tuple[tuple[int, int, int], SheetCells, Resource]] = []
+    for cells in sheets:
+        for resource in catalogue.values():
+            named, strange = nearly_matched_columns(cells, resource)
+            lacking = len(set(resource.required) - named)
+            if named and lacking * _FEW <= len(resource.required):
+                fits.append(((-lacking, len(named), -strange), cells, resource))
+    best = max((fit[0] for fit in fits), default=None)
+    leading = [fit[1:] for fit in fits if fit[0] == best]
+    return leading[0] if len(leading) == 1 else None
 
 
 def _no_sheet() -> UsageError:

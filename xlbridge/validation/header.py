@@ -9,6 +9,7 @@ from rapidfuzz import fuzz, process
 
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.resource import Resource
+from xlbridge.validation.characters import visible
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
@@ -33,10 +34,12 @@ class Header:
 
 
 def normalise(header: object) -> str:
-    """Return a header cell's text as it is compared: no case, accents, marks of requirement."""
+    """Return a header cell's text as it is compared: no case, accents, marks of requirement,
+    or what cannot be seen."""
     if not isinstance(header, str):
         return ""
-    text = "".join(c for c in unicodedata.normalize("NFKD", header) if not unicodedata.combining(c))
+    shown, _ = visible(header)
+    text = "".join(c for c in unicodedata.normalize("NFKD", shown) if not unicodedata.combining(c))
     return " ".join(text.split()).rstrip(" *").casefold()
 
 
@@ -64,6 +67,18 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
     filled = [text for text in map(normalise, cells.row(position)) if text]
     known = {names[text] for text in filled if text in names}
     return known, sum(text not in names for text in filled)
+
+
+def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
+    """Return as ``matched_columns`` does; a misspelt name, or one that is there twice, names too."""
+    position = find_header_row(cells, resource)
+    if position is None:
+        return set(), 0
+    header = match_header(cells, position, resource)
+    present = [f for f in header.findings if f.cell is not None]
+    strange = sum(f.kind.code == "column-unknown" for f in present)
+    meant = {f.column for f in present if f.column in resource.by_name}
+    return {*header.columns, *(name for name in meant if name is not None)}, strange
 
 
 def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
