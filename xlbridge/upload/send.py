@@ -105,7 +105,7 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
             ended = Runner(bench).run(job)
         else:
             ended = _run_part(bench, job)
-        return with_evidence(desk.settings, desk.catalogue, desk.journal, ended)
+        return _evidenced(desk, ended)
 
 
 def resolve_job(desk: Desk, job: Job, seen: Resolution, reason: str) -> Job:
@@ -124,7 +124,14 @@ def resolve_job(desk: Desk, job: Job, seen: Resolution, reason: str) -> Job:
         if parent is not None:
             settle_parent(desk.journal, desk.journal.job(parent))
         ended = desk.journal.job(job.id)
-        return with_evidence(desk.settings, desk.catalogue, desk.journal, ended)
+        return _evidenced(desk, ended)
+
+
+def _evidenced(desk: Desk, job: Job) -> Job:
+    """Leave the evidence of a job behind, and of the whole sheet that it is a part of."""
+    whole = desk.journal.job(job.parent or job.id)
+    with_evidence(desk.settings, desk.catalogue, desk.journal, whole)
+    return desk.journal.job(job.id)
 
 
 def _run_part(bench: Bench, job: Job) -> Job:
