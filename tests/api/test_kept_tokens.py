@@ -58,7 +58,11 @@ def test_the_next_process_uses_the_token(server: ScriptedServer, home: Path) -> 
     assert PASSWORD not in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("expiration", [None, "", "soon", in_hours(-1), in_hours(0.01)])
+@pytest.mark.parametrize(
+    "expiration",
+    [None, "", "soon", in_hours(-1), in_hours(0.01)],
+    ids=["not told", "empty", "no time", "over", "nearly over"],
+)
 def test_a_token_that_is_not_good_for_long_is_not_kept(
     server: ScriptedServer, home: Path, expiration: str | None
 ) -> None:
