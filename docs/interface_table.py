@@ -64,16 +64,17 @@ def rows() -> list[Row]:
     importlib.import_module("xlbridge.sandbox.handlers")
     sys.path.append(str(_ROOT / "tests" / "golden"))
     steps: Any = importlib.import_module("golden_steps")
-    cases, made = steps.golden_cases(), list(steps.client_steps())
-    return [_row(operation, cases, made, steps.operations_of) for operation in OPERATIONS.values()]
+    cases = [(case, steps.operations_of(case)) for case in steps.golden_cases()]
+    made = list(steps.client_steps())
+    return [_row(operation, cases, made) for operation in OPERATIONS.values()]
 
 
-def _row(operation: Operation, cases: list[Any], steps: list[Any], operations_of: Any) -> Row:
-    named = [case for case in cases if operation.name in operations_of(case)]
+def _row(operation: Operation, cases: list[tuple[Any, set[str]]], steps: list[Any]) -> Row:
+    named = [case for case, names in cases if operation.name in names]
     named.sort(key=lambda case: case.operation != operation.name)
     client_tests = [f"{CLIENT_TEST}[{s.name}]" for s in steps if s.operation is operation]
     if operation is AUTHENTICATE:
-        alone = (case for case in named if operations_of(case) == {operation.name})
+        alone = (case for case, names in cases if names == {operation.name})
         client_tests = [f"{LOGIN_TEST}[{case.name}]" for case in alone]
     return Row(
         operation,

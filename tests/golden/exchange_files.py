@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,8 @@ class Case:
     title: str
 
 
-def golden_cases() -> list[Case]:
+@cache
+def golden_cases() -> tuple[Case, ...]:
     """Return every case of every file."""
     cases = []
     for path in sorted({*FOLDER.glob("*.yaml")} - {RULES}):
@@ -137,7 +139,7 @@ def golden_cases() -> list[Case]:
             holds = tuple(case.get("holds", ()))
             told = (case.get("operation"), case["spec"], holds, steps)
             cases.append(Case(name, *told, path.name, case["case"]))
-    return cases
+    return tuple(cases)
 
 
 def mismatches(expected: Any, actual: Any, place: str = "$") -> Iterator[str]:

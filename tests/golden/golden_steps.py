@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from exchange_files import Case, Step, example, filled, golden_cases
@@ -34,11 +35,15 @@ def operation_of(request: dict[str, Any]) -> tuple[Operation, dict[str, str]] | 
     """Return the operation that a request is for, and the values in its path."""
     found = []
     for operation in OPERATIONS.values():
-        pattern = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path)
-        match = re.fullmatch(pattern, request["path"])
+        match = _pattern(operation.path).fullmatch(request["path"])
         if match and operation.method == request["method"]:
             found.append((len(match.groupdict()), operation, match.groupdict()))
     return min(found, key=lambda item: item[0])[1:] if found else None
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", path))
 
 
 def operations_of(case: Case) -> set[str]:

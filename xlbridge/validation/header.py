@@ -70,7 +70,7 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
 
 
 def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
-    """Return as ``matched_columns`` does; misspelt names and those that are there twice name too."""
+    """Return as ``matched_columns`` does; misspelt names and those there twice name too."""
     position = find_header_row(cells, resource)
     if position is None:
         return set(), 0
