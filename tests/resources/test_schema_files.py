@@ -121,6 +121,17 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert second == f"{path}:13: columns.codigo.digits.width: a whole number is expected here."
 
 
+def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    wrong = GOOD.replace("resource: vendedor", "resource: Vendedor Novo")
+    path.write_text(wrong.replace("width: 4", "width: 0"), encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    first, second = caught.value.message.pt.splitlines()
+    assert first.endswith("'Vendedor Novo' não serve: só letras de a a z, algarismos e hífens.")
+    assert second.endswith("columns.codigo.digits.width: 0 é menor que o mínimo, 1.")
+
+
 @pytest.mark.parametrize("path", sorted(shipped("schemas").glob("*.yaml")), ids=lambda p: p.stem)
 def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -22,6 +22,28 @@ _TYPES: Mapping[str, Text] = {
 }
 
 
+_FEW = Text(pt="falta ao menos um item.", en="at least one item is missing.")
+_TOLD: Mapping[str, Text] = {
+    "minLength": Text(pt="falta o texto.", en="text is missing."),
+    "maxLength": Text(
+        pt="{found} é longo demais; cabem {limit} caracteres.",
+        en="{found} is too long; {limit} characters fit.",
+    ),
+    "minimum": Text(
+        pt="{found} é menor que o mínimo, {limit}.", en="{found} is below the minimum, {limit}."
+    ),
+    "minItems": _FEW,
+    "minProperties": _FEW,
+    "uniqueItems": Text(pt="há itens repetidos.", en="there are repeated items."),
+    "pattern": Text(
+        pt="{found} não serve: só letras de a a z, algarismos e hífens.",
+        en="{found} will not do: only the letters a to z, digits and hyphens.",
+    ),
+    "propertyNames": Text(pt="cada chave é um número inteiro.", en="each key is a whole number."),
+}
+"""What is said of the keywords that limit a value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """Something wrong in a schema file. ``place`` is where it is, ``line`` counts from 1."""
@@ -92,11 +114,8 @@ def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Te
             return unknown(error.instance, (json.dumps(value),))
         case "type":
             return _expected([_TYPES[name] for name in value if name in _TYPES])
-        case "minLength":
-            return Text(pt="falta o texto.", en="text is missing.")
-        case "pattern":
-            allowed = schema.get("description") or value
-            return unknown(error.instance, (str(allowed),))
+        case name if name in _TOLD:
+            return _TOLD[name].format(found=repr(error.instance), limit=value)
         case _:
             return Text(pt="{why}.", en="{why}.").format(why=error.message)
 
