@@ -1,5 +1,6 @@
 """One damaged cell in a good row gives exactly one finding, at its own address."""
 
+import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,21 @@ def test_codes_lose_their_mask_and_money_its_noise(tmp_path: Path, catalogue: Ca
     assert validate_workbook(path, catalogue).frame["cnpj"].tolist() == ["12ABC34501DE35"]
     path = write_records(tmp_path / "b.xlsx", CR, [{"valorDoLancamento": 0.1 + 0.2}])
     assert validate_workbook(path, catalogue).frame["valorDoLancamento"].tolist() == [0.3]
+
+
+@pytest.mark.parametrize("stored", [b"NaN", b"INF", b"1e400"])
+def test_a_stored_number_that_is_none_is_told(
+    tmp_path: Path, catalogue: Catalogue, stored: bytes
+) -> None:
+    good = write_records(tmp_path / "good.xlsx", CR, [{}])
+    bad = tmp_path / "bad.xlsx"
+    with zipfile.ZipFile(good) as parts, zipfile.ZipFile(bad, "w") as package:
+        for name in parts.namelist():
+            content = parts.read(name)
+            package.writestr(name, content.replace(b"<v>10.5</v>", b"<v>%s</v>" % stored))
+    judged = validate_workbook(bad, catalogue)
+    assert [(f.cell, f.kind.code) for f in judged.findings] == [("I2", "type-number")]
+    assert judged.frame["valorDoLancamento"].isna().all()
 
 
 def test_a_repeated_document_names_the_first_cell(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -50,7 +50,10 @@ def _numbers(
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
     plain = cells.of_kind(CellKind.NUMBER)
-    numbers[plain] = cells.numbers[plain]
+    finite = np.isfinite(cells.numbers[plain])
+    numbers[plain[finite]] = cells.numbers[plain[finite]]
+    for position in plain[~finite]:
+        problems.add(int(position), wrong)
     for position, _ in cells.others(CellKind.NUMBER):
         problems.add(position, wrong)
     forms = read_texts(NUMBER_FORMS[column.kind], cells, reading, problems)
