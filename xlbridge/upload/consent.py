@@ -50,8 +50,8 @@ def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> I
     """Yield what is about to happen, a line each."""
     what = job.what
     yield Text(
-        pt="Plano: {rows} linhas de {resource} para {profile} ({address}), modo {mode}{parts}",
-        en="Plan: {rows} rows of {resource} to {profile} ({address}), mode {mode}{parts}",
+        pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
+        en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
     ).format(
         rows=len(what.rows),
         resource=what.resource,
@@ -62,8 +62,8 @@ def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> I
     )
     if seen is not None:
         yield Text(
-            pt="  prévia do sistema: {seen} linhas lidas, como na planilha",
-            en="  preview by the system: {seen} rows read, as in the sheet",
+            pt="  prévia do sistema · linhas lidas: {seen}, como na planilha",
+            en="  preview by the system · rows read: {seen}, as in the sheet",
         ).format(seen=seen)
     yield from _actions(job, resource)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
