@@ -39,7 +39,7 @@ bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/export.py
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
-	$(BIN)/python -m xlbridge template --all templates
+	$(BIN)/python -m xlbridge template --all templates --force
 
 reference: $(VENV)/.runtime ## writes docs/reference/ and the client's stub anew from the code
 	$(BIN)/python docs/generate_reference.py

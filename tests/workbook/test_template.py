@@ -249,6 +249,15 @@ def test_command_writes_all(tmp_path: Path) -> None:
     assert {p.name for p in folder.iterdir()} == {f"{r.name}.xlsx" for r in RESOURCES}
 
 
+def test_command_that_writes_all_keeps_what_was_filled_in(tmp_path: Path) -> None:
+    filled = tmp_path / "contasreceber.xlsx"
+    filled.write_text("o trabalho de uma manhã")
+    assert main(["template", "--all", str(tmp_path)]) == 2
+    assert (filled.read_text(), list(tmp_path.iterdir())) == ("o trabalho de uma manhã", [filled])
+    assert main(["template", "--all", str(tmp_path), "--force"]) == 0
+    assert zipfile.is_zipfile(filled)
+
+
 def write_half(path: Path) -> None:
     with replacing(path) as temporary:
         temporary.write_text("half")

@@ -76,7 +76,7 @@ def command(
                     en="--all writes every template; it takes no resource, -o or --migrate.",
                 )
             )
-        for path in write_templates(folder, load_catalogue().values()):
+        for path in write_templates(folder, load_catalogue().values(), replace=force):
             remark(_WRITTEN.format(path=path))
         return
     settings = read_settings()

@@ -97,7 +97,7 @@ def require_new(path: Path) -> None:
         raise UsageError(
             Text(pt="{path} já existe.", en="{path} exists already.").format(path=path),
             Text(
-                pt="Escolha outro nome com -o, ou substitua com --force.",
-                en="Choose another name with -o, or replace it with --force.",
+                pt="Grave com outro nome ou noutra pasta, ou substitua com --force.",
+                en="Write under another name or elsewhere, or replace it with --force.",
             ),
         )

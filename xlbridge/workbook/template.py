@@ -11,7 +11,7 @@ import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources.resource import Resource
-from xlbridge.workbook.atomic import reporting_failures
+from xlbridge.workbook.atomic import reporting_failures, require_new
 from xlbridge.workbook.data_sheet import add_data_sheet, add_lists_sheet
 from xlbridge.workbook.instructions import add_instructions_sheet
 from xlbridge.workbook.new_workbook import new_workbook
@@ -27,19 +27,23 @@ def write_template(path: Path, resource: Resource) -> None:
         pass
 
 
-def write_templates(folder: Path, resources: Iterable[Resource]) -> list[Path]:
+def write_templates(
+    folder: Path, resources: Iterable[Resource], *, replace: bool = False
+) -> list[Path]:
     """Write the blank workbooks of all ``resources`` into a folder, made where it is missing.
 
-    Files of the same names are replaced; the paths are returned. Raises ``UsageError`` when one
-    cannot be written.
+    The paths are returned. Raises ``UsageError`` when one cannot be written, and, before any is,
+    when one exists already and ``replace`` is not given: the analyst may have filled it in.
     """
     with reporting_failures(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for resource in resources:
-        paths.append(folder / f"{resource.name}.xlsx")
-        write_template(paths[-1], resource)
-    return paths
+    paths = {folder / f"{resource.name}.xlsx": resource for resource in resources}
+    if not replace:
+        for path in paths:
+            require_new(path)
+    for path, resource in paths.items():
+        write_template(path, resource)
+    return list(paths)
 
 
 @contextmanager
