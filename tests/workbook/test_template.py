@@ -232,7 +232,12 @@ def test_command_keeps_a_file_unless_forced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["template"], ["template", "nada"], ["template", "cliente", "-o", "/nope/a.xlsx"]]
+    "arguments",
+    [
+        ["template"],
+        ["template", "nada"],
+        ["template", "cliente", "-o", "/nope/a.xlsx"],
+    ],
 )
 def test_wrong_usage_ends_in_a_message(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -241,6 +246,12 @@ def test_wrong_usage_ends_in_a_message(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Traceback" not in captured.err
+
+
+def test_a_sheet_of_no_older_workbook_is_wrong_usage(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    assert main(["template", "cliente", "-o", str(path), "--sheet", "Plan1"]) == 2
+    assert not path.exists()
 
 
 def test_command_writes_all(tmp_path: Path) -> None:

@@ -68,14 +68,11 @@ def command(
     sheet: str | None,
     force: bool,
 ) -> None:
+    if folder is not None and (resource is not None or output is not None or old is not None):
+        raise UsageError(_ALL_ALONE)
+    if sheet is not None and old is None:
+        raise UsageError(_SHEET_OF_OLD)
     if folder is not None:
-        if resource is not None or output is not None or old is not None:
-            raise UsageError(
-                Text(
-                    pt="--all grava todos os modelos; não leva recurso, -o nem --migrate.",
-                    en="--all writes every template; it takes no resource, -o or --migrate.",
-                )
-            )
         for path in write_templates(folder, load_catalogue().values(), replace=force):
             remark(_WRITTEN.format(path=path))
         return
@@ -128,6 +125,14 @@ def _migrate(
         remark(f"  {text}")
 
 
+_ALL_ALONE = Text(
+    pt="--all grava todos os modelos; não leva recurso, -o nem --migrate.",
+    en="--all writes every template; it takes no resource, -o or --migrate.",
+)
+_SHEET_OF_OLD = Text(
+    pt="--sheet só vale com --migrate, para a pasta OLD.",
+    en="--sheet goes with --migrate only, for the workbook OLD.",
+)
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
     pt="Dados passados para {path}. Linhas: {rows}. A pasta antiga fica como está.",
