@@ -1,0 +1,117 @@
+"""What can be wrong with texts and codes, and with cells that are no plain values."""
+
+from xlbridge.findings.finding import FindingKind, error, warning
+from xlbridge.i18n import Text
+
+KINDS: tuple[FindingKind, ...] = (
+    error(
+        "code-leading-zeros",
+        Text(
+            pt="O código está gravado como número e tem menos de {width} algarismos: "
+            "zeros à esquerda podem ter se perdido{proposal}.",
+            en="The code is stored as a number and has fewer than {width} digits: "
+            "leading zeros may have been lost{proposal}.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código com os zeros.",
+            en="Format the cell as text and type the code with its zeros.",
+        ),
+    ),
+    error(
+        "code-digits-lost",
+        Text(
+            pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "
+            "algarismos.",
+            en="The code is stored as a number and is too long: Excel keeps 15 digits only.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    error(
+        "code-scientific",
+        Text(
+            pt="O código está em notação científica: os algarismos do fim se perderam.",
+            en="The code is in scientific notation: its last digits are lost.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    warning(
+        "code-form",
+        Text(
+            pt="O código está escrito de um modo incomum; será lido como {read}.",
+            en="The code is written in an unusual way; it is read as {read}.",
+        ),
+        Text(
+            pt="Escreva-o como {read}, com ou sem a máscara.",
+            en="Write it as {read}, with or without its mask.",
+        ),
+    ),
+    warning(
+        "text-spaces",
+        Text(
+            pt="Há espaços no começo ou no fim do texto; não serão enviados.",
+            en="There are spaces at the beginning or the end of the text; they are not sent.",
+        ),
+        Text(pt="Apague os espaços.", en="Delete the spaces."),
+    ),
+    warning(
+        "invisible-character",
+        Text(
+            pt="O texto tem um caractere invisível ({character}), que não será enviado.",
+            en="The text holds an invisible character ({character}), which is not sent.",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    warning(
+        "look-alike-letter",
+        Text(
+            pt="O texto tem uma letra de outro alfabeto que só parece latina ({character}).",
+            en="The text holds a letter of another alphabet that only looks Latin ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    error(
+        "cell-error",
+        Text(
+            pt="A célula mostra um erro do Excel ({error}).",
+            en="The cell shows an Excel error ({error}).",
+        ),
+        Text(
+            pt="Corrija a fórmula, ou digite o valor.",
+            en="Correct the formula, or type the value.",
+        ),
+    ),
+    error(
+        "formula-no-value",
+        Text(
+            pt="A célula tem uma fórmula sem resultado gravado.",
+            en="The cell holds a formula with no stored result.",
+        ),
+        Text(
+            pt="Abra a pasta no Excel, recalcule e salve; ou cole o valor.",
+            en="Open the workbook in Excel, recalculate and save; or paste the value.",
+        ),
+    ),
+    error(
+        "hidden-character",
+        Text(
+            pt="O texto tem um caractere invisível ou trocado ({character}).",
+            en="The text holds an invisible or look-alike character ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+)
