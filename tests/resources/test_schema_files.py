@@ -1,6 +1,7 @@
 """A mistake in a schema file is named with the file, the place, and what is allowed there."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema_rs
@@ -42,6 +43,22 @@ def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
     assert resource.columns[0].width == 4
     assert resource.paths.queue is None
     assert load_catalogue(tmp_path / "none").get("vendedor") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [*a, *a]",
+        "a: &a [x]\n"
+        + "".join(f"{n}: &{n} [*{p}, *{p}, *{p}]\n" for p, n in pairwise("abcdefghijklmnop")),
+    ],
+    ids=["endless", "far larger than its text"],
+)
+def test_aliases_cannot_keep_anybody_busy(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SchemaFileError, match=r"a\.yaml:\d+: .*aliases"):
+        read_schema_file(path)
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,25 @@ Place = Sequence[str | int]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast loader, where this PyYAML was built with it."""
 
+_MOST_PARTS = 100_000
+"""So many keys, values and lists a document may have, those in several places counted in each."""
+
 
 class YamlText:
-    """A YAML document as text. Raises ``yaml.YAMLError`` when it is none."""
+    """A YAML document as text.
+
+    Raises ``yaml.YAMLError`` when it is none, or when aliases make it endless or far larger than
+    its text.
+    """
 
     def __init__(self, text: str) -> None:
         loader = _LOADER(text)
         try:
             self._root = loader.get_single_node()
-            self.content: Any = (
-                None if self._root is None else loader.construct_document(self._root)
-            )
+            self.content: Any = None
+            if self._root is not None:
+                _refuse_endless(self._root)
+                self.content = loader.construct_document(self._root)
         finally:
             loader.dispose()
 
@@ -53,6 +61,19 @@ class YamlText:
                     waiting.append(value)
             elif isinstance(node, yaml.SequenceNode):
                 waiting.extend(node.value)
+
+
+def _refuse_endless(root: yaml.Node) -> None:
+    waiting, parts = [root], 0
+    while waiting:
+        node = waiting.pop()
+        parts += 1
+        if parts > _MOST_PARTS:
+            problem = "its aliases make it endless, or too large"
+            raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
+        if isinstance(node, yaml.CollectionNode):
+            for item in node.value:
+                waiting.extend(item if isinstance(item, tuple) else [item])
 
 
 def _step(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
