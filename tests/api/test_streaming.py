@@ -54,6 +54,12 @@ def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
     assert list(JsonText(pieces(text, sizes)).items()) == wanted
 
 
+@pytest.mark.parametrize("number", ["-0.001", "1.5e+10", "12E-3", "7"])
+def test_a_number_may_be_cut_anywhere(number: str) -> None:
+    for size in range(len(number) + 2):
+        assert list(JsonText(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
+
+
 @given(st.binary(max_size=40), st.lists(st.integers(0, 9)))
 def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
     try:

@@ -37,8 +37,8 @@ def test_the_plan_counts_what_is_there(
     assert job_json(job)["plan"] == {"create": 1, "update": 1, "unchanged": 1, "unread": 0}
     text = "\n".join(told)
     for words in (
-        "3 rows of cliente to rehearsal (https://erp.example)",
-        "3 rows read",
+        "cliente to rehearsal (https://erp.example) · rows: 3",
+        "rows read: 3",
         "1 new, 1 there with other values, 1 there and the same, 0 not looked up",
         "refuses",
         token_of(job),

@@ -6,6 +6,7 @@ The standard library's decoder does the reading; numbers with a point or an expo
 
 import codecs
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,9 @@ _LONGEST_VALUE = 64 * 2**20
 
 _LONGEST_TOKEN = 16
 """A mistake this far from the end of the text so far is none that more text could mend."""
+
+_CUT = re.compile(r"\.?|[eE][+-]?")
+"""What may follow the beginning of a number where a piece ends."""
 
 
 class BadJson(ValueError):
@@ -82,8 +86,9 @@ class JsonText:
                 continue
             except RecursionError:
                 raise BadJson from None
-            # A number may go on in the next piece.
-            if end < len(self._text) or not isinstance(value, int | Decimal) or not self._more():
+            # A number may go on in the next piece, behind its point too.
+            may_go_on = isinstance(value, int | Decimal) and _CUT.fullmatch(self._text, end)
+            if not may_go_on or not self._more():
                 self._at = end
                 return value
 
