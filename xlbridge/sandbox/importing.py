@@ -89,7 +89,9 @@ def take_in(sheet: Sheet, resource: Resource, connection: Connection, now: datet
             continue
         if isinstance(data, WireModel):
             line.problems.extend(record_problems(data))
-        line.problems.extend(intake.problems(data))
+        # A number beyond the limits cannot even be looked up in every database.
+        if not line.problems:
+            line.problems.extend(intake.problems(data))
         if not line.problems:
             intake.accept(data)
     intake.write()
