@@ -27,6 +27,8 @@ from xlbridge.validation.validate import validate_workbook
 ROWS = 2
 _SETTLE = 900.0
 _RUNS = 4
+_REFUSED = 0.2
+"""How long nobody can connect, in seconds."""
 
 _DONE = dict.fromkeys(Class, State.DONE)
 _WRITES_AT_ONCE = _DONE | {Class.REJECTED: State.REJECTED, Class.LOST: State.NEEDS_PERSON}
@@ -83,7 +85,10 @@ def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Tri
     path = folder / "sheet.xlsx"
     known = spot.subject.write(path, ROWS, site.customer)
     site.proxy.reset()
-    _arm(site, spot, kind)
+    if kind.refused:
+        _refuse_at(site, _first_number(site, folder / "undisturbed", spot))
+    else:
+        _arm(site, spot, kind)
     patience = SILENCE / 2 if "silence" in kind_name else PATIENCE
     with closing(_Course(site, folder, path, spot.subject, patience)) as course:
         job = course.to_its_end()
@@ -107,6 +112,30 @@ def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Tri
 def _must_be_absent(found: list[int]) -> None:
     if any(found):
         raise WrongVerdict(f"rejected, and {found} in the sandbox")
+
+
+def _first_number(site: Site, folder: Path, spot: Spot) -> int:
+    """Return which request of an undisturbed upload is the first of the spot."""
+    folder.mkdir()
+    path = folder / "sheet.xlsx"
+    spot.subject.write(path, ROWS, site.customer)
+    with closing(_Course(site, folder, path, spot.subject, PATIENCE)) as course:
+        course.to_its_end()
+    number = next(request.number for request in site.proxy.seen if spot.meets(request))
+    site.proxy.reset()
+    return number
+
+
+def _refuse_at(site: Site, number: int) -> None:
+    """Let nobody connect for a while once the answer before a request is about to leave."""
+    if number == 0:
+        site.proxy.refuse(_REFUSED)
+
+    def watch(point: Point, answered: int, _request: Request | None) -> None:
+        if point is Point.ANSWERED and answered == number - 1:
+            site.proxy.refuse(_REFUSED)
+
+    site.proxy.watch = watch
 
 
 def _arm(site: Site, spot: Spot, kind: Kind) -> None:

@@ -28,11 +28,15 @@ class Class(StrEnum):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault: how it is played, and what it proves."""
+    """A kind of fault: how it is played, and what it proves.
+
+    ``refused`` lets nobody connect when the request is to be made.
+    """
 
     verdict: Class
     play: Fault = passed_on
     cut: Point | None = None
+    refused: bool = False
 
 
 def _answer(status: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
@@ -134,6 +138,7 @@ def _chunked(answer: bytes) -> bytes:
 
 
 KINDS: Mapping[str, Kind] = {
+    "connection refused": Kind(Class.NOT_EXECUTED, refused=True),
     "401 in the middle": Kind(
         Class.NOT_EXECUTED, _instead(_answer("401 Unauthorized", _refusal("Token expirado.")))
     ),

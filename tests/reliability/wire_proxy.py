@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 _END_OF_HEAD = b"\r\n\r\n"
 _BLOCK = 65536
+_SHUT_FOR_NOW = 0.01
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -90,7 +91,8 @@ class WireProxy:
     """
 
     target: str
-    base_url: str = ""
+    listener: socket.socket
+    address: tuple[str, int]
     fault: Callable[[Request], Fault] = lambda _request: passed_on
     cut_at: Callable[[Request], Point | None] = lambda _request: None
     watch: Callable[[Point, int, Request | None], None] = lambda _point, _number, _request: None
@@ -99,6 +101,22 @@ class WireProxy:
     serving: set[int] = field(default_factory=set)
     _numbers: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def base_url(self) -> str:
+        """Where clients find the proxy."""
+        return f"http://127.0.0.1:{self.address[1]}"
+
+    def refuse(self, seconds: float) -> None:
+        """Let nobody connect for a while."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+        def listen_again() -> None:
+            time.sleep(seconds)
+            self.listener = _listening(self.address)
+
+        self.later(listen_again)
 
     def reset(self) -> None:
         """Forget all faults and requests, once late commits have arrived."""
@@ -198,27 +216,34 @@ class WireProxy:
 @contextmanager
 def wire_proxy(target: str) -> Iterator[WireProxy]:
     """Run a proxy in front of ``target`` for the length of the block."""
-    proxy = WireProxy(target)
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
-        proxy.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        stopping = threading.Event()
+    listener = _listening(("127.0.0.1", 0))
+    proxy = WireProxy(target, listener, listener.getsockname())
+    stopping = threading.Event()
 
-        def accept() -> None:
-            while not stopping.is_set():
-                with contextlib.suppress(OSError):
-                    client, _ = listener.accept()
-                    threading.Thread(target=proxy.serve, args=(client,), daemon=True).start()
+    def accept() -> None:
+        while not stopping.is_set():
+            try:
+                client, _ = proxy.listener.accept()
+            except OSError:
+                time.sleep(_SHUT_FOR_NOW)
+                continue
+            threading.Thread(target=proxy.serve, args=(client,), daemon=True).start()
 
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
-        try:
-            yield proxy
-        finally:
-            proxy.wait_for_late_commits()
-            stopping.set()
-            with contextlib.suppress(OSError):
-                socket.create_connection(listener.getsockname()).close()
-            thread.join()
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        proxy.wait_for_late_commits()
+        stopping.set()
+        with contextlib.suppress(OSError):
+            socket.create_connection(proxy.address).close()
+        thread.join()
+        proxy.listener.close()
+
+
+def _listening(address: tuple[str, int]) -> socket.socket:
+    return socket.create_server(address, backlog=64)
 
 
 def _content_length(head: bytes) -> int:
