@@ -138,7 +138,7 @@ def _mend(
 
 
 def _annotate(judged: ValidatedSheet, target: Path, limit: int | None) -> None:
-    # As above.
+    # Imported here for the same reason as what mends.
     from xlbridge.validation.annotation import annotate_sheet
 
     with working(Text(pt="Marcando as células", en="Marking the cells")):
