@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Column, Kind
@@ -14,13 +12,14 @@ from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.resources.schema_check import Mistake, dotted, mistakes_of, unknown
-from xlbridge.resources.yaml_places import Place, YamlText
+from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
+from xlbridge.yaml_files.document import read_document, told
+from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
+from xlbridge.yaml_files.places import Place, YamlText
 
-_MOST_TOLD = 10
 _Content = Mapping[str, Any]
 
 
@@ -30,8 +29,10 @@ def read_schema_file(path: Path) -> Resource:
     Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
     is allowed there.
     """
-    document = _document(path)
-    mistakes = mistakes_of(document)
+    document = read_document(path)
+    if isinstance(document, Mistake):
+        raise _wrong(path, [document])
+    mistakes = mistakes_of(document, schema_format())
     if not mistakes:
         mistakes = list(_contradictions(document))
     if mistakes:
@@ -46,33 +47,9 @@ def wire_model(name: str) -> type[WireModel]:
     return model
 
 
-def _document(path: Path) -> YamlText:
-    try:
-        return YamlText(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        why = error.problem or str(error)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        line, why = 1, str(error)
-    what = Text(pt="não é YAML: {why}.", en="this is no YAML: {why}.").format(why=why)
-    raise _wrong(path, [Mistake(line, "", what)])
-
-
 def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
-    lines = [
-        Text(pt="{path}:{line}: {place}{what}", en="{path}:{line}: {place}{what}").format(
-            path=path,
-            line=mistake.line,
-            place=f"{mistake.place}: " if mistake.place else "",
-            what=mistake.what,
-        )
-        for mistake in mistakes[:_MOST_TOLD]
-    ]
-    more = len(mistakes) - len(lines)
-    if more:
-        lines.append(Text(pt="… e mais {n}.", en="… and {n} more.").format(n=more))
     return SchemaFileError(
-        Text(pt="\n".join(t.pt for t in lines), en="\n".join(t.en for t in lines)),
+        told(path, mistakes),
         Text(
             pt="O que cabe no arquivo: xlbridge resources --json-schema",
             en="What the file may hold: xlbridge resources --json-schema",

@@ -1,16 +1,16 @@
-"""Holding a schema file to its form: what is wrong, on which line, and what is allowed there."""
+"""Holding a document to its form: what is wrong, on which line, and what is allowed there."""
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import jsonschema_rs
 
 from xlbridge.i18n import Text
-from xlbridge.resources.schema_format import schema_format
-from xlbridge.resources.yaml_places import Place, YamlText
+from xlbridge.yaml_files.places import Place, YamlText
+
+Form = dict[str, Any]
 
 _TYPES: Mapping[str, Text] = {
     "object": Text(pt="um bloco de chaves e valores", en="a block of keys and values"),
@@ -46,19 +46,19 @@ _TOLD: Mapping[str, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Something wrong in a schema file. ``place`` is where it is, ``line`` counts from 1."""
+    """Something wrong in a file. ``place`` is where it is, ``line`` counts from 1."""
 
     line: int
     place: str
     what: Text
 
 
-def mistakes_of(document: YamlText) -> list[Mistake]:
-    """Return what is wrong with a schema file's form, in the order of its lines."""
+def mistakes_of(document: YamlText, form: Form) -> list[Mistake]:
+    """Return what breaks ``form``, a JSON Schema (2020-12), in the order of the lines."""
     found = [_repeated(line, key) for line, key in document.repeated_keys()]
     content = json.loads(json.dumps(document.content, default=str))
-    for error in _validator().iter_errors(content):
-        found.extend(_mistakes(document, error))
+    for error in jsonschema_rs.Draft202012Validator(form).iter_errors(content):
+        found.extend(_mistakes(document, error, form))
     return sorted(found, key=lambda mistake: (mistake.line, mistake.place))
 
 
@@ -76,11 +76,6 @@ def dotted(place: Place) -> str:
     return "".join(steps).removeprefix(".")
 
 
-@cache
-def _validator() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(schema_format())
-
-
 def _repeated(line: int, key: str) -> Mistake:
     what = Text(
         pt="{key} aparece duas vezes; deixe um só.", en="{key} stands there twice; keep one."
@@ -88,9 +83,11 @@ def _repeated(line: int, key: str) -> Mistake:
     return Mistake(line, key, what.format(key=key))
 
 
-def _mistakes(document: YamlText, error: jsonschema_rs.ValidationError) -> Iterator[Mistake]:
+def _mistakes(
+    document: YamlText, error: jsonschema_rs.ValidationError, form: Form
+) -> Iterator[Mistake]:
     place = list(error.instance_path)
-    schema = _schema_around(list(error.schema_path))
+    schema = _schema_around(form, list(error.schema_path))
     if error.kind.name == "additionalProperties":
         for key in error.kind.value:
             what = unknown(key, tuple(schema.get("properties", {})))
@@ -127,9 +124,9 @@ def _expected(kinds: list[Text]) -> Text:
     return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(kind=first)
 
 
-def _schema_around(steps: list[str | int]) -> Mapping[str, Any]:
+def _schema_around(form: Form, steps: list[str | int]) -> Form:
     """Return the schema that holds the keyword which a value broke."""
-    schema: Any = schema_format()
+    schema: Any = form
     for step in steps[:-1]:
         schema = schema[step]
-    return schema if isinstance(schema, Mapping) else {}
+    return schema if isinstance(schema, dict) else {}

@@ -1,0 +1,1 @@
+"""YAML files that people write: held to their form, each mistake named with its line."""
