@@ -74,36 +74,63 @@ def write_rows(
 ) -> Path:
     """Write a header and rows; ``at`` is the zero-based place of the header's first cell."""
     with xlsxwriter.Workbook(path) as book:
-        page = book.add_worksheet(sheet)
-        formats = {
-            date: book.add_format({"num_format": "dd/mm/yyyy"}),
-            datetime: book.add_format({"num_format": "dd/mm/yyyy hh:mm"}),
-            time: book.add_format({"num_format": "hh:mm"}),
-            Percent: book.add_format({"num_format": "0.0%"}),
-            Padded: book.add_format({"num_format": "00000"}),
-        }
-        if title:
-            page.write_string(0, 0, title)
-        top, left = at
-        for row, values in enumerate([header, *rows], top):
-            for column, value in enumerate(values, left):
-                if isinstance(value, ErrorCell):
-                    page.write_formula(row, column, "=NA()", None, str(value))
-                elif isinstance(value, Formula):
-                    page.write_formula(row, column, str(value), None, "")
-                elif isinstance(value, Percent | Padded):
-                    page.write_number(row, column, value, formats[type(value)])
-                elif isinstance(value, date | time):
-                    page.write_datetime(row, column, value, formats[type(value)])
-                elif isinstance(value, str):
-                    page.write_string(row, column, value)
-                elif value is not None:
-                    page.write(row, column, value)
+        write_page(book, sheet, header, rows, at=at, title=title)
     return path
+
+
+def write_page(
+    book: xlsxwriter.Workbook,
+    sheet: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    at: tuple[int, int] = (0, 0),
+    title: str | None = None,
+) -> None:
+    """Write a header and rows into a new sheet of a workbook."""
+    page = book.add_worksheet(sheet)
+    formats = {
+        date: book.add_format({"num_format": "dd/mm/yyyy"}),
+        datetime: book.add_format({"num_format": "dd/mm/yyyy hh:mm"}),
+        time: book.add_format({"num_format": "hh:mm"}),
+        Percent: book.add_format({"num_format": "0.0%"}),
+        Padded: book.add_format({"num_format": "00000"}),
+    }
+    if title:
+        page.write_string(0, 0, title)
+    top, left = at
+    for row, values in enumerate([header, *rows], top):
+        for column, value in enumerate(values, left):
+            if isinstance(value, ErrorCell):
+                page.write_formula(row, column, "=NA()", None, str(value))
+            elif isinstance(value, Formula):
+                page.write_formula(row, column, str(value), None, "")
+            elif isinstance(value, Percent | Padded):
+                page.write_number(row, column, value, formats[type(value)])
+            elif isinstance(value, date | time):
+                page.write_datetime(row, column, value, formats[type(value)])
+            elif isinstance(value, str):
+                page.write_string(row, column, value)
+            elif value is not None:
+                page.write(row, column, value)
 
 
 def write_records(path: Path, resource: str, changes: Sequence[Mapping[str, Any]]) -> Path:
     """Write one good row of a resource for each of ``changes``, with those values changed."""
+    return write_rows(path, *records(resource, changes))
+
+
+def write_sheets(path: Path, sheets: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]) -> Path:
+    """Write a sheet for each name, with the rows of a resource as ``write_records`` makes them."""
+    with xlsxwriter.Workbook(path) as book:
+        for name, (resource, changes) in sheets.items():
+            write_page(book, name, *records(resource, changes))
+    return path
+
+
+def records(
+    resource: str, changes: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return a header and one good row of a resource for each of ``changes``."""
     header = list(dict.fromkeys([*GOOD[resource], *(name for row in changes for name in row)]))
-    rows = [[(GOOD[resource] | dict(row)).get(name) for name in header] for row in changes]
-    return write_rows(path, header, rows)
+    return header, [[(GOOD[resource] | dict(row)).get(name) for name in header] for row in changes]

@@ -84,6 +84,21 @@ def test_codes_that_are_not_there_or_not_active_are_found(
     assert sheet.findings[0].value == str(NOBODY)
 
 
+def test_a_code_that_another_sheet_registers_is_not_missing(
+    tmp_path: Path, catalogue: Catalogue, client: Client
+) -> None:
+    changes = [
+        {"numeroDoDocumento": "NUNCA-1"},
+        {"codigoDoCentroDeCusto": "99.999"},
+        {"codigoDoCentroDeCusto": "88.888"},
+        {"codigoDoCliente": INACTIVE},
+    ]
+    sheet = judged(tmp_path, catalogue, "contasreceber", *changes)
+    supplied = {"centro-de-custo": {"99.999"}, "cliente": {str(INACTIVE)}}
+    OnlineCheck(client).add_findings(sheet, supplied)
+    assert codes(sheet) == [("D4", "reference-unknown"), ("B5", "reference-inactive")]
+
+
 def test_a_registry_beyond_the_cap_is_read_whole_and_once(
     tmp_path: Path, catalogue: Catalogue, counting: CountingClient
 ) -> None:

@@ -16,6 +16,17 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "duplicate-across-sheets",
+        Text(
+            pt="O valor se repete: já está em {first}.",
+            en="The value is repeated: it is in {first} already.",
+        ),
+        Text(
+            pt="Deixe só uma das linhas, em uma só planilha, ou corrija o valor.",
+            en="Keep only one of the rows, in one sheet only, or correct the value.",
+        ),
+    ),
+    error(
         "reference-unknown",
         Text(pt="O código não existe: {registry}.", en="The code is not among {registry}."),
         Text(

@@ -1,6 +1,7 @@
 """The rules of a judged sheet that only the remote system can tell, each value asked once."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -11,16 +12,18 @@ from xlbridge.i18n import Text
 from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
-from xlbridge.resources.column import Column
 from xlbridge.resources.read_back import Existing, ReadBack
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.reading import RowReader, RowReading, requests_needed, rows_of
 from xlbridge.validation.display import display
+from xlbridge.validation.together import codes_of
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import cell_address
 
 Tell = Callable[[Text], None]
+
+_NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 
 _EFFECTS: Mapping[Existing, Text] = {
     Existing.ADDED: Text(pt="a linha será mais um registro", en="the row will be one more record"),
@@ -37,37 +40,44 @@ class OnlineCheck:
         self._listings = Listings(client)
         self._registries = Registries(client, self._listings)
 
-    def add_findings(self, judged: ValidatedSheet) -> None:
+    def add_findings(
+        self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NOTHING
+    ) -> None:
         """Add to a judged sheet what the remote system says of its rows.
 
-        Cells with an error are not asked about. Raises what ``Client.records`` raises, and leaves
-        the sheet as it was then.
+        ``supplied`` are codes that other sheets of the same undertaking register, by registry:
+        they need not be there yet. Cells with an error are not asked about. Raises what
+        ``Client.records`` raises, and leaves the sheet as it was then.
         """
         if judged.resource is None or judged.header_row is None or not judged.rows:
             return
         found = [
-            *self._references(judged, judged.resource),
+            *self._references(judged, judged.resource, supplied),
             *self._records(judged, judged.resource),
         ]
-        cells = [f for f in judged.findings if (f.row or 0) > judged.header_row]
-        layout = [f for f in judged.findings if (f.row or 0) <= judged.header_row]
-        places = judged.columns
-        cells = sorted([*cells, *found], key=lambda f: (f.row or 0, places.get(f.column or "", -1)))
-        judged.findings[:] = [*layout, *cells]
+        judged.add(found)
 
-    def _references(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
+    def _references(
+        self,
+        judged: ValidatedSheet,
+        resource: Resource,
+        supplied: Mapping[str, Collection[str]],
+    ) -> Iterator[Finding]:
         for column in resource.columns:
             if column.references is None or column.name not in judged.columns:
                 continue
             reference = REFERENCES[column.references]
             self._tell(Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title))
-            codes = _codes(judged, column)
+            codes = codes_of(judged, column.name)
+            coming = supplied.get(column.references, ())
             known = self._registries.look_up(column.references, reference, set(codes.values()))
             for position, code in codes.items():
                 details = {"registry": reference.title}
                 if code in known.active:
                     if not known.active[code]:
                         yield _finding("reference-inactive", judged, column.name, position, details)
+                elif code in coming:
+                    continue
                 elif known.whole:
                     yield _finding("reference-unknown", judged, column.name, position, details)
                 else:
@@ -89,21 +99,6 @@ class OnlineCheck:
         for position, row in zip(positions, reading, strict=True):
             if row is not None and row.found:
                 yield _existing(judged, position, row, read_back)
-
-
-def _codes(judged: ValidatedSheet, column: Column) -> Mapping[int, str]:
-    """Return the codes of a column by their positions, but for missing and wrong ones."""
-    wrong = {
-        f.row
-        for f in judged.findings
-        if f.column == column.name and f.kind.severity is Severity.ERROR
-    }
-    values = judged.frame[column.name].array
-    return {
-        position: str(value)
-        for position, (row, value) in enumerate(zip(judged.rows, values, strict=True))
-        if row not in wrong and not pd.isna(value)
-    }
 
 
 def _existing(

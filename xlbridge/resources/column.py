@@ -68,7 +68,8 @@ class Column:
 
     ``required`` means that the column must be there and each of its cells filled. ``checks`` maps
     the name of a registered check to its statistics (a lone one is called ``value``).
-    ``references`` names the resource whose records the values point to.
+    ``references`` names the registry whose records the values point to, ``registers`` the one that
+    has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Column:
     description: str
     example: Any = None
     references: str | None = None
+    registers: str | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property

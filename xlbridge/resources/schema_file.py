@@ -158,6 +158,7 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
         description=body.get("description", ""),
         example=extra.get("example"),
         references=extra.get("references"),
+        registers=extra.get("registers"),
         checks={
             check: dict(value) if isinstance(value, Mapping) else {"value": value}
             for check, value in body.items()

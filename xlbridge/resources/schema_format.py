@@ -154,6 +154,7 @@ def _column_metadata() -> Schema:
         "kind": _told({"enum": [kind.value for kind in Kind]}, "What its values are."),
         "example": _told({}, "Shown in the instructions of the template."),
         "references": _told({"enum": list(REFERENCES)}, "What its values must exist in."),
+        "registers": _told({"enum": list(REFERENCES)}, "Where its values exist once sent."),
     }
     return {**_block(properties), "type": ["object", "null"]}
 

@@ -52,7 +52,7 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
         muted = np.logical_or.reduce([problems[n].failed for n in (item.column, *item.others)])
         positions = item.positions[~muted[item.positions]].tolist()
         if item.code == _REPEATED:
-            firsts = _first_of_equals(frame[list(item.others or (item.column,))])
+            firsts = first_of_equals(frame[list(item.others or (item.column,))])
             for position in positions:
                 column.add(position, item.code, first_position=int(firsts[position]))
         else:
@@ -110,7 +110,7 @@ def _particulars(frame: pd.DataFrame, broken: _Broken, position: int) -> dict[st
     return {}
 
 
-def _first_of_equals(keys: pd.DataFrame) -> Any:
+def first_of_equals(keys: pd.DataFrame) -> Any:
     """Return, for each row, the position of the first row with the same values."""
     groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)

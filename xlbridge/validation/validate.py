@@ -1,5 +1,6 @@
 """From a file to findings: the whole way of judging a workbook, one step a line."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,6 +61,16 @@ class ValidatedSheet:
     def ok(self) -> bool:
         """Whether the sheet may be uploaded."""
         return self.errors == 0
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Add findings of cells, each at its place: by row, then by column."""
+        header = self.header_row or 0
+        layout = [f for f in self.findings if (f.row or 0) <= header]
+        cells = [f for f in self.findings if (f.row or 0) > header]
+        cells = sorted(
+            [*cells, *found], key=lambda f: (f.row, self.columns.get(f.column or "", -1))
+        )
+        self.findings[:] = [*layout, *cells]
 
 
 def validate_workbook(

@@ -1,0 +1,150 @@
+"""Judged sheets held against one another, be they of one workbook or of several."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.column import Column
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.cell_problems import BoolArray
+from xlbridge.validation.display import display
+from xlbridge.validation.judge import first_of_equals
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.workbook.address import cell_address
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What several sheets are, taken together.
+
+    ``findings`` has those of each sheet, in the order of the sheets. ``supplied`` are the codes
+    that the sheets register, by the name of the registry; ``unresolved`` those that they refer to
+    and do not register.
+    """
+
+    findings: Sequence[Sequence[Finding]]
+    supplied: Mapping[str, frozenset[str]]
+    unresolved: Mapping[str, frozenset[str]]
+
+
+def judge_together(sheets: Sequence[ValidatedSheet]) -> Together:
+    """Hold sheets against one another; they are not changed.
+
+    What must not stand twice in a sheet must not stand in two sheets of the same resource either:
+    the later one has the finding, which names the earlier one and its cell. A cell with an error is
+    not compared. What a column refers to and registers, the resource's schema file says.
+    """
+    of_resource: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sheet in enumerate(sheets):
+        if sheet.resource is not None and sheet.rows:
+            of_resource[sheet.resource.name].append(number)
+    findings: list[list[Finding]] = [[] for _ in sheets]
+    for numbers in of_resource.values():
+        alike = [sheets[number] for number in numbers]
+        for place, found in _repeated(alike):
+            findings[numbers[place]].append(found)
+    supplied = _supplied(sheets)
+    return Together(findings, supplied, _unresolved(sheets, supplied))
+
+
+def codes_of(sheet: ValidatedSheet, column: str) -> Mapping[int, str]:
+    """Return the codes in a column by their positions, but for missing and wrong ones."""
+    usable = ~_wrong(sheet, (column,)) & sheet.frame[column].notna().to_numpy()
+    values = sheet.frame[column].array
+    return {int(position): str(values[position]) for position in np.flatnonzero(usable)}
+
+
+def _repeated(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
+    """Yield what stands in an earlier sheet already, with the number of the sheet; the sheets are
+    of one resource."""
+    resource = sheets[0].resource
+    if resource is None or len(sheets) < 2:
+        return
+    owners = np.repeat(np.arange(len(sheets)), [len(sheet.rows) for sheet in sheets])
+    positions = np.concatenate([np.arange(len(sheet.rows)) for sheet in sheets])
+    for column, columns in _keys(resource):
+        keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
+        wrong = np.concatenate([_wrong(sheet, (column, *columns)) for sheet in sheets])
+        places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
+        firsts = places[first_of_equals(keys.iloc[places])]
+        for place, first in zip(places, firsts, strict=True):
+            if owners[first] < owners[place]:
+                earlier, later = sheets[owners[first]], sheets[owners[place]]
+                named = _place(earlier, column, int(positions[first]), seen_from=later)
+                yield (
+                    int(owners[place]),
+                    _finding(later, column, int(positions[place]), named),
+                )
+
+
+def _keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what must not stand twice: the column of the finding, and those that are compared."""
+    for column in resource.columns:
+        if "no_repeats" in column.checks:
+            yield column.name, (column.name,)
+    for check in resource.row_checks:
+        if check.name == "no_repeated_rows":
+            yield check.statistics["column"], tuple(check.statistics["columns"])
+
+
+def _wrong(sheet: ValidatedSheet, columns: Sequence[str]) -> BoolArray:
+    """Mark the rows that have an error in one of the columns."""
+    rows = [
+        finding.row
+        for finding in sheet.findings
+        if finding.column in columns and finding.kind.severity is Severity.ERROR
+    ]
+    return np.isin(sheet.rows, [row for row in rows if row is not None])
+
+
+def _finding(sheet: ValidatedSheet, column: str, position: int, first: str) -> Finding:
+    row = sheet.rows[position]
+    return Finding(
+        CATALOGUE["duplicate-across-sheets"],
+        row=row,
+        column=column,
+        cell=cell_address(row, sheet.columns[column]),
+        value=display(sheet.frame[column].iat[position]),
+        details={"first": first},
+    )
+
+
+def _place(sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet) -> str:
+    cell = cell_address(sheet.rows[position], sheet.columns[column])
+    file = "" if sheet.file == seen_from.file else f"{sheet.file} · "
+    return f"{file}{sheet.sheet}!{cell}"
+
+
+def _supplied(sheets: Sequence[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for sheet in sheets:
+        for column in _columns(sheet):
+            if column.registers is not None:
+                values = sheet.frame[column.name].dropna().unique()
+                found[column.registers].update(map(str, values))
+    return {registry: frozenset(codes) for registry, codes in found.items()}
+
+
+def _unresolved(
+    sheets: Sequence[ValidatedSheet], supplied: Mapping[str, frozenset[str]]
+) -> Mapping[str, frozenset[str]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for sheet in sheets:
+        for column in _columns(sheet):
+            if column.references is not None:
+                found[column.references].update(codes_of(sheet, column.name).values())
+    return {
+        registry: frozenset(codes - supplied.get(registry, frozenset()))
+        for registry, codes in found.items()
+    }
+
+
+def _columns(sheet: ValidatedSheet) -> Iterator[Column]:
+    """Yield the columns of the resource that the sheet has."""
+    for column in sheet.resource.columns if sheet.resource else ():
+        if column.name in sheet.columns:
+            yield column
