@@ -9,6 +9,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column
+from xlbridge.resources.control_totals import ControlTotals
 from xlbridge.resources.layouts import Fingerprint, LayoutChange
 from xlbridge.resources.read_back import ReadBack
 from xlbridge.wire.operation import Operation
@@ -56,7 +57,8 @@ class Resource:
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
     ``natural_keys`` are the columns that tell records apart without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
-    ``changes`` tell what became of the columns of earlier layouts.
+    ``totals`` are the control totals of its rows. ``changes`` tell what became of the columns of
+    earlier layouts.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Resource:
     natural_keys: tuple[str, ...]
     columns: tuple[Column, ...]
     row_checks: tuple[RowCheck, ...]
+    totals: ControlTotals
     source: Path
     read_back: ReadBack | None = None
     changes: tuple[LayoutChange, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.control_totals import ControlTotals, usual_totals
 from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
@@ -68,14 +69,20 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
     for place, name in _column_names(root):
         if name not in names:
             yield wrong(place, unknown(name, names))
-    for name, extra in (metadata.get("columns") or {}).items():
-        kind, dtype = (extra or {}).get("kind"), root["columns"].get(name, {}).get("dtype")
+    for name in metadata.get("columns") or {}:
+        kind, dtype = _kind_named(metadata, name), root["columns"].get(name, {}).get("dtype")
         if kind and dtype and DTYPES_OF_KIND[Kind(kind)] != dtype:
             what = Text(
                 pt="{kind} não combina com o dtype {dtype}.",
                 en="{kind} does not go with the dtype {dtype}.",
             ).format(kind=kind, dtype=dtype)
             yield wrong(("metadata", "columns", name, "kind"), what)
+    amount = metadata.get("control_totals", {}).get("amount")
+    if amount in names and _kind_named(metadata, amount) != Kind.MONEY:
+        what = Text(
+            pt="só se soma uma coluna de kind money.", en="only a column of kind money is added up."
+        )
+        yield wrong(("metadata", "control_totals", "amount"), what)
     current = metadata.get("layout", 1)
     for layout in metadata.get("layouts", {}):
         if int(layout) >= current:
@@ -91,6 +98,12 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
         yield wrong(("metadata", "model"), what)
 
 
+def _kind_named(metadata: _Content, column: str) -> str | None:
+    extra = (metadata.get("columns") or {}).get(column) or {}
+    kind: str | None = extra.get("kind")
+    return kind
+
+
 def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
     """Yield every mention of a column outside the list of columns, and its place."""
     metadata = root["metadata"]
@@ -99,6 +112,7 @@ def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
     for number, name in enumerate(metadata.get("natural_keys", ())):
         yield ("metadata", "natural_keys", number), name
     yield from _columns_read_back(metadata.get("read_back", {}))
+    yield from _columns_added_up(metadata.get("control_totals", {}))
     for number, check in enumerate(root.get("checks") or ()):
         rule = ROW_RULES[check["options"]["check_name"]]
         yield ("checks", number, "column"), check["column"]
@@ -119,6 +133,14 @@ def _columns_read_back(body: _Content) -> Iterator[tuple[Place, object]]:
             yield (*place, "lookups", number, "filter", field), name
 
 
+def _columns_added_up(body: _Content) -> Iterator[tuple[Place, object]]:
+    place = ("metadata", "control_totals")
+    if "amount" in body:
+        yield (*place, "amount"), body["amount"]
+    for number, name in enumerate(body.get("by", ())):
+        yield (*place, "by", number), name
+
+
 def _is_model(name: str) -> bool:
     try:
         return issubclass(wire_model(name), WireModel)
@@ -129,6 +151,7 @@ def _is_model(name: str) -> bool:
 def _resource(path: Path, root: _Content) -> Resource:
     metadata = root["metadata"]
     extra = metadata.get("columns") or {}
+    columns = tuple(_column(n, body, extra.get(n) or {}) for n, body in root["columns"].items())
     return Resource(
         name=metadata["resource"],
         title=Text(pt=root["title"], en=metadata.get("title_en", root["title"])),
@@ -138,7 +161,8 @@ def _resource(path: Path, root: _Content) -> Resource:
         model=metadata.get("model"),
         paths=_paths(metadata["import"]),
         natural_keys=tuple(metadata.get("natural_keys", ())),
-        columns=tuple(_column(n, body, extra.get(n) or {}) for n, body in root["columns"].items()),
+        columns=columns,
+        totals=_totals(metadata.get("control_totals"), columns),
         row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
         source=path,
         read_back=_read_back(metadata["read_back"]) if "read_back" in metadata else None,
@@ -170,6 +194,12 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
 def _row_check(item: _Content) -> RowCheck:
     statistics = {key: value for key, value in item.items() if key != "options"}
     return RowCheck(item["options"]["check_name"], statistics)
+
+
+def _totals(body: _Content | None, columns: Sequence[Column]) -> ControlTotals:
+    if body is None:
+        return usual_totals(columns)
+    return ControlTotals(amount=body.get("amount"), by=tuple(body["by"]))
 
 
 def _read_back(body: _Content) -> ReadBack:

@@ -121,6 +121,10 @@ def _metadata() -> Schema:
         "model": _told(_TEXT, "The wire model of a resource of the interface: module.Class."),
         "natural_keys": _told(_NAMES, "The columns that tell records apart."),
         "read_back": _told(_read_back(), "How records are found again in the remote system."),
+        "control_totals": _told(
+            _block({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
+            "What a batch's closing proof adds up: a column of money, by which columns.",
+        ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "import": ways,
     }
