@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 import pandas as pd
+import pandera.pandas as pa
 import pytest
 
 from xlbridge.errors import UsageError
@@ -13,7 +14,7 @@ from xlbridge.findings import CATALOGUE
 from xlbridge.resources import checks
 from xlbridge.resources.catalogue import Catalogue, record_model
 from xlbridge.resources.column import Kind
-from xlbridge.resources.frame_schema import frame_schema
+from xlbridge.resources.pandera_checks import register_checks
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.rules import ROW_RULES, RULES
 
@@ -72,7 +73,8 @@ def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) ->
 @pytest.mark.parametrize("name", RESOURCES)
 def test_pandera_reads_the_same_file(catalogue: Catalogue, name: str) -> None:
     resource = catalogue[name]
-    schema = frame_schema(resource)
+    register_checks()
+    schema = pa.DataFrameSchema.from_yaml(resource.source)
     assert list(schema.columns) == list(resource.by_name)
     for column in resource.columns:
         declared = schema.columns[column.name]

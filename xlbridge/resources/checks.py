@@ -1,4 +1,4 @@
-"""The registered pandera checks. Importing this module registers them.
+"""The functions of the checks that pandera does not bring itself.
 
 Each takes a column (or a frame) of typed values in which a missing value means "nothing to
 judge", and returns one boolean per row: True where the value is right.
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandera.extensions import register_check_method  # type: ignore[attr-defined]
 
 from xlbridge.resources.boleto import is_boleto
 from xlbridge.resources.brazilian_codes import (
@@ -46,73 +45,61 @@ def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Serie
     return ~values.isin(wrong)
 
 
-@register_check_method()
 def cnpj(values: pd.Series) -> pd.Series:
     """A CNPJ without mask, numeric or alphanumeric, with right check digits."""
     return _judge_distinct(values, is_cnpj)
 
 
-@register_check_method()
 def cpf(values: pd.Series) -> pd.Series:
     """A CPF without mask, with right check digits."""
     return _judge_distinct(values, is_cpf)
 
 
-@register_check_method()
 def boleto(values: pd.Series) -> pd.Series:
     """A bank-slip barcode or typed line with right check digits."""
     return _judge_distinct(values, is_boleto)
 
 
-@register_check_method()
 def cep(values: pd.Series) -> pd.Series:
     """A postcode, with or without its hyphen."""
     return _judge_distinct(values, is_cep)
 
 
-@register_check_method()
 def uf(values: pd.Series) -> pd.Series:
     """The two letters of a state."""
     return _judge_distinct(values, is_uf)
 
 
-@register_check_method()
 def ncm(values: pd.Series) -> pd.Series:
     """A code of the nomenclature of goods (NCM), of a chapter that there is."""
     return _judge_distinct(values, is_ncm)
 
 
-@register_check_method()
 def nbs(values: pd.Series) -> pd.Series:
     """A code of the nomenclature of services (NBS), of a chapter that there is."""
     return _judge_distinct(values, is_nbs)
 
 
-@register_check_method()
 def municipality(values: pd.Series) -> pd.Series:
     """An IBGE code of a municipality, with its check digit."""
     return _judge_distinct(values, is_municipality)
 
 
-@register_check_method()
 def access_key(values: pd.Series) -> pd.Series:
     """The access key of an NF-e or NFC-e, with its check digits."""
     return _judge_distinct(values, is_access_key)
 
 
-@register_check_method()
 def telephone(values: pd.Series) -> pd.Series:
     """A telephone number with an area code, of a service, or of another country."""
     return _judge_distinct(values, is_phone)
 
 
-@register_check_method()
 def email(values: pd.Series) -> pd.Series:
     """One e-mail address."""
     return values.str.fullmatch(_EMAIL, na=True).astype(bool)
 
 
-@register_check_method(statistics=["width", "separators"])
 def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:
     """Exactly ``width`` ASCII digits, once the ``separators`` are taken out."""
     bare = (
@@ -121,14 +108,12 @@ def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:
     return bare.str.fullmatch(f"[0-9]{{{width}}}", na=True).astype(bool)
 
 
-@register_check_method(statistics=["places"])
 def decimals(values: pd.Series, *, places: int) -> pd.Series:
     """At most ``places`` decimal places, beyond what binary arithmetic itself adds."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     return pd.Series(np.isnan(numbers) | has_places(numbers, places), index=values.index)
 
 
-@register_check_method()
 def no_repeats(values: pd.Series) -> pd.Series:
     """No value twice in the column; missing values do not count."""
     return ~(values.duplicated() & values.notna())
@@ -140,7 +125,6 @@ def _holds(frame: pd.DataFrame, other: str, wanted: Sequence[Any]) -> pd.Series:
     return holds | frame[other].isna() if None in wanted else holds
 
 
-@register_check_method(statistics=["column", "check", "other", "values"])
 def valid_when(
     frame: pd.DataFrame, *, column: str, check: str, other: str, values: Sequence[Any]
 ) -> pd.Series:
@@ -148,7 +132,6 @@ def valid_when(
     return ~_holds(frame, other, values) | _CONDITIONAL[check](frame[column])
 
 
-@register_check_method(statistics=["column", "other", "values"])
 def required_when(
     frame: pd.DataFrame, *, column: str, other: str, values: Sequence[Any]
 ) -> pd.Series:
@@ -156,19 +139,16 @@ def required_when(
     return ~(_holds(frame, other, values) & frame[column].isna())
 
 
-@register_check_method(statistics=["column", "other"])
 def not_before(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
     """The date in ``column`` is not before the one in ``other``, where both are there."""
     return ~(frame[column] < frame[other])
 
 
-@register_check_method(statistics=["column", "other"])
 def not_above(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:
     """The number in ``column`` is not above the one in ``other``, where both are there."""
     return ~(frame[column] > frame[other]).fillna(value=False).astype(bool)
 
 
-@register_check_method(statistics=["column", "columns", "other"])
 def sum_not_above(
     frame: pd.DataFrame, *, column: str, columns: Sequence[str], other: str
 ) -> pd.Series:
@@ -180,7 +160,6 @@ def sum_not_above(
     return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
 
 
-@register_check_method(statistics=["column", "columns"])
 def no_repeated_rows(frame: pd.DataFrame, *, column: str, columns: Sequence[str]) -> pd.Series:
     """No two rows with the same values in ``columns``; rows with a missing one do not count."""
     keys = frame[list(columns)]
