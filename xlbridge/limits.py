@@ -24,7 +24,8 @@ class WorkbookLimits:
     ``file_size`` is that of the file, ``part_size`` that of one unpacked part, ``total_size`` that
     of all; ``entries`` is how many parts there may be. What unpacks to more than ``ratio_from`` may
     not be packed more than ``ratio`` times. ``cells`` is the area that the filled cells of all
-    sheets span; ``text_length`` is the longest text in characters, ``text_size`` all cells' texts.
+    sheets span; ``text_length`` is the longest text in characters, ``text_size`` all cells' texts,
+    of which one that repeats in its column counts once.
     A parsing process gets ``memory`` of address space, and ``seconds`` of processor time with one
     more for each ``size_per_second`` of unpacked content.
     """

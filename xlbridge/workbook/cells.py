@@ -105,7 +105,7 @@ class CellEncoder:
     """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
 
     A text that repeats is kept once, unless too many others came in between. ``letters`` counts the
-    characters of all texts so far, ``longest`` those of the longest.
+    characters of all texts that were kept so far, ``longest`` those of the longest.
     """
 
     def __init__(self) -> None:
@@ -152,12 +152,13 @@ class CellEncoder:
         return self._known.__getitem__ if kind is CellKind.TEXT else _WHOLE[kind]
 
     def _learn(self, texts: Sequence[str]) -> list[str]:
-        """Count texts, and give an index to each that has none; return those, in their order."""
-        self.letters += sum(map(len, texts))
+        """Give an index to each text that has none; return those, in their order."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, count(self._count), strict=False))
         self._count += len(new)
-        self.longest = max(self.longest, *map(len, new), 0)
+        lengths = list(map(len, new))
+        self.letters += sum(lengths)
+        self.longest = max(self.longest, *lengths, 0)
         return new
 
 

@@ -5,6 +5,7 @@ Usage: python -m xlbridge.workbook.parser_process ARGUMENTS, a JSON object with 
 refuses the file.
 """
 
+import gc
 import json
 import signal
 import sys
@@ -20,6 +21,8 @@ def main() -> None:
     limits = WorkbookLimits(**arguments["limits"])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _limit_resources(limits.memory, arguments["seconds"])
+    # The collector would walk all cells again and again, and nothing here outlives the process.
+    gc.disable()
     content = sys.stdin.buffer.read()
     send(sys.stdout.buffer, parse(content, arguments["sheet"], limits))
 

@@ -5,7 +5,7 @@ Runs only where memory and time are limited, or on files that are known to be ha
 
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from python_calamine import (
@@ -20,11 +20,9 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.cells import CellEncoder
-from xlbridge.workbook.exact_scan import scan_exactly
-from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.package import Package
 from xlbridge.workbook.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
-from xlbridge.workbook.quick_scan import scan_quickly
+from xlbridge.workbook.raw_scan import scanned_meanwhile
 from xlbridge.workbook.raw_sheet import RawSheet
 from xlbridge.workbook.refusals import cells_too_far, hostile, text_too_long, too_large, unreadable
 from xlbridge.workbook.signature import OWN_SHEETS
@@ -49,7 +47,8 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
             if len(book.sheets_metadata) > limits.entries:
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))
             for name in _chosen(book, sheet):
-                yield from _sheet(book.get_sheet_by_name(name), package, telling, budget)
+                with scanned_meanwhile(package, name, telling) as scanned:
+                    yield from _sheet(book.get_sheet_by_name(name), scanned, budget)
         except CalamineError as error:
             raise unreadable() from error
 
@@ -73,15 +72,13 @@ def _chosen(book: CalamineWorkbook, sheet: str | None) -> list[str]:
 
 
 def _sheet(
-    content: CalamineSheet, package: Package, telling: TellingStyles, budget: "_Budget"
+    content: CalamineSheet, scanned: Callable[[], RawSheet], budget: "_Budget"
 ) -> Iterator[Parsed]:
     _top, left = content.start or (0, 0)
     bottom, right = content.end or (-1, -1)
     budget.take_cells((bottom + 1) * (right - left + 1))
-    raw = _raw(package, content.name, telling)
-    raw.counts_from_1904 = package.counts_from_1904()
     width = right - left + 1
-    yield SheetBegun(content.name, left, width, raw)
+    yield SheetBegun(content.name, left, width, scanned())
     rows = content.iter_rows() if width else iter(())
     encoders = [CellEncoder() for _ in range(width)]
     while stretch := list(islice(rows, _ROWS_AT_ONCE)):
@@ -92,13 +89,6 @@ def _sheet(
         budget.check_texts(content.name, encoders)
         yield RowsRead(columns)
     budget.end_sheet(encoders)
-
-
-def _raw(package: Package, sheet: str, telling: TellingStyles) -> RawSheet:
-    raw = scan_quickly(package.sheet_pieces(sheet), telling)
-    if raw is None:
-        raw = scan_exactly(package.sheet_pieces(sheet), telling).raw
-    return raw
 
 
 class _Budget:
