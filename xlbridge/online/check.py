@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
-
-import pandas as pd
 
 from xlbridge.api.client import Client
-from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.listings import Listings
@@ -16,10 +13,8 @@ from xlbridge.resources.read_back import Existing, ReadBack
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.reading import RowReader, RowReading, requests_needed, rows_of
-from xlbridge.validation.display import display
-from xlbridge.validation.together import codes_of
+from xlbridge.validation.column_values import values_of
 from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.address import cell_address
 
 Tell = Callable[[Text], None]
 
@@ -38,7 +33,7 @@ class OnlineCheck:
         self._client = client
         self._tell = tell
         self._listings = Listings(client)
-        self._registries = Registries(client, self._listings)
+        self.registries = Registries(client, self._listings)
 
     def add_findings(
         self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NOTHING
@@ -68,20 +63,17 @@ class OnlineCheck:
                 continue
             reference = REFERENCES[column.references]
             self._tell(Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title))
-            codes = codes_of(judged, column.name)
+            codes = values_of(judged, column.name)
             coming = supplied.get(column.references, ())
-            known = self._registries.look_up(column.references, reference, set(codes.values()))
-            for position, code in codes.items():
-                details = {"registry": reference.title}
-                if code in known.active:
-                    if not known.active[code]:
-                        yield _finding("reference-inactive", judged, column.name, position, details)
-                elif code in coming:
-                    continue
-                elif known.whole:
-                    yield _finding("reference-unknown", judged, column.name, position, details)
-                else:
-                    yield _finding("reference-unproven", judged, column.name, position, details)
+            known = self.registries.look_up(column.references, reference, codes.values)
+            faults = {
+                number: fault
+                for number, code in enumerate(codes.values)
+                if (fault := known.fault(code)) and (code in known.active or code not in coming)
+            }
+            details = {"registry": reference.title}
+            for position, number in codes.cells(faults):
+                yield judged.finding(faults[number], column.name, position, details)
 
     def _records(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
         read_back = resource.read_back
@@ -107,21 +99,6 @@ def _existing(
     column = next(iter(row.key))
     codes = ", ".join(record.code for record in row.found)
     if read_back.existing is Existing.REFUSED:
-        return _finding("already-registered", judged, column, position, {"code": codes})
+        return judged.finding("already-registered", column, position, {"code": codes})
     details = {"code": codes, "effect": _EFFECTS[read_back.existing]}
-    return _finding("record-exists", judged, column, position, details)
-
-
-def _finding(
-    code: str, judged: ValidatedSheet, column: str, position: int, details: Mapping[str, Any]
-) -> Finding:
-    row, place = judged.rows[position], judged.columns.get(column)
-    value: Any = judged.frame[column].iat[position]
-    return Finding(
-        CATALOGUE[code],
-        row=row,
-        column=column,
-        cell=None if place is None else cell_address(row, place),
-        value=None if pd.isna(value) else display(value),
-        details=details,
-    )
+    return judged.finding("record-exists", column, position, details)

@@ -1,6 +1,5 @@
 """Asking for records by their keys: one question each, or one listing where there are many."""
 
-import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, get_origin
@@ -8,6 +7,7 @@ from typing import Any, get_origin
 from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.online.listings import Listings
+from xlbridge.resources.documents import bare_document
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
@@ -15,7 +15,6 @@ from xlbridge.wire.operation import Operation
 MOST_QUESTIONS = 50
 """How many questions are asked one by one; with more of them the whole listing costs less."""
 
-_NO_SYMBOL = re.compile(r"[\W_]+")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _Key = tuple[str, ...]
@@ -69,4 +68,4 @@ def _lists(operation: Operation) -> bool:
 
 def _key(values: Mapping[str, Any]) -> _Key:
     """Return values as they are compared: documents come with and without their mask."""
-    return tuple(_NO_SYMBOL.sub("", str(value)).upper() for value in values.values())
+    return tuple(bare_document(str(value)) for value in values.values())

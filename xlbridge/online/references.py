@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xlbridge.api.client import Client
 from xlbridge.errors import RemoteRejected
-from xlbridge.online.listings import Listings
+from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.references import Reference
 
 _NOT_FOUND = 404
@@ -18,6 +18,12 @@ class Registered:
 
     active: Mapping[str, bool]
     whole: bool = True
+
+    def fault(self, code: str) -> str | None:
+        """Return the finding that a code deserves, None where it may be used."""
+        if code in self.active:
+            return None if self.active[code] else "reference-inactive"
+        return "reference-unknown" if self.whole else "reference-unproven"
 
 
 class Registries:
@@ -34,7 +40,7 @@ class Registries:
         if reference.one_by_one:
             return Registered(dict.fromkeys(self._existing(name, reference, codes), True))
         if name not in self._registered:
-            listed = self._listings.all(reference.operation, reference.cap)
+            listed = self.listed(reference)
             active = {
                 str(record.get(reference.key)): bool(
                     reference.active is None or record.get(reference.active, True)
@@ -43,6 +49,10 @@ class Registries:
             }
             self._registered[name] = Registered(active, listed.whole)
         return self._registered[name]
+
+    def listed(self, reference: Reference) -> Listed:
+        """Return all records of a registry. Raises what ``Client.records`` raises."""
+        return self._listings.all(reference.operation, reference.cap)
 
     def _existing(self, name: str, reference: Reference, codes: Collection[str]) -> Iterator[str]:
         for code in codes:

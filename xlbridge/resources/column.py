@@ -63,6 +63,19 @@ DTYPES_OF_KIND: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """How the cells of a column name records of a registry, where not by their codes.
+
+    They hold what ``column`` of the registry's resource holds, which the registry's listing calls
+    ``field``.
+    """
+
+    registry: str
+    column: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column, with all that the schema file says of it.
 
@@ -70,6 +83,7 @@ class Column:
     the name of a registered check to its statistics (a lone one is called ``value``).
     ``references`` names the registry whose records the values point to, ``registers`` the one that
     has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
+    ``link`` stands where the values name records otherwise than by their codes.
     """
 
     name: str
@@ -80,6 +94,7 @@ class Column:
     example: Any = None
     references: str | None = None
     registers: str | None = None
+    link: Link | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property

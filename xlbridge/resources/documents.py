@@ -5,6 +5,7 @@ import re
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
+_NO_SYMBOL = re.compile(r"[\W_]+")
 _CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
 _CPF_SHAPE = re.compile(r"[0-9]{11}")
 
@@ -17,6 +18,11 @@ def is_cnpj(text: str) -> bool:
 def is_cpf(text: str) -> bool:
     """Tell whether ``text`` is a CPF without mask."""
     return _is_document(_CPF_SHAPE, text) and bool(stdnum_cpf.is_valid(text))
+
+
+def bare_document(text: str) -> str:
+    """Return a document as documents are compared: without its mask, in capitals."""
+    return _NO_SYMBOL.sub("", text).upper()
 
 
 def masked_cnpj(text: str) -> str:

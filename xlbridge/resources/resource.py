@@ -58,7 +58,8 @@ class Resource:
     ``natural_keys`` are the columns that tell records apart without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
     ``totals`` are the control totals of its rows. ``changes`` tell what became of the columns of
-    earlier layouts.
+    earlier layouts. ``unlinked`` is the resource itself where this is a form of it in which
+    columns name records by a ``Link``.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Resource:
     source: Path
     read_back: ReadBack | None = None
     changes: tuple[LayoutChange, ...] = ()
+    unlinked: "Resource | None" = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
@@ -89,5 +91,7 @@ class Resource:
     @cached_property
     def fingerprint(self) -> str:
         """What a template carries so that it is recognised."""
+        if self.unlinked is not None:
+            return self.unlinked.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.columns)
         return str(Fingerprint.of(self.name, self.layout, columns))

@@ -1,7 +1,6 @@
 """What the remote system has for each row of a sheet, found by the rows' natural keys."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
@@ -12,6 +11,7 @@ import pandas as pd
 from xlbridge.api.records import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources.column import Kind
+from xlbridge.resources.documents import bare_document
 from xlbridge.resources.read_back import Lookup, ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.wire.model import WireModel
@@ -21,7 +21,6 @@ MOST_REQUESTS = 500
 """How many requests one reading may take; a sheet that needs more is not read."""
 
 _NOT_FOUND = 404
-_NO_SYMBOL = re.compile(r"[\W_]+")
 _NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _DAY = 10  # of an ISO date and time
 
@@ -168,7 +167,7 @@ class RowReader:
         if kind is Kind.DATE:
             return (value if isinstance(value, str) else value.isoformat())[:_DAY]
         if kind in (Kind.CNPJ, Kind.CPF):
-            return _NO_SYMBOL.sub("", str(value)).upper()
+            return bare_document(str(value))
         return " ".join(str(value).split())
 
 

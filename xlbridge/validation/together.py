@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from xlbridge.findings import CATALOGUE, Finding, Severity
+from xlbridge.findings import Finding
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import BoolArray
-from xlbridge.validation.display import display
+from xlbridge.validation.column_values import rows_in_error, values_of
 from xlbridge.validation.judge import first_of_equals
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import cell_address
@@ -51,13 +50,6 @@ def judge_together(sheets: Sequence[ValidatedSheet]) -> Together:
     return Together(findings, supplied, _unresolved(sheets, supplied))
 
 
-def codes_of(sheet: ValidatedSheet, column: str) -> Mapping[int, str]:
-    """Return the codes in a column by their positions, but for missing and wrong ones."""
-    usable = ~_wrong(sheet, (column,)) & sheet.frame[column].notna().to_numpy()
-    values = sheet.frame[column].array
-    return {int(position): str(values[position]) for position in np.flatnonzero(usable)}
-
-
 def _repeated(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
     """Yield what stands in an earlier sheet already, with the number of the sheet; the sheets are
     of one resource."""
@@ -68,17 +60,18 @@ def _repeated(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]
     positions = np.concatenate([np.arange(len(sheet.rows)) for sheet in sheets])
     for column, columns in _keys(resource):
         keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
-        wrong = np.concatenate([_wrong(sheet, (column, *columns)) for sheet in sheets])
+        wrong = np.concatenate([rows_in_error(sheet, (column, *columns)) for sheet in sheets])
         places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
         firsts = places[first_of_equals(keys.iloc[places])]
         for place, first in zip(places, firsts, strict=True):
             if owners[first] < owners[place]:
                 earlier, later = sheets[owners[first]], sheets[owners[place]]
                 named = _place(earlier, column, int(positions[first]), seen_from=later)
-                yield (
-                    int(owners[place]),
-                    _finding(later, column, int(positions[place]), named),
+                details = {"first": named}
+                repeated = later.finding(
+                    "duplicate-across-sheets", column, int(positions[place]), details
                 )
+                yield int(owners[place]), repeated
 
 
 def _keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -89,28 +82,6 @@ def _keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
     for check in resource.row_checks:
         if check.name == "no_repeated_rows":
             yield check.statistics["column"], tuple(check.statistics["columns"])
-
-
-def _wrong(sheet: ValidatedSheet, columns: Sequence[str]) -> BoolArray:
-    """Mark the rows that have an error in one of the columns."""
-    rows = [
-        finding.row
-        for finding in sheet.findings
-        if finding.column in columns and finding.kind.severity is Severity.ERROR
-    ]
-    return np.isin(sheet.rows, [row for row in rows if row is not None])
-
-
-def _finding(sheet: ValidatedSheet, column: str, position: int, first: str) -> Finding:
-    row = sheet.rows[position]
-    return Finding(
-        CATALOGUE["duplicate-across-sheets"],
-        row=row,
-        column=column,
-        cell=cell_address(row, sheet.columns[column]),
-        value=display(sheet.frame[column].iat[position]),
-        details={"first": first},
-    )
 
 
 def _place(sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet) -> str:
@@ -136,7 +107,7 @@ def _unresolved(
     for sheet in sheets:
         for column in _columns(sheet):
             if column.references is not None:
-                found[column.references].update(codes_of(sheet, column.name).values())
+                found[column.references].update(values_of(sheet, column.name).values)
     return {
         registry: frozenset(codes - supplied.get(registry, frozenset()))
         for registry, codes in found.items()

@@ -1,8 +1,9 @@
 """From a file to findings: the whole way of judging a workbook, one step a line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -15,11 +16,13 @@ from xlbridge.validation.changes import Mending
 from xlbridge.validation.choice import choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
+from xlbridge.validation.display import display
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
+from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.reader import read_workbook
@@ -61,6 +64,21 @@ class ValidatedSheet:
     def ok(self) -> bool:
         """Whether the sheet may be uploaded."""
         return self.errors == 0
+
+    def finding(
+        self, code: str, column: str, position: int, details: Mapping[str, object]
+    ) -> Finding:
+        """Return a finding of the cell of a column in the row at ``position`` of ``frame``."""
+        row, place = self.rows[position], self.columns.get(column)
+        value: Any = self.frame[column].iat[position]
+        return Finding(
+            CATALOGUE[code],
+            row=row,
+            column=column,
+            cell=None if place is None else cell_address(row, place),
+            value=None if pd.isna(value) else display(value),
+            details=details,
+        )
 
     def add(self, found: Iterable[Finding]) -> None:
         """Add findings of cells, each at its place: by row, then by column."""

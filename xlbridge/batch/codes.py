@@ -1,0 +1,158 @@
+"""The codes of the records that linked cells name, once the records are in the system."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.api.records import Record
+from xlbridge.errors import TransportError
+from xlbridge.findings import Finding
+from xlbridge.i18n import Text
+from xlbridge.online.references import Registries
+from xlbridge.resources.column import Column, Kind, Link
+from xlbridge.resources.documents import bare_document
+from xlbridge.resources.references import REFERENCES, Reference
+from xlbridge.validation.column_values import values_of
+from xlbridge.validation.validate import ValidatedSheet
+
+_DOCUMENTS = frozenset({Kind.CNPJ, Kind.CPF})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A record that a value names: its code, and whether it may be used."""
+
+    code: int | str
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a value does not lead to a code: the code of a finding, and its details."""
+
+    code: str
+    details: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRecords:
+    """The records of a registry by what they are named by.
+
+    ``whole`` says that there are no others.
+    """
+
+    link: Link
+    records: Mapping[str, list[Named]] = field(default_factory=dict)
+    whole: bool = True
+
+    def code(self, value: str) -> int | str:
+        """Return the code of the one record that a value names."""
+        (record,) = self.records[value]
+        return record.code
+
+    def fault(self, value: str) -> Fault | None:
+        """Return why a value names no record that may be used, None where it names one."""
+        found = self.records.get(value, [])
+        registry = REFERENCES[self.link.registry].title
+        if len(found) > 1:
+            return ambiguous(self.link, [str(record.code) for record in found])
+        if found:
+            inactive = Fault("reference-inactive", {"registry": registry})
+            return None if found[0].active else inactive
+        code = "link-unknown" if self.whole else "link-unproven"
+        return Fault(code, {"by": self.link.column, "registry": registry})
+
+
+def comparable(kind: Kind, value: object) -> str:
+    """Return a value as records are named by it: documents without their mask, texts trimmed."""
+    text = str(value)
+    return bare_document(text) if kind in _DOCUMENTS else text.strip()
+
+
+def ambiguous(link: Link, records: list[str]) -> Fault:
+    """Return the fault of a value that names more than one record."""
+    return Fault("link-ambiguous", {"by": link.column, "records": ", ".join(records)})
+
+
+class Codes:
+    """Finds the records that linked cells name, in one system at one time."""
+
+    def __init__(self, registries: Registries) -> None:
+        self._registries = registries
+        self._named: dict[tuple[str, str, Kind], NamedRecords] = {}
+
+    def named(self, link: Link, kind: Kind) -> NamedRecords:
+        """Return the records of a link's registry by the values of its field.
+
+        Raises what ``Client.records`` raises.
+        """
+        place = link.registry, link.field, kind
+        if place not in self._named:
+            self._named[place] = self._read(link, kind)
+        return replace(self._named[place], link=link)
+
+    def fill_in(self, sheet: ValidatedSheet) -> ValidatedSheet:
+        """Return a sheet of a linked resource as one of the resource itself, with the codes.
+
+        A cell that names no record, more than one, or an inactive one is left empty and has a
+        finding that is an error. Raises what ``Client.records`` raises.
+        """
+        resource = sheet.resource
+        if resource is None or resource.unlinked is None:
+            return sheet
+        frame = sheet.frame.copy(deep=False)
+        found: list[Finding] = []
+        for column in resource.columns:
+            if column.link is not None:
+                codes, findings = self._codes(sheet, column, column.link)
+                dtype: Any = resource.unlinked.by_name[column.name].dtype
+                frame[column.name] = pd.Series(codes, index=frame.index, dtype=dtype)
+                found += findings
+        filled = replace(
+            sheet, resource=resource.unlinked, frame=frame, findings=list(sheet.findings)
+        )
+        filled.add(found)
+        return filled
+
+    def _codes(
+        self, sheet: ValidatedSheet, column: Column, link: Link
+    ) -> tuple[Any, list[Finding]]:
+        named = self.named(link, column.kind)
+        cells = values_of(sheet, column.name)
+        values = [comparable(column.kind, value) for value in cells.values]
+        faults = {n: fault for n, value in enumerate(values) if (fault := named.fault(value))}
+        codes = np.full(len(sheet.rows), None, dtype=object)
+        found = [None if n in faults else named.code(value) for n, value in enumerate(values)]
+        codes[cells.positions] = np.array(found, dtype=object)[cells.which]
+        return codes, [
+            sheet.finding(faults[n].code, column.name, position, faults[n].details)
+            for position, n in cells.cells(faults)
+        ]
+
+    def _read(self, link: Link, kind: Kind) -> NamedRecords:
+        reference = REFERENCES[link.registry]
+        listed = self._registries.listed(reference)
+        records: defaultdict[str, list[Named]] = defaultdict(list)
+        for record in listed.records:
+            value = record.get(link.field)
+            if value not in (None, ""):
+                active = reference.active is None or bool(record.get(reference.active, True))
+                named = Named(_code(record, reference), active)
+                records[comparable(kind, value)].append(named)
+        return NamedRecords(link, dict(records), listed.whole)
+
+
+def _code(record: Record, reference: Reference) -> int | str:
+    code = record.get(reference.key)
+    if isinstance(code, int | str):
+        return code
+    raise TransportError(
+        Text(
+            pt="{registry}: o campo {field} veio como {value}, e não é um código.",
+            en="{registry}: the field {field} came as {value}, which is no code.",
+        ).format(registry=reference.title, field=reference.key, value=repr(code)[:40])
+    )

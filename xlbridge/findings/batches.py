@@ -1,0 +1,100 @@
+"""What is found by holding the workbooks of a batch against one another, and by its links."""
+
+from xlbridge.findings.finding import FindingKind, error, warning
+from xlbridge.i18n import Text
+
+KINDS: tuple[FindingKind, ...] = (
+    error(
+        "link-unknown",
+        Text(
+            pt="Nenhum registro tem este {by}: {registry}.",
+            en="None of {registry} has this {by}.",
+        ),
+        Text(
+            pt="Confira o valor, ou cadastre antes o registro que ele nomeia.",
+            en="Check the value, or register first what it names.",
+        ),
+    ),
+    error(
+        "link-ambiguous",
+        Text(
+            pt="Mais de um registro tem este {by}: {records}.",
+            en="More than one record has this {by}: {records}.",
+        ),
+        Text(
+            pt="Corrija os registros, ou nomeie-os no plano por outra coluna.",
+            en="Correct the records, or let the plan name them by another column.",
+        ),
+    ),
+    error(
+        "link-unproven",
+        Text(
+            pt="Não se achou registro com este {by}, e {registry} não veio inteiro.",
+            en="No record with this {by} was found, and of {registry} not all could be read.",
+        ),
+        Text(
+            pt="Confira o registro no sistema e tente de novo.",
+            en="Look the record up in the system, and try again.",
+        ),
+    ),
+    error(
+        "reference-unknown-in-batch",
+        Text(
+            pt="Não está nas pastas deste lote nem no sistema: {registry}.",
+            en="This is neither in the workbooks of this batch nor in the system, among "
+            "{registry}.",
+        ),
+        Text(
+            pt="Confira o valor, ou ponha o registro numa pasta do lote; enquanto ele não tem "
+            "código, quem o nomeia é um link do plano.",
+            en="Check the value, or put the record into a workbook of the batch; as long as it has "
+            "no code, a link of the plan names it.",
+        ),
+    ),
+    error(
+        "reference-inactive-in-batch",
+        Text(
+            pt="O registro que esta célula nomeia está inativo neste lote: {place}.",
+            en="The record that this cell names is inactive in this batch: {place}.",
+        ),
+        Text(
+            pt="Nomeie um registro ativo, ou ative este na sua pasta.",
+            en="Name an active record, or make this one active in its workbook.",
+        ),
+    ),
+    warning(
+        "reference-waits",
+        Text(
+            pt="O registro que esta célula nomeia está neste lote, numa linha com erro: {place}.",
+            en="The record that this cell names is in this batch, in a row with an error: {place}.",
+        ),
+        Text(
+            pt="Corrija aquela linha: esta só pode ir depois dela.",
+            en="Mend that row: this one can only go after it.",
+        ),
+    ),
+    warning(
+        "reference-unread",
+        Text(
+            pt="Não se sabe se o registro existe: não se leu a pasta {files} deste lote.",
+            en="It is not known whether the record exists: {files} of this batch could not be "
+            "read.",
+        ),
+        Text(
+            pt="Corrija aquela pasta primeiro.",
+            en="Mend that workbook first.",
+        ),
+    ),
+    warning(
+        "row-repeated",
+        Text(
+            pt="A linha é igual, em todas as colunas, a uma de outra pasta do lote: {first}.",
+            en="The row is the same, in every column, as one of another workbook of the batch: "
+            "{first}.",
+        ),
+        Text(
+            pt="Confira se as duas devem ser enviadas.",
+            en="Check that both are to be sent.",
+        ),
+    ),
+)
