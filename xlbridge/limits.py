@@ -25,7 +25,7 @@ class WorkbookLimits:
     of all; ``entries`` is how many parts there may be. What unpacks to more than ``ratio_from`` may
     not be packed more than ``ratio`` times. ``cells`` is the area that the filled cells of all
     sheets span; ``text_length`` is the longest text in characters, ``text_size`` all cells' texts,
-    of which one that repeats in its column counts once.
+    and ``text_per_row`` what they may have besides for each filled row.
     A parsing process gets ``memory`` of address space, and ``seconds`` of processor time with one
     more for each ``size_per_second`` of unpacked content.
     """
@@ -39,6 +39,7 @@ class WorkbookLimits:
     cells: int = _limit(20_000_000, "XLBRIDGE_MAX_CELLS")
     text_length: int = _limit(32_767, "XLBRIDGE_MAX_TEXT")
     text_size: int = _limit(128, "XLBRIDGE_MAX_TEXTS_MB", _MB)
+    text_per_row: int = _limit(512, "XLBRIDGE_TEXT_PER_ROW")
     memory: int = _limit(2_048, "XLBRIDGE_MAX_MEMORY_MB", _MB)
     seconds: int = _limit(5, "XLBRIDGE_MAX_SECONDS")
     size_per_second: int = _limit(10, "XLBRIDGE_MB_PER_SECOND", _MB)

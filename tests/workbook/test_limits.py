@@ -1,12 +1,15 @@
 """The limits of a workbook, as the environment sets them."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
+import xlsxwriter
 from environment import ROOT
 
-from xlbridge.errors import ConfigError
+from xlbridge.errors import ConfigError, WorkbookRefused
 from xlbridge.limits import WorkbookLimits, read_limits
+from xlbridge.workbook.reader import read_workbook
 
 
 @pytest.mark.parametrize("limit", fields(WorkbookLimits), ids=lambda limit: limit.name)
@@ -21,3 +24,15 @@ def test_each_limit_can_be_set_and_is_documented(limit: object) -> None:
 def test_what_is_no_limit_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="XLBRIDGE_MAX_PARTS"):
         read_limits({"XLBRIDGE_MAX_PARTS": text})
+
+
+def test_each_filled_row_may_have_some_text_more(tmp_path: Path) -> None:
+    path = tmp_path / "long.xlsx"
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        sheet = book.add_worksheet()
+        for row in range(3_000):
+            sheet.write_string(row, 0, f"{row:0400}")
+    (cells,) = read_workbook(path, WorkbookLimits(text_size=2**20, text_per_row=512)).sheets
+    assert cells.row(2_999) == [f"{2_999:0400}"]
+    with pytest.raises(WorkbookRefused, match="MB"):
+        read_workbook(path, WorkbookLimits(text_size=2**20, text_per_row=8))

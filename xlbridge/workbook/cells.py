@@ -104,13 +104,15 @@ class CellColumn:
 class CellEncoder:
     """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
 
-    A text that repeats is kept once, unless too many others came in between. ``letters`` counts the
-    characters of all texts that were kept so far, ``longest`` those of the longest.
+    A text that repeats is kept once, unless too many others came in between. ``filled`` counts
+    the cells so far that are not empty, ``letters`` the characters of all texts, repeated or not,
+    ``longest`` those of the longest.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._count = 0
+        self.filled = 0
         self.letters = 0
         self.longest = 0
 
@@ -140,6 +142,7 @@ class CellEncoder:
             for place in range(len(kinds)) if common is CellKind.TEXT else rest:
                 if values[place] == "":
                     kinds[place] = CellKind.EMPTY
+        self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
         return CellColumn(kinds, bytearray(content), texts)
 
     def _content(self, kind: CellKind, values: Sequence[Any]) -> memoryview:
@@ -152,13 +155,12 @@ class CellEncoder:
         return self._known.__getitem__ if kind is CellKind.TEXT else _WHOLE[kind]
 
     def _learn(self, texts: Sequence[str]) -> list[str]:
-        """Give an index to each text that has none; return those, in their order."""
+        """Count texts, and give an index to each that has none; return those, in their order."""
+        self.letters += sum(map(len, texts))
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, count(self._count), strict=False))
         self._count += len(new)
-        lengths = list(map(len, new))
-        self.letters += sum(lengths)
-        self.longest = max(self.longest, *lengths, 0)
+        self.longest = max(self.longest, *map(len, new), 0)
         return new
 
 

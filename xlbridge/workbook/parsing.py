@@ -107,8 +107,10 @@ class _Budget:
     def check_texts(self, sheet: str, encoders: Sequence[CellEncoder]) -> None:
         if max(encoder.longest for encoder in encoders) > self._limits.text_length:
             raise text_too_long(sheet, self._limits.text_length)
-        if self._letters + _letters(encoders) > self._limits.text_size:
-            raise too_large(_TEXTS, self._limits.text_size)
+        rows = max(encoder.filled for encoder in encoders)
+        most = self._limits.text_size + rows * self._limits.text_per_row
+        if self._letters + _letters(encoders) > most:
+            raise too_large(_TEXTS, most)
 
     def end_sheet(self, encoders: Sequence[CellEncoder]) -> None:
         self._letters += _letters(encoders)
