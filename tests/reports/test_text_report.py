@@ -16,13 +16,13 @@ from xlbridge.validation.validate import ValidatedSheet
 SAMPLES = ROOT / "samples"
 
 
-def many(count: int) -> ValidatedSheet:
+def many(count: int, file: str = "cr.xlsx") -> ValidatedSheet:
     findings = [
         Finding(CATALOGUE["type-integer"], row, "codigo", f"B{row}", f"x{row}")
         for row in range(2, count + 2)
     ]
     warning = Finding(CATALOGUE["number-as-text"], 2, "valor", "A2", "1", {"read": "1"})
-    return ValidatedSheet(Path("cr.xlsx"), None, "Plan1", 1, findings=[warning, *findings])
+    return ValidatedSheet(Path(file), None, "Plan1", 1, findings=[warning, *findings])
 
 
 def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
@@ -44,7 +44,7 @@ def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
 
 
 def test_several_files_have_a_total() -> None:
-    *_, last = report_text([many(3), many(4)])
+    *_, last = report_text([many(3), many(4, "cp.xlsx")])
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 

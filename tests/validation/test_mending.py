@@ -36,8 +36,8 @@ def mended(
     """Judge a workbook, mend it, and judge the copy."""
     judged = validate_workbook(path, catalogue, **options)
     copy = path.with_name("mended.xlsx")
-    changes = mend(judged, copy).changes
-    return judged, changes, validate_workbook(copy, catalogue, **options)
+    [mending] = mend([judged], copy)
+    return judged, mending.changes, validate_workbook(copy, catalogue, **options)
 
 
 def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:
@@ -253,7 +253,8 @@ def test_mending_takes_away_exactly_what_it_lists(
         may_change = {"xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"}
         assert {name for name in parts if parts[name] != kept[name]} <= may_change
         again = path.with_name("again.xlsx")
-        assert mend(after, again).changes == []
+        [nothing] = mend([after], again)
+        assert nothing.changes == []
         assert parts_of(again) == kept
 
 
@@ -325,7 +326,7 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
 def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{}])
     with pytest.raises(UsageError):
-        mend(validate_workbook(path, catalogue), tmp_path / "missing" / "b.xlsx")
+        mend([validate_workbook(path, catalogue)], tmp_path / "missing" / "b.xlsx")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.xlsx"]
 
 

@@ -84,6 +84,14 @@ which_sheet = _all_of(
     ]
 )
 
+every_sheet = _option(
+    "--all-sheets",
+    is_flag=True,
+    pt="Confere todas as planilhas da pasta que têm dados de um recurso, também umas com as "
+    "outras.",
+    en="Checks every sheet of the workbook that has data for a resource, and one against another.",
+)
+
 how_to_read = _all_of(
     [
         _option(

@@ -7,7 +7,13 @@ import click
 
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import how_to_read, own_schemas, validation_format, which_sheet
+from xlbridge.cli.options import (
+    every_sheet,
+    how_to_read,
+    own_schemas,
+    validation_format,
+    which_sheet,
+)
 from xlbridge.cli.validation_task import ValidationTask
 from xlbridge.i18n import Text
 from xlbridge.validation.collector import without_collector
@@ -77,6 +83,7 @@ from xlbridge.workbook.reader import reading_ahead
     ),
 )
 @which_sheet
+@every_sheet
 @own_schemas
 @how_to_read
 @validation_format

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import Any
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.judged_report import write_report
@@ -13,10 +14,14 @@ from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.validation_task import ValidationTask
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.limits import WorkbookLimits
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
+from xlbridge.validation.columns import OnColumn
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.reports.judged import Judged, RefusedFile
+from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet, is_good
+from xlbridge.validation.together import supplied_by
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.atomic import require_apart
@@ -35,30 +40,61 @@ def run(task: ValidationTask, settings: Settings, first: WorkbookSource | None) 
                 en="--annotate and --fix take one file at a time.",
             )
         )
+    if task.all_sheets and task.sheet is not None:
+        raise UsageError(
+            Text(
+                pt="--all-sheets e --sheet se excluem.",
+                en="--all-sheets and --sheet exclude one another.",
+            )
+        )
     require_apart([task.output, task.annotated, task.fixed], task.files)
-    judge = partial(
-        validate_workbook,
-        catalogue=load_catalogue(settings.schemas),
-        resource=task.resource,
-        sheet=task.sheet,
-        reading=Reading(dates=task.dates, numbers=task.numbers),
-        limits=settings.limits,
-    )
+    judge = partial(_judge, task, load_catalogue(settings.schemas), settings.limits)
     judged = _judge_all(task.files, judge, first)
-    if task.fixed and isinstance(judged[0], ValidatedSheet):
-        judged[0] = _mend(judged[0], task.fixed, judge)
-    failure = _ask_online(judged, settings) if task.online else None
+    if task.fixed and (sheets := _sheets_of(judged)):
+        judged = [*_mend(sheets, task.fixed, judge), *_others_of(judged)]
+    failure = _ask_online(_sheets_of(judged), settings) if task.online else None
     write_report(judged, task.form, task.output, task.limit)
-    if task.annotated and isinstance(judged[0], ValidatedSheet):
-        _annotate(judged[0], task.annotated, task.limit)
+    if task.annotated and (sheets := _sheets_of(judged)):
+        _annotate(sheets, task.annotated, task.limit)
     if failure is not None:
         raise failure
     return _exit_code(judged)
 
 
-def _judge_all(
-    files: Sequence[Path], judge: Callable[..., ValidatedSheet], first: WorkbookSource | None
-) -> list[Judged]:
+_Judge = Callable[..., JudgedWorkbook]
+"""``_judge`` for a task: takes a file, and ``workbook`` and ``on_column`` as keywords."""
+
+
+def _judge(
+    task: ValidationTask,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    file: Path,
+    *,
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda *_: None,
+) -> JudgedWorkbook:
+    given: Any = {"limits": limits, "workbook": workbook, "on_column": on_column}
+    reading = Reading(dates=task.dates, numbers=task.numbers)
+    if task.all_sheets:
+        return validate_all_sheets(
+            file, catalogue, resource=task.resource, reading=reading, **given
+        )
+    sheet = validate_workbook(
+        file, catalogue, resource=task.resource, sheet=task.sheet, reading=reading, **given
+    )
+    return JudgedWorkbook([sheet])
+
+
+def _sheets_of(judged: Sequence[Judged]) -> list[ValidatedSheet]:
+    return [item for item in judged if isinstance(item, ValidatedSheet)]
+
+
+def _others_of(judged: Sequence[Judged]) -> list[Judged]:
+    return [item for item in judged if not isinstance(item, ValidatedSheet)]
+
+
+def _judge_all(files: Sequence[Path], judge: _Judge, first: WorkbookSource | None) -> list[Judged]:
     """Judge each file; one that cannot be judged is reported with the others."""
     judged: list[Judged] = []
     with working(Text(pt="Conferindo", en="Checking"), total=len(files)) as activity:
@@ -66,7 +102,9 @@ def _judge_all(
             activity.tell(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file))
             try:
                 on_column = partial(_tell_column, activity, file)
-                judged.append(judge(file, workbook=workbook, on_column=on_column))
+                found = judge(file, workbook=workbook, on_column=on_column)
+                judged += found.sheets
+                judged += [SkippedSheet(file, name) for name in found.skipped]
             except (WorkbookRefused, UsageError) as refusal:
                 judged.append(RefusedFile(file, refusal))
             activity.advance()
@@ -79,21 +117,22 @@ _LOCAL_ONLY = Text(
 )
 
 
-def _ask_online(judged: Sequence[Judged], settings: Settings) -> XlbridgeError | None:
+def _ask_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> XlbridgeError | None:
     """Add what the system says; return why it could not be asked, after which nothing is lost."""
     # Most runs use no network, and its libraries take their time to import.
     from xlbridge.cli.connection import connect
     from xlbridge.online.check import OnlineCheck
 
-    sheets = [item for item in judged if isinstance(item, ValidatedSheet)]
     try:
         with (
             connect(settings) as client,
             working(Text(pt="Consultando o sistema", en="Asking the system")) as activity,
         ):
             check = OnlineCheck(client, activity.tell)
-            for sheet in sheets:
-                check.add_findings(sheet)
+            for _, workbook in groupby(sheets, lambda sheet: sheet.file):
+                together = list(workbook)
+                for sheet in together:
+                    check.add_findings(sheet, supplied_by(together))
     except XlbridgeError as error:
         remark(_LOCAL_ONLY)
         return error
@@ -108,8 +147,7 @@ def _exit_code(judged: Sequence[Judged]) -> ExitCode:
             raise refusal
     if refusals:
         return ExitCode.REFUSED
-    good = all(isinstance(item, ValidatedSheet) and item.ok for item in judged)
-    return ExitCode.GOOD if good else ExitCode.DATA_ERRORS
+    return ExitCode.GOOD if all(map(is_good, judged)) else ExitCode.DATA_ERRORS
 
 
 def _tell_column(
@@ -122,25 +160,24 @@ def _tell_column(
     activity.tell(told.format(f=file, rows=rows, place=place, of=of, column=column))
 
 
-def _mend(
-    judged: ValidatedSheet, target: Path, judge: Callable[..., ValidatedSheet]
-) -> ValidatedSheet:
+def _mend(sheets: Sequence[ValidatedSheet], target: Path, judge: _Judge) -> list[ValidatedSheet]:
     """Write the mended copy and judge it: what is reported is what is left."""
     # What changes a copy takes its time to import, and most runs do not need it.
     from xlbridge.validation.mending import mend
 
     with working(Text(pt="Corrigindo", en="Mending")):
-        mending = mend(judged, target)
-        if judged.resource is None:
-            return replace(judged, mending=mending)
-        left = judge(target, resource=judged.resource.name, sheet=judged.sheet)
-    return replace(left, file=judged.file, mending=mending)
+        mended = mend(sheets, target)
+        left = {sheet.sheet: sheet for sheet in judge(target).sheets}
+    return [
+        replace(left[sheet.sheet], file=sheet.file, mending=mending)
+        for sheet, mending in zip(sheets, mended, strict=True)
+    ]
 
 
-def _annotate(judged: ValidatedSheet, target: Path, limit: int | None) -> None:
+def _annotate(sheets: Sequence[ValidatedSheet], target: Path, limit: int | None) -> None:
     # Imported here for the same reason as what mends.
-    from xlbridge.validation.annotation import annotate_sheet
+    from xlbridge.validation.annotation import annotate_sheets
 
     with working(Text(pt="Marcando as células", en="Marking the cells")):
-        annotate_sheet(judged, target, limit)
+        annotate_sheets(sheets, target, limit)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

@@ -13,6 +13,7 @@ class ValidationTask:
     files: tuple[Path, ...]
     resource: str | None
     sheet: str | None
+    all_sheets: bool
     form: str
     output: Path | None
     annotated: Path | None

@@ -1,32 +1,33 @@
 """The analyst's own workbook with the findings marked in it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.annotate import annotate
+from xlbridge.workbook.annotate import MarkedSheet, annotate
 from xlbridge.workbook.summary_sheet import Summary
 
 
-def annotate_sheet(judged: ValidatedSheet, target: Path, limit: int | None = None) -> None:
-    """Write a copy of a judged workbook with its findings marked, and a sheet that lists them.
+def annotate_sheets(
+    sheets: Sequence[ValidatedSheet], target: Path, limit: int | None = None
+) -> None:
+    """Write a copy of a workbook with the findings of its judged sheets marked, and one more sheet
+    that lists them.
 
     ``limit`` caps the findings that are marked and listed; the counts are of all.
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
+    file = sheets[0].file
     summary = Summary(
-        file=judged.file.name,
-        resource=judged.resource.name if judged.resource else "?",
-        rows=len(judged.rows),
-        errors=judged.errors,
-        warnings=judged.warnings,
+        file=file.name,
+        resources={item.sheet: item.resource.name if item.resource else "?" for item in sheets},
+        rows=sum(len(item.rows) for item in sheets),
+        errors=sum(item.errors for item in sheets),
+        warnings=sum(item.warnings for item in sheets),
     )
-    annotate(
-        judged.file,
-        target,
-        judged.sheet,
-        judged.findings,
-        summary,
-        first_column=min(judged.columns.values(), default=0),
-        limit=limit,
-    )
+    marked = [
+        MarkedSheet(item.sheet, item.findings, min(item.columns.values(), default=0))
+        for item in sheets
+    ]
+    annotate(file, target, marked, summary, limit=limit)

@@ -1,5 +1,6 @@
-"""Which resource a workbook is for, and which of its sheets holds the data."""
+"""Which resource a workbook is for, and which of its sheets hold the data."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xlbridge.errors import UsageError
@@ -50,6 +51,55 @@ def choose(
     return Choice(*_of_headers(sheets, catalogue))
 
 
+def choose_all(
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None
+) -> tuple[list[Choice], list[str]]:
+    """Return every sheet that has data for a resource, and the names of the others that are filled.
+
+    Where none has, the one sheet that ``choose`` would judge. Raises ``UsageError`` as it does.
+    """
+    wanted = catalogue.named(resource) if resource else None
+    printed = _of_fingerprint(workbook, catalogue)
+    choices = []
+    for cells in workbook.sheets:
+        if wanted is not None:
+            found = _fitting(cells, [wanted])
+        elif printed is not None and _could_take(printed, cells):
+            found = printed
+        else:
+            found = _of_name(cells, catalogue) or _fitting(cells, catalogue.values())
+        if found is not None:
+            choices.append(Choice(cells, found))
+    choices = choices or [choose(workbook, catalogue, resource, None)]
+    filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
+    chosen = {choice.cells.name for choice in choices}
+    return choices, [name for name in filled if name not in chosen]
+
+
+def _of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
+    """Return the resource that a sheet with data is named for."""
+    named = catalogue.get(cells.name)
+    return named if named is not None and _has_rows(named, cells) else None
+
+
+def _fitting(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
+    """Return the one resource that the sheet has data for, though a few columns be missing."""
+    filled = [resource for resource in resources if _has_rows(resource, cells)]
+    leading = _leading([cells], filled)
+    if len(leading) > 1:
+        raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
+    if not leading:
+        nearly = _nearly([cells], filled)
+        return None if nearly is None else nearly[1]
+    return leading[0][1]
+
+
+def _has_rows(resource: Resource, cells: SheetCells) -> bool:
+    """Whether the sheet has rows below what would be the resource's header."""
+    position = find_header_row(cells, resource)
+    return cells.has_data(0 if position is None else position + 1)
+
+
 def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
     """Return the only sheet that has data for one of the resources, or all when none has.
 
@@ -69,17 +119,15 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
                 pt="Mais de uma planilha tem dados que servem: {sheets}.",
                 en="More than one sheet has data that fits: {sheets}.",
             ).format(sheets=listed),
-            Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
+            _WHICH_SHEET,
         )
     return [cells for cells in sheets if cells.name in filled] or sheets
 
 
 def _could_take(resource: Resource, cells: SheetCells) -> bool:
     """Whether the sheet has the resource's required columns, and rows below their names."""
-    position = find_header_row(cells, resource)
-    if position is None or not cells.has_data(position + 1):
-        return False
-    return matched_columns(cells, resource)[0].issuperset(resource.required)
+    known, _ = matched_columns(cells, resource)
+    return bool(known) and known.issuperset(resource.required) and _has_rows(resource, cells)
 
 
 def _of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
@@ -101,33 +149,43 @@ def _sheet_for(sheets: list[SheetCells], resource: Resource) -> SheetCells:
 def _of_headers(
     sheets: list[SheetCells], catalogue: Catalogue
 ) -> tuple[SheetCells, Resource | None]:
-    fits: list[tuple[int, int, SheetCells, Resource]] = []
-    for cells in sheets:
-        for resource in catalogue.values():
-            known, strange = matched_columns(cells, resource)
-            if known.issuperset(resource.required):
-                fits.append((len(known), -strange, cells, resource))
-    if not fits:
-        if nearly := _nearly(sheets, catalogue):
+    leading = _leading(sheets, catalogue.values())
+    if not leading:
+        if nearly := _nearly(sheets, catalogue.values()):
             return nearly
         if any(cells.has_data(0) for cells in sheets):
             raise _no_fit(catalogue)
         return sheets[0], None
-    best = max(fit[:2] for fit in fits)
-    leading = [fit for fit in fits if fit[:2] == best]
     if len(leading) > 1:
-        raise _several_fit(sorted({fit[3].name for fit in leading}), len(leading))
-    return leading[0][2], leading[0][3]
+        names = sorted({resource.name for _, resource in leading})
+        raise _several_fit(names, len(leading), leading[0][0].name)
+    return leading[0]
 
 
-def _nearly(sheets: list[SheetCells], catalogue: Catalogue) -> tuple[SheetCells, Resource] | None:
+def _leading(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> list[tuple[SheetCells, Resource]]:
+    """Return the pairs that fit best; of equals, all."""
+    fits: list[tuple[tuple[int, int], SheetCells, Resource]] = []
+    for resource in resources:
+        for cells in sheets:
+            known, strange = matched_columns(cells, resource)
+            if known and known.issuperset(resource.required):
+                fits.append(((len(known), -strange), cells, resource))
+    best = max((fit[0] for fit in fits), default=None)
+    return [fit[1:] for fit in fits if fit[0] == best]
+
+
+def _nearly(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> tuple[SheetCells, Resource] | None:
     """Return the one pair that fits but for a few required columns, missing or misspelt.
 
     Those are errors then, so that nothing is uploaded on the strength of it.
     """
     fits: list[tuple[tuple[int, int, int], SheetCells, Resource]] = []
-    for cells in sheets:
-        for resource in catalogue.values():
+    for resource in resources:
+        for cells in sheets:
             named, strange = nearly_matched_columns(cells, resource)
             lacking = len(set(resource.required) - named)
             if named and lacking * _FEW <= len(resource.required):
@@ -163,19 +221,25 @@ def _no_fit(catalogue: Catalogue) -> UsageError:
     )
 
 
-def _several_fit(resources: list[str], places: int) -> UsageError:
+_WHICH_SHEET = Text(
+    pt="Diga qual com --sheet; todas elas: xlbridge validate --all-sheets.",
+    en="Say which with --sheet; all of them: xlbridge validate --all-sheets.",
+)
+
+
+def _several_fit(resources: list[str], places: int, sheet: str) -> UsageError:
     if len(resources) < places:
         return UsageError(
             Text(
                 pt="Mais de uma planilha serve para {names}.",
                 en="More than one sheet fits {names}.",
             ).format(names=", ".join(resources)),
-            Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
+            _WHICH_SHEET,
         )
     return UsageError(
         Text(
-            pt="A planilha serve para mais de um recurso: {names}.",
-            en="The sheet fits more than one resource: {names}.",
-        ).format(names=", ".join(resources)),
+            pt="A planilha {sheet} serve para mais de um recurso: {names}.",
+            en="The sheet {sheet} fits more than one resource: {names}.",
+        ).format(sheet=sheet, names=", ".join(resources)),
         Text(pt="Diga qual com --resource.", en="Say which with --resource."),
     )

@@ -4,7 +4,7 @@ What a finding proposes is certain; the other cells stay as they are, to the byt
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xlbridge.findings import Finding
@@ -12,24 +12,29 @@ from xlbridge.validation.changes import Change, Mending
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import column_index
 from xlbridge.workbook.changed_cells import ChangedCells
-from xlbridge.workbook.changed_package import changed_package
+from xlbridge.workbook.changed_package import ChangedPackage, changed_package
 from xlbridge.workbook.raw_sheet import CellPlace
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_EVIDENCE = frozenset({"number-as-text", "date-as-text"})
 
 
-def mend(judged: ValidatedSheet, target: Path) -> Mending:
-    """Write a copy of a judged workbook with the certain findings of the sheet mended.
+def mend(sheets: Sequence[ValidatedSheet], target: Path) -> list[Mending]:
+    """Write a copy of a workbook with the certain findings of its judged sheets mended.
 
-    The copy is written even when nothing is mended. Raises ``WorkbookRefused`` when the workbook
-    cannot be changed, ``UsageError`` when the copy cannot be written.
+    Tells of each sheet what was mended. The copy is written even when nothing is. Raises
+    ``WorkbookRefused`` when the workbook cannot be changed, ``UsageError`` when the copy cannot be
+    written.
     """
-    proposed = {_place(f): f for f in judged.findings if f.mended is not None and f.cell}
-    with changed_package(judged.file) as package:
-        changes = _change(ChangedCells(package, judged.sheet), proposed) if proposed else []
+    with changed_package(sheets[0].file) as package:
+        mended = [Mending(target, _mend_sheet(package, sheet)) for sheet in sheets]
         package.save(target)
-    return Mending(target, changes)
+    return mended
+
+
+def _mend_sheet(package: ChangedPackage, sheet: ValidatedSheet) -> list[Change]:
+    proposed = {_place(f): f for f in sheet.findings if f.mended is not None and f.cell}
+    return _change(ChangedCells(package, sheet.sheet), proposed) if proposed else []
 
 
 def _change(cells: ChangedCells, proposed: Mapping[CellPlace, Finding]) -> list[Change]:

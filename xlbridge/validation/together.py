@@ -1,7 +1,7 @@
 """Judged sheets held against one another, be they of one workbook or of several."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +46,7 @@ def judge_together(sheets: Sequence[ValidatedSheet]) -> Together:
         alike = [sheets[number] for number in numbers]
         for place, found in _repeated(alike):
             findings[numbers[place]].append(found)
-    supplied = _supplied(sheets)
+    supplied = supplied_by(sheets)
     return Together(findings, supplied, _unresolved(sheets, supplied))
 
 
@@ -90,7 +90,8 @@ def _place(sheet: ValidatedSheet, column: str, position: int, seen_from: Validat
     return f"{file}{sheet.sheet}!{cell}"
 
 
-def _supplied(sheets: Sequence[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
+def supplied_by(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
+    """Return the codes that sheets register, by the name of the registry."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
         for column in _columns(sheet):

@@ -13,7 +13,7 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.addresses import cell_findings
 from xlbridge.validation.changes import Mending
-from xlbridge.validation.choice import choose
+from xlbridge.validation.choice import Choice, choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display
@@ -113,12 +113,23 @@ def validate_workbook(
     with without_collector():
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
         choice = choose(cells, catalogue, resource, sheet)
-        judged = _judged(path, choice.cells, choice.resource, reading, on_column)
-        if judged.resource is not None and judged.header_row is not None:
-            judged.findings[:0] = outdated_template(
-                cells.fingerprint, judged.resource, choice.cells, judged.header_row - 1
-            )
-        return judged
+        return judge_sheet(path, cells.fingerprint, choice, reading, on_column)
+
+
+def judge_sheet(
+    path: Path,
+    fingerprint: str | None,
+    choice: Choice,
+    reading: Reading,
+    on_column: OnColumn = lambda *_: None,
+) -> ValidatedSheet:
+    """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
+    judged = _judged(path, choice.cells, choice.resource, reading, on_column)
+    if judged.resource is not None and judged.header_row is not None:
+        judged.findings[:0] = outdated_template(
+            fingerprint, judged.resource, choice.cells, judged.header_row - 1
+        )
+    return judged
 
 
 def _judged(

@@ -6,6 +6,7 @@ styles, stored results of formulas, pictures and everything else stay as they ar
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,48 +41,58 @@ _OURS = '"xlbridge"="xlbridge"'
 _RANGES_AT_ONCE = 200
 
 
+@dataclass(frozen=True, slots=True)
+class MarkedSheet:
+    """A sheet to mark, by its name; ``first_column`` is the zero-based one in which a finding
+    without a cell is marked, in its row."""
+
+    name: str
+    findings: Sequence[Finding]
+    first_column: int = 0
+
+
 def annotate(
     source: Path,
     target: Path,
-    sheet: str,
-    findings: Sequence[Finding],
+    sheets: Sequence[MarkedSheet],
     summary: Summary,
     *,
-    first_column: int = 0,
     limit: int | None = None,
 ) -> None:
-    """Write a copy of ``source`` with the findings of one of its sheets marked.
+    """Write a copy of ``source`` with the findings of its sheets marked.
 
     Each cell concerned gets the colour of its gravest finding and a comment that tells all of
-    them, below the comment that it had; a finding without a cell is marked in its row, in the
-    zero-based ``first_column``. A sheet that lists the findings is added and shown first when the
-    copy is opened. The marks of an earlier annotation are replaced. Only the first ``limit``
-    findings (``MOST_SHOWN``) are marked and listed; the counts are of all.
+    them, below the comment that it had. A sheet that lists the findings is added and shown first
+    when the copy is opened. The marks of an earlier annotation are replaced. Only the first
+    ``limit`` findings (``MOST_SHOWN``) are marked and listed; the counts are of all.
 
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
-    shown = findings[: MOST_SHOWN if limit is None else limit]
     with changed_package(source) as package:
-        _mark(package, sheet, shown, summary, first_column)
+        _mark(package, list(_cut(sheets, MOST_SHOWN if limit is None else limit)), summary)
         package.save(target)
 
 
-def _mark(
-    package: ChangedPackage,
-    sheet: str,
-    shown: Sequence[Finding],
-    summary: Summary,
-    first_column: int,
-) -> None:
+def _cut(sheets: Sequence[MarkedSheet], most: int) -> Iterator[MarkedSheet]:
+    """Yield the sheets with the findings that are shown, no more than ``most`` in all."""
+    for sheet in sheets:
+        shown = sheet.findings[:most]
+        most -= len(shown)
+        yield replace(sheet, findings=shown)
+
+
+def _mark(package: ChangedPackage, shown: Sequence[MarkedSheet], summary: Summary) -> None:
     sheets = SheetList(package)
-    part = sheets.part(sheet)
     looks = Looks(package)
-    with sheet_frame(package, part) as frame:
-        cells = _by_cell(frame, shown, first_column)
-        _colour(frame, cells, looks)
-        replace_notes(package, part, frame, {a: _remark(found) for a, found in cells.items()})
-    replace_summary_sheet(package, sheets, looks, sheet, shown, summary)
+    for sheet in shown:
+        part = sheets.part(sheet.name)
+        with sheet_frame(package, part) as frame:
+            cells = _by_cell(frame, sheet.findings, sheet.first_column)
+            _colour(frame, cells, looks)
+            replace_notes(package, part, frame, {a: _remark(found) for a, found in cells.items()})
+    listed = [(sheet.name, finding) for sheet in shown for finding in sheet.findings]
+    replace_summary_sheet(package, sheets, looks, listed, summary)
     looks.put_back()
     sheets.put_back()
 

@@ -1,6 +1,6 @@
 """The sheet of an annotated workbook that lists its findings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten, wrap
 
@@ -20,6 +20,7 @@ _TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge foun
 _PLACE = Text(
     pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
 )
+_PLACES = Text(pt="{file}, planilhas {sheets}", en="{file}, sheets {sheets}")
 _COUNTS = Text(
     pt="Linhas conferidas: {rows}. Erros: {errors}. Avisos: {warnings}.",
     en="Rows checked: {rows}. Errors: {errors}. Warnings: {warnings}.",
@@ -28,6 +29,7 @@ _CUT = Text(
     pt=" Aqui estão os primeiros {shown} dos {total} achados.",
     en=" The first {shown} of {total} findings are listed here.",
 )
+_SHEET_HEADER = (Text(pt="Planilha", en="Sheet"), 20)
 _HEADERS: tuple[tuple[Text, int], ...] = (
     (Text(pt="Célula", en="Cell"), 10),
     (Text(pt="Coluna", en="Column"), 28),
@@ -46,13 +48,33 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was judged, and how much was found in all."""
+    """What was judged, and how much was found in all.
+
+    ``resources`` has the resource of each sheet, by the sheet's name.
+    """
 
     file: str
-    resource: str
+    resources: Mapping[str, str]
     rows: int
     errors: int
     warnings: int
+
+    @property
+    def headers(self) -> Sequence[tuple[Text, int]]:
+        """The titles of the listing's columns, and their widths in characters.
+
+        The sheet has a column of its own where there are several.
+        """
+        return (_SHEET_HEADER, *_HEADERS) if len(self.resources) > 1 else _HEADERS
+
+    @property
+    def place(self) -> Text:
+        """What was judged, in words."""
+        if len(self.resources) == 1:
+            [(sheet, resource)] = self.resources.items()
+            return _PLACE.format(file=self.file, sheet=sheet, resource=resource)
+        sheets = ", ".join(f"“{name}” ({resource})" for name, resource in self.resources.items())
+        return _PLACES.format(file=self.file, sheets=sheets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +94,24 @@ def replace_summary_sheet(
     package: ChangedPackage,
     sheets: SheetList,
     looks: Looks,
-    sheet: str,
-    findings: Sequence[Finding],
+    findings: Sequence[tuple[str, Finding]],
     summary: Summary,
 ) -> None:
-    """Add the sheet that lists ``findings``, or write it anew, and show it on opening.
+    """Add the sheet that lists findings, or write it anew, and show it on opening.
 
-    It stands last when it is new, so that the analyst's own sheets keep their places.
+    Each of ``findings`` has the name of its sheet. The list stands last when it is new, so that the
+    analyst's own sheets keep their places.
     """
     name = sheets.own(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
     root = etree.Element(f"{{{sheets.space}}}worksheet", nsmap={None: sheets.space})
     last_row = _HEADER_ROW + len(findings)
-    _begin(root)
+    _begin(root, summary)
     rows = within(root, "sheetData")
     styles = _styles(looks)
-    _write_summary(rows, styles, sheet, len(findings), summary)
-    for row, finding in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(rows, row, finding, styles)
-    _end(root, sheet, findings, last_row)
+    _write_summary(rows, styles, len(findings), summary)
+    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
+        _write_finding(rows, row, sheet, finding, summary, styles)
+    _end(root, findings, summary, last_row)
     package.put(sheets.part(name), serialised(root))
     sheets.show(name)
 
@@ -119,7 +141,7 @@ def _styles(looks: Looks) -> _Styles:
     )
 
 
-def _begin(root: Element) -> None:
+def _begin(root: Element, summary: Summary) -> None:
     properties = within(root, "sheetPr")
     within(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
     within(properties, "pageSetUpPr", fitToPage="1")
@@ -129,43 +151,52 @@ def _begin(root: Element) -> None:
     within(view, "pane", **pane, state="frozen")
     within(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
     columns = within(root, "cols")
-    for place, (_, width) in enumerate(_HEADERS, start=1):
+    for place, (_, width) in enumerate(summary.headers, start=1):
         number = str(place)
         within(columns, "col", min=number, max=number, width=str(width), customWidth="1")
 
 
-def _end(root: Element, sheet: str, findings: Sequence[Finding], last_row: int) -> None:
-    within(root, "autoFilter", ref=f"A{_HEADER_ROW}:{column_letters(len(_HEADERS) - 1)}{last_row}")
-    quoted = sheet.replace("'", "''")
-    cells = [(row, f.cell) for row, f in enumerate(findings, start=_HEADER_ROW + 1) if f.cell]
+def _end(
+    root: Element, findings: Sequence[tuple[str, Finding]], summary: Summary, last_row: int
+) -> None:
+    last_column = column_letters(len(summary.headers) - 1)
+    within(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    cells = [
+        (row, sheet.replace("'", "''"), finding.cell)
+        for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
+        if finding.cell
+    ]
     if cells:
         links = within(root, "hyperlinks")
-    for row, address in cells:
-        within(links, "hyperlink", ref=f"A{row}", location=f"'{quoted}'!{address}")
+    linked = column_letters(len(summary.headers) - len(_HEADERS))
+    for row, quoted, address in cells:
+        within(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
     within(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
 
 
-def _write_summary(
-    rows: Element, styles: _Styles, sheet: str, shown: int, summary: Summary
-) -> None:
+def _write_summary(rows: Element, styles: _Styles, shown: int, summary: Summary) -> None:
     total = summary.errors + summary.warnings
-    place = _PLACE.format(file=summary.file, sheet=sheet, resource=summary.resource)
     counts = str(
         _COUNTS.format(rows=summary.rows, errors=summary.errors, warnings=summary.warnings)
     )
     if shown < total:
         counts += str(_CUT.format(shown=shown, total=total))
     _write(within(rows, "row", r="1", ht="24", customHeight="1"), 0, str(_TITLE), styles.title)
-    _write(within(rows, "row", r="2"), 0, str(place), styles.place)
+    _write(within(rows, "row", r="2"), 0, str(summary.place), styles.place)
     _write(within(rows, "row", r="3"), 0, counts, styles.counts)
     header = within(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
-    for index, (title, _) in enumerate(_HEADERS):
+    for index, (title, _) in enumerate(summary.headers):
         _write(header, index, str(title), styles.header)
 
 
-def _write_finding(rows: Element, row: int, finding: Finding, styles: _Styles) -> None:
+def _write_finding(
+    rows: Element, row: int, sheet: str, finding: Finding, summary: Summary, styles: _Styles
+) -> None:
     severity = finding.kind.severity
+    widths = [width for _, width in summary.headers]
+    names = [sheet] * (len(widths) - len(_HEADERS))
     texts = (
+        *names,
         finding.cell or "",
         finding.column or "",
         str(SEVERITY_WORDS[severity]),
@@ -174,10 +205,16 @@ def _write_finding(rows: Element, row: int, finding: Finding, styles: _Styles) -
         str(finding.hint),
         finding.kind.code,
     )
-    lines = max(len(wrap(text, width)) for text, (_, width) in zip(texts, _HEADERS, strict=True))
+    lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
     line = within(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
     line.set("customHeight", "1")
-    looks = [styles.link, styles.text, styles.severity[severity], *[styles.text] * 4]
+    looks = [
+        *[styles.text] * len(names),
+        styles.link,
+        styles.text,
+        styles.severity[severity],
+        *[styles.text] * 4,
+    ]
     for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
         _write(line, index, text, look)
 

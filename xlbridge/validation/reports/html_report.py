@@ -17,7 +17,14 @@ from xlbridge import __version__
 from xlbridge.findings import SEVERITY_WORDS, Finding
 from xlbridge.i18n import Text, active_language
 from xlbridge.validation.changes import mending_text
-from xlbridge.validation.reports.judged import Judged, RefusedFile, by_rule, cut_note, rule_of
+from xlbridge.validation.reports.judged import (
+    Judged,
+    RefusedFile,
+    SkippedSheet,
+    by_rule,
+    cut_note,
+    rule_of,
+)
 from xlbridge.validation.validate import ValidatedSheet
 
 DEFAULT_LIMIT = 10_000
@@ -114,6 +121,8 @@ def _file(item: Judged, limit: int) -> dict[str, Any]:
             "refused": str(item.refusal),
             "hint": None if hint is None else str(hint),
         }
+    if isinstance(item, SkippedSheet):
+        return {"file": str(item.file), "skipped": str(item.note)}
     shown = item.findings[:limit]
     return {
         "file": str(item.file),

@@ -5,7 +5,7 @@ from typing import Any
 
 from xlbridge.findings import Finding
 from xlbridge.validation.changes import mending_json
-from xlbridge.validation.reports.judged import Judged, RefusedFile
+from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet, is_good
 from xlbridge.validation.validate import ValidatedSheet
 
 
@@ -13,16 +13,18 @@ def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str,
     """Return the report as a JSON document.
 
     ``limit`` caps the findings listed for each file; the counts stay exact, and ``truncated``
-    says that there are more.
+    says that there are more. ``skipped`` are the sheets that are for no resource.
     """
+    skipped = [item for item in judged if isinstance(item, SkippedSheet)]
     return {
         "version": 1,
-        "ok": all(isinstance(item, ValidatedSheet) and item.ok for item in judged),
-        "files": [_file(item, limit) for item in judged],
+        "ok": all(map(is_good, judged)),
+        "files": [_file(item, limit) for item in judged if not isinstance(item, SkippedSheet)],
+        "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in skipped],
     }
 
 
-def _file(item: Judged, limit: int | None) -> dict[str, Any]:
+def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         return {
             "file": str(item.file),

@@ -25,7 +25,29 @@ class RefusedFile:
         return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
 
 
-Judged = ValidatedSheet | RefusedFile
+@dataclass(frozen=True, slots=True)
+class SkippedSheet:
+    """A sheet that was looked at and is for no resource."""
+
+    file: Path
+    sheet: str
+
+    @property
+    def note(self) -> Text:
+        """Say so."""
+        return Text(
+            pt="planilha {sheet} não conferida: não serve para nenhum recurso",
+            en="sheet {sheet} not checked: it fits no resource",
+        ).format(sheet=self.sheet)
+
+
+Judged = ValidatedSheet | RefusedFile | SkippedSheet
+
+
+def is_good(item: Judged) -> bool:
+    """Whether nothing stands against what was looked at."""
+    return isinstance(item, SkippedSheet) or (isinstance(item, ValidatedSheet) and item.ok)
+
 
 Rule = tuple[str | None, str]
 """A column, None for the layout as a whole, and the code of what is found there."""

@@ -5,7 +5,14 @@ from collections.abc import Iterator, Sequence
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.validation.changes import mending_text
-from xlbridge.validation.reports.judged import Judged, RefusedFile, by_rule, rule_of
+from xlbridge.validation.reports.judged import (
+    Judged,
+    RefusedFile,
+    SkippedSheet,
+    by_rule,
+    is_good,
+    rule_of,
+)
 from xlbridge.validation.validate import ValidatedSheet
 
 DEFAULT_LIMIT = 5
@@ -33,6 +40,9 @@ def _file(item: Judged, limit: int) -> Iterator[str]:
         if item.refusal.hint:
             yield f"    {item.refusal.hint}"
         return
+    if isinstance(item, SkippedSheet):
+        yield f"– {item.file} · {item.note}"
+        return
     yield f"{'✓' if item.ok else '✗'} {_headline(item)}"
     if item.mending:
         yield from mending_text(item.mending)
@@ -58,14 +68,16 @@ def _headline(item: ValidatedSheet) -> Text:
 
 def _total(judged: Sequence[Judged]) -> Text:
     sheets = [item for item in judged if isinstance(item, ValidatedSheet)]
+    files = dict.fromkeys(item.file for item in judged)
+    bad = {item.file for item in judged if not is_good(item)}
     return Text(
         pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
         "avisos: {warnings}",
         en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
         "warnings: {warnings}",
     ).format(
-        files=len(judged),
-        good=sum(item.ok for item in sheets),
+        files=len(files),
+        good=len(files) - len(bad),
         rows=sum(len(item.rows) for item in sheets),
         errors=sum(item.errors for item in sheets),
         warnings=sum(item.warnings for item in sheets),

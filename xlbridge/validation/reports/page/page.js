@@ -124,8 +124,17 @@
     return [make("div", { class: "filters" }, ruleLabel, columnLabel, make("label", {}, words.find, search)), shown, table, more];
   }
 
+  function mark(file) {
+    if (file.skipped) return "–";
+    return file.ok ? "✓" : "✗";
+  }
+
   function section(file) {
-    const box = make("section", { class: "file" }, make("h2", {}, `${file.ok ? "✓" : "✗"} ${file.file}`));
+    const box = make("section", { class: "file" }, make("h2", {}, `${mark(file)} ${file.file}`));
+    if (file.skipped) {
+      box.append(make("p", { class: "quiet" }, file.skipped));
+      return box;
+    }
     if (file.refused) {
       box.append(make("p", {}, file.refused), ...(file.hint ? [make("p", { class: "quiet" }, file.hint)] : []));
       return box;
