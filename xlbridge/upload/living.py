@@ -1,13 +1,13 @@
 """The living copy: the analyst's own workbook with each row's state, reason and remote code."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.api.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.upload.fates import Fate, row_fates
 from xlbridge.upload.job import Job
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import file_hash, payload_frame
@@ -38,13 +38,6 @@ _REJECTED = Text(pt="rejeitada", en="rejected")
 _NOT_APPLIED = Text(pt="não gravada", en="not written")
 _IN_DOUBT = Text(pt="em dúvida", en="in doubt")
 _NOT_SENT = Text(pt="não enviada", en="not sent")
-
-_PENDING: Mapping[State, Text] = {
-    State.PREVIEWED: _NOT_SENT,
-    State.ABANDONED: _NOT_SENT,
-    State.PREPARED: _NOT_SENT,
-    State.PREVIEWING: _NOT_SENT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +109,18 @@ def _of_part(desk: Desk, job: Job) -> dict[int, RowRemark]:
             reasons[refused.row].append(f"{column}{refused.message}")
     codes = _codes(desk, job)
     remarks = {}
-    for row in job.what.rows:
-        if row in reasons:
-            remarks[row] = RowRemark(_REJECTED, "; ".join(reasons[row]))
-        elif job.state is State.REJECTED:
-            remarks[row] = RowRemark(_NOT_APPLIED, str(WHOLE_REFUSED))
-        elif job.state in {State.DONE, State.PARTIAL}:
-            remarks[row] = RowRemark(_ACCEPTED, code=codes.get(row, ""))
-        else:
-            remarks[row] = RowRemark(_PENDING.get(job.state, _IN_DOUBT), _why(job))
+    for row, fate in zip(job.what.rows, row_fates(job), strict=True):
+        match fate:
+            case Fate.REJECTED:
+                remarks[row] = RowRemark(_REJECTED, "; ".join(reasons[row]))
+            case Fate.NOT_WRITTEN if job.state is State.REJECTED:
+                remarks[row] = RowRemark(_NOT_APPLIED, str(WHOLE_REFUSED))
+            case Fate.NOT_WRITTEN:
+                remarks[row] = RowRemark(_NOT_SENT, _why(job))
+            case Fate.ACCEPTED:
+                remarks[row] = RowRemark(_ACCEPTED, code=codes.get(row, ""))
+            case Fate.UNKNOWN:
+                remarks[row] = RowRemark(_IN_DOUBT, _why(job))
     return remarks
 
 

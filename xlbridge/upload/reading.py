@@ -158,17 +158,20 @@ class RowReader:
         )
 
     def _plain(self, column: str, value: Any) -> str | None:
-        """Return a value as text in which only what matters differs."""
-        if value is None or value == "":
-            return None
-        kind = self._resource.by_name[column].kind
-        if kind in _NUMBERS:
-            return _number(value)
-        if kind is Kind.DATE:
-            return (value if isinstance(value, str) else value.isoformat())[:_DAY]
-        if kind in (Kind.CNPJ, Kind.CPF):
-            return bare_document(str(value))
-        return " ".join(str(value).split())
+        return plain_value(self._resource.by_name[column].kind, value)
+
+
+def plain_value(kind: Kind, value: Any) -> str | None:
+    """Return a value as text in which only what matters differs, None for an empty one."""
+    if value is None or value == "":
+        return None
+    if kind in _NUMBERS:
+        return _number(value)
+    if kind is Kind.DATE:
+        return (value if isinstance(value, str) else value.isoformat())[:_DAY]
+    if kind in (Kind.CNPJ, Kind.CPF):
+        return bare_document(str(value))
+    return " ".join(str(value).split())
 
 
 def _lookup_for(resource: Resource, row: Row) -> Lookup | None:

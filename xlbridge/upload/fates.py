@@ -1,0 +1,38 @@
+"""What became of each row of a job, one by one."""
+
+from enum import StrEnum
+
+from xlbridge.upload.job import Job
+from xlbridge.upload.report import verdict_of
+from xlbridge.upload.states import UNSENT, State
+
+
+class Fate(StrEnum):
+    """What became of a row.
+
+    ``NOT_WRITTEN`` are rows that nobody complained about and that were not applied all the same:
+    they fell with their sheet, were never sent, or a person saw that they are not there.
+    """
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    NOT_WRITTEN = "not_written"
+    UNKNOWN = "unknown"
+
+
+def row_fates(job: Job) -> tuple[Fate, ...]:
+    """Return what became of each row of a job that is no parent of parts, in order."""
+    rows = job.what.rows
+    if job.state is State.NEEDS_PERSON and (proven := job.last("proven")) is not None:
+        return tuple(Fate.ACCEPTED if there else Fate.UNKNOWN for there in proven)
+    refused = {row.row for row in verdict_of(job).rejected_rows}
+    rest = _fate_of_the_others(job.state)
+    return tuple(Fate.REJECTED if row in refused else rest for row in rows)
+
+
+def _fate_of_the_others(state: State) -> Fate:
+    if state in {State.DONE, State.PARTIAL}:
+        return Fate.ACCEPTED
+    if state.frees_rows or state in UNSENT:
+        return Fate.NOT_WRITTEN
+    return Fate.UNKNOWN
