@@ -1,0 +1,67 @@
+"""A sandbox of its own, a lossy way to it, and a month that went through it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from closing_parts import Bench
+from databases import database_options
+from environment import clean_environment
+from lossy_proxy import LossyProxy, lossy_proxy
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.settings import Settings, read_settings
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.send import Desk
+
+
+@pytest.fixture(scope="session")
+def sandbox_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("closing-sandbox")
+
+
+@pytest.fixture(scope="session")
+def sandbox(sandbox_home: Path) -> Iterator[RunningSandbox]:
+    options = ["--seed", "empty", *database_options(sandbox_home)]
+    with sandbox_process(sandbox_home, options, clean_environment(sandbox_home)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def proxy(sandbox: RunningSandbox) -> Iterator[LossyProxy]:
+    with lossy_proxy(sandbox.base_url) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
+    target = Target("rehearsal", proxy.base_url, sandbox.email, sandbox.password)
+    with Client(target, timeout=20) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def new_bench(
+    tmp_path_factory: pytest.TempPathFactory, client: Client, catalogue: Catalogue
+) -> Iterator[Callable[[], Bench]]:
+    """Give a folder with a journal of its own, as often as it is called."""
+    opened: list[Journal] = []
+
+    def make() -> Bench:
+        folder = tmp_path_factory.mktemp("batch")
+        settings: Settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
+        opened.append(Journal(settings.journal))
+        return Bench(Desk(settings, catalogue, opened[-1]), client, folder)
+
+    yield make
+    for journal in opened:
+        journal.close()
+
+
+@pytest.fixture
+def bench(new_bench: Callable[[], Bench]) -> Bench:
+    return new_bench()

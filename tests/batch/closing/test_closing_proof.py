@@ -1,0 +1,217 @@
+"""Every row of a batch is accounted for, and held against what the system has."""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from closing_parts import TITLE, Bench, title_row
+from databases import connected
+from lossy_proxy import LossyProxy
+from openpyxl import load_workbook
+from sqlalchemy import delete, insert, select, update
+from upload_parts import new_cnpj
+
+from xlbridge.batch.closing.close import close_batch
+from xlbridge.batch.closing.proof import Counts, Proof, Seen, TotalTable
+from xlbridge.i18n import Text
+from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.upload.payload import payload_path
+from xlbridge.upload.states import State
+
+AT = datetime(2026, 11, 2, 8, 30)
+OCTOBER, NOVEMBER = date(2026, 10, 31), date(2026, 11, 5)
+
+
+def closed(bench: Bench) -> Proof:
+    return close_batch(bench.desk, bench.client, TITLE, bench.proof_steps, at=AT)
+
+
+def table(proof: Proof, resource: str, by: str) -> TotalTable:
+    (found,) = [t for t in proof.totals if t.resource == resource and str(t.by) == by]
+    return found
+
+
+def sums(table: TotalTable) -> dict[str | None, tuple[int, str, str, str]]:
+    return {
+        t.label: (t.rows, f"{t.amount:.2f}", f"{t.found or 0:.2f}", f"{t.difference or 0:.2f}")
+        for t in table.totals
+    }
+
+
+def test_rows_that_are_there_as_they_were_sent_are_all_accounted_for(bench: Bench) -> None:
+    ana, rui = bench.customer(), bench.customer()
+    rows = [
+        title_row(ana, "A-1", 0.1, OCTOBER),
+        title_row(ana, "A-2", 0.2, OCTOBER),
+        title_row(rui, "R-1", 1234567.89, NOVEMBER),
+    ]
+    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
+    bench.send("mais", bench.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER)))
+    proof = closed(bench)
+    assert proof.counts == Counts(read=4, accepted=4, same=4)
+    assert [step.counts.read for step in proof.steps] == [3, 1]
+    assert (proof.cells, proof.rows, proof.refused, proof.unread, proof.breaches) == ((),) * 5
+    assert sums(table(proof, "contasreceber", "Due date, by day")) == {
+        "2026-10-31": (3, "5.30", "5.30", "0.00"),
+        "2026-11-05": (1, "1234567.89", "1234567.89", "0.00"),
+    }
+    assert sums(table(proof, "contasreceber", "Client code")) == {
+        str(ana): (2, "0.30", "0.30", "0.00"),
+        str(rui): (2, "1234572.89", "1234572.89", "0.00"),
+    }
+    total = table(proof, "contasreceber", "Branch code").sum
+    assert (total.amount, total.found) == (Decimal("1234573.19"), Decimal("1234573.19"))
+    assert all(total.agrees for t in proof.totals for total in t.totals)
+
+
+def test_what_was_changed_in_the_system_is_named_cell_by_cell(
+    bench: Bench, sandbox_home: Path
+) -> None:
+    ana = bench.customer()
+    documents = [f"D-{number}" for number in range(1, 5)]
+    rows = [title_row(ana, document, 10.10, OCTOBER) for document in documents]
+    path = bench.write("receber.xlsx", "contasreceber", *rows)
+    job = bench.send("receber", path, chunk_rows=3)
+    assert job.parts == 2
+    of_ana = receivables.c.codigoDoCliente == ana
+    with connected(sandbox_home, writing=True) as database:
+        changed = {"valorDoLancamento": Decimal("10.11"), "dataDeVencimento": datetime(2026, 11, 5)}
+        one = update(receivables).where(of_ana, receivables.c.numeroDoDocumento == "D-2")
+        assert database.execute(one.values(**changed)).rowcount == 1
+        gone = delete(receivables).where(of_ana, receivables.c.numeroDoDocumento == "D-3")
+        assert database.execute(gone).rowcount == 1
+        last = of_ana & (receivables.c.numeroDoDocumento == "D-4")
+        copied = dict(database.execute(select(receivables).where(last)).mappings().one())
+        copied["numeroDaTransacao"] = 999_999
+        database.execute(insert(receivables).values(**copied))
+    proof = closed(bench)
+    assert proof.counts == Counts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
+    sheet = load_workbook(path)["Plan1"]
+    assert {(c.cell, c.column, c.sent, c.found) for c in proof.cells} == {
+        (f"{letter(path, 'dataDeVencimento')}3", "dataDeVencimento", "2026-10-31", "2026-11-05"),
+        (f"{letter(path, 'valorDoLancamento')}3", "valorDoLancamento", "10.1", "10.11"),
+    }
+    assert {sheet[c.cell].value for c in proof.cells if c.cell} == {10.1, datetime(2026, 10, 31)}
+    (missing, doubled) = proof.rows
+    assert (missing.seen, missing.place.row, missing.codes) == (Seen.MISSING, 4, ())
+    assert missing.key == {"codigoDoCliente": str(ana), "numeroDoDocumento": "D-3"}
+    assert (doubled.seen, doubled.place.row, len(doubled.codes)) == (Seen.DOUBLED, 5, 2)
+    assert sums(table(proof, "contasreceber", "Due date, by month")) == {
+        "2026-10": (4, "40.40", "30.30", "-10.10"),
+        "2026-11": (0, "0.00", "10.11", "10.11"),
+    }
+
+
+def letter(path: Path, column: str) -> str:
+    (found,) = [cell for cell in load_workbook(path)["Plan1"][1] if cell.value == column]
+    return str(found.column_letter)
+
+
+def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> None:
+    taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
+    bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
+    documents = [fresh[0], taken, fresh[1], fresh[2]]
+    rows = [{"nomeComercial": f"Novo {d}", "cnpj": d} for d in documents]
+    rows[2]["codigoDoVendedor"] = 99
+    path = bench.write("clientes.xlsx", "cliente", *rows)
+    job = bench.send("clientes", path)
+    assert job.state is State.PARTIAL
+    before = closed(bench)
+    assert before.counts == Counts(read=4, accepted=2, rejected=2, same=2)
+    assert [(r.row, r.column) for r in before.refused] == [
+        (3, "cnpjcpf"),
+        (4, "codigoDoVendedor"),
+    ]
+    rejects = Path(job.last("rejects_file"))
+    book = load_workbook(rejects)
+    sheet = book["cliente"]
+    column = [cell.value for cell in sheet[1]].index("codigoDoVendedor") + 1
+    assert sheet.cell(3, column).value == 99
+    sheet.cell(3, column).value = 3
+    book.save(rejects)
+    assert bench.retry(job, rejects).state is State.DONE
+    after = closed(bench)
+    assert after.counts == Counts(read=4, accepted=3, rejected=1, same=3)
+    assert [r.row for r in after.refused] == [3]
+    assert len(after.steps[0].files[0].jobs) == 2
+    assert after.breaches == ()
+
+
+def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> None:
+    ana = bench.customer()
+    rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "D-1", 8, OCTOBER)]
+    path = bench.write("receber.xlsx", "contasreceber", *rows)
+    proxy.lose_once("lose answer", "preview=false")
+    job = bench.send("receber", path, mode="direct")
+    assert job.state is State.NEEDS_PERSON
+    proof = closed(bench)
+    assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
+    assert proof.counts.unknown == 1
+    (doubt,) = proof.rows
+    assert (doubt.seen, doubt.place.row) == (None, 2)
+    assert table(proof, "contasreceber", "Client code").sum.amount == 8
+
+
+def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:
+    ana = bench.customer()
+    bench.send(
+        "notas",
+        bench.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2),
+    )
+    rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "K-1", 8, OCTOBER)]
+    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
+    proof = closed(bench)
+    assert proof.counts == Counts(read=4, accepted=4, same=1, unread=3)
+    assert [(u.resource, u.rows) for u in proof.unread] == [
+        ("nota-fiscal-servico", 2),
+        ("contasreceber", 1),
+    ]
+    notes = table(proof, "nota-fiscal-servico", "Branch code")
+    assert (notes.sum.amount, notes.sum.found, notes.sum.difference) == (3000, None, None)
+    titles = table(proof, "contasreceber", "Branch code").sum
+    assert (titles.amount, titles.unread, titles.found, titles.difference) == (15, 7, 8, 0)
+
+
+def test_workbooks_that_were_not_sent_count_as_rejected(bench: Bench) -> None:
+    path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
+    because = Text(pt="1 erro", en="1 error")
+    bench.add("clientes", path, 2, because=because)
+    proof = closed(bench)
+    assert proof.counts == Counts(read=2, rejected=2, not_written=2)
+    assert proof.steps[0].files[0].file.not_sent_because == because
+
+
+@pytest.mark.parametrize("told", [1, 3])
+def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -> None:
+    path = bench.write("clientes.xlsx", "cliente", *[{"cnpj": new_cnpj()} for _ in range(2)])
+    job = bench.send("clientes", path)
+    bench.steps.clear()
+    bench.add("clientes", path, told, job.id)
+    path.write_bytes(b"another")
+    bench.add("clientes", path, 2, job.id)
+    breaches = [str(breach) for breach in closed(bench).breaches]
+    assert any(f"has {told} rows" in breach for breach in breaches)
+    assert any(f"read {told}, but accepted 2" in breach for breach in breaches)
+    assert any("no upload is of this content" in breach for breach in breaches)
+
+
+def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
+    job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
+    payload_path(bench.desk.settings.payloads, job.what.payload).write_bytes(b"tampered")
+    proof = closed(bench)
+    assert proof.counts == Counts(read=1, accepted=1, unread=1)
+    assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
+
+
+def test_records_that_were_there_before_are_nobody_s(
+    bench: Bench, new_bench: Callable[[], Bench]
+) -> None:
+    ana = bench.customer()
+    row = title_row(ana, "OLD", 10, OCTOBER)
+    bench.send("antes", bench.write("antes.xlsx", "contasreceber", row))
+    bench.steps.clear()
+    later = new_bench()
+    later.send("agora", later.write("agora.xlsx", "contasreceber", row))
+    assert closed(later).counts == Counts(read=1, accepted=1, same=1)

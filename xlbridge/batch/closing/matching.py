@@ -1,0 +1,142 @@
+"""Which record of the system is whose: the rows of one key held against the records found by it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xlbridge.batch.closing.proof import Seen
+from xlbridge.resources.read_back import Existing
+from xlbridge.upload.reading import FoundRecord, RowReading
+
+_Identity = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The record of a row, None where it has none, and records that are there beyond it.
+
+    ``replaced`` says that a later row of the same key was written over the row's record.
+    """
+
+    record: FoundRecord | None = None
+    beyond: tuple[FoundRecord, ...] = ()
+    replaced: bool = False
+
+    @property
+    def seen(self) -> Seen:
+        """What the system has for the row."""
+        if self.replaced:
+            return Seen.UNREAD
+        if self.record is None:
+            return Seen.MISSING
+        if self.beyond:
+            return Seen.DOUBLED
+        return Seen.SAME if self.record.same else Seen.DIFFERS
+
+
+@dataclass(slots=True)
+class _Group:
+    """The rows of one key, by their positions, and the records that are theirs to take."""
+
+    positions: list[int]
+    free: list[_Identity] = field(default_factory=list)
+    taken: dict[int, _Identity] = field(default_factory=dict)
+
+
+def match_rows(
+    rows: Sequence[RowReading], before: Mapping[str, Collection[str]], existing: Existing
+) -> list[Match]:
+    """Give each row the record that is its own, in the order in which the rows were written.
+
+    No record is given to two rows: first each row takes one that says the same, then the one that
+    differs least. ``before`` are the codes of the records that each key (as ``key_text`` writes
+    it) had before anything was sent; where rows are added, those are nobody's. What is left over
+    doubles a row: where rows are added only if it says the same, else whatever it says.
+    """
+    groups: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        groups.setdefault(key_text(row.key), []).append(position)
+    if existing is Existing.REPLACED:
+        return _of_replaced(rows, groups)
+    matched: dict[int, Match] = {}
+    taken: set[_Identity] = set()
+    assigned = []
+    for key, positions in groups.items():
+        old = before.get(key, ()) if existing is Existing.ADDED else ()
+        group = _assign(rows, _Group(positions), old)
+        taken |= {code for code in group.taken.values() if isinstance(code, str)}
+        assigned.append(group)
+    for group in assigned:
+        matched |= _with_leftovers(rows, group, taken, existing)
+    return [matched[position] for position in range(len(rows))]
+
+
+def key_text(key: Mapping[str, str]) -> str:
+    """Return a row's key as one text."""
+    return "\n".join(f"{name}={value}" for name, value in sorted(key.items()))
+
+
+def different_cells(row: RowReading, record: FoundRecord) -> Iterator[str]:
+    """Yield the compared columns in which a record differs; an empty cell says nothing."""
+    for name, value in row.sent.items():
+        if value is not None and record.values.get(name) != value:
+            yield name
+
+
+def _records(row: RowReading) -> dict[_Identity, FoundRecord]:
+    """Return a row's records by their codes, or by their places where they have none."""
+    return {record.code or place: record for place, record in enumerate(row.found)}
+
+
+def _assign(rows: Sequence[RowReading], group: _Group, old: Collection[str]) -> _Group:
+    found = {at: _records(rows[at]) for at in group.positions}
+    known = dict.fromkeys(code for records in found.values() for code in records)
+    free = dict.fromkeys(code for code in known if code not in old)
+    for at in sorted(group.positions, key=lambda at: _said(rows[at]), reverse=True):
+        same = next((code for code in free if code in found[at] and found[at][code].same), None)
+        if same is not None:
+            group.taken[at] = same
+            del free[same]
+    for at in group.positions:
+        rest = [code for code in free if code in found[at]] if at not in group.taken else []
+        if rest:
+            row, records = rows[at], found[at]
+            nearest = min(rest, key=lambda code: len([*different_cells(row, records[code])]))
+            group.taken[at] = nearest
+            del free[nearest]
+    group.free = list(free)
+    return group
+
+
+def _said(row: RowReading) -> int:
+    return sum(value is not None for value in row.sent.values())
+
+
+def _with_leftovers(
+    rows: Sequence[RowReading], group: _Group, taken: set[_Identity], existing: Existing
+) -> dict[int, Match]:
+    beyond: dict[int, list[FoundRecord]] = {at: [] for at in group.positions}
+    for code in group.free:
+        if code in taken:
+            continue
+        for at in group.positions:
+            record = _records(rows[at]).get(code)
+            if record and at in group.taken and (record.same or existing is Existing.REFUSED):
+                beyond[at].append(record)
+                break
+    return {
+        at: Match(
+            _records(rows[at])[group.taken[at]] if at in group.taken else None, tuple(beyond[at])
+        )
+        for at in group.positions
+    }
+
+
+def _of_replaced(rows: Sequence[RowReading], groups: Mapping[str, Sequence[int]]) -> list[Match]:
+    """Of the rows of one key only the last can still be there."""
+    matches = [Match(replaced=True)] * len(rows)
+    for positions in groups.values():
+        found = list(rows[positions[-1]].found)
+        record = next((record for record in found if record.same), found[0] if found else None)
+        others = tuple(other for other in found if other is not record)
+        matches[positions[-1]] = Match(record, others)
+    return matches
