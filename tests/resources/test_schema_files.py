@@ -37,6 +37,11 @@ checks:
 """
 
 
+@pytest.mark.parametrize("path", sorted(shipped("schemas").glob("*.yaml")), ids=lambda p: p.stem)
+def test_what_is_shipped_is_right(path: Path) -> None:
+    assert read_schema_file(path) == load_catalogue()[path.stem]
+
+
 def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "vendedor.yaml").write_text(GOOD, encoding="utf-8")
     resource = load_catalogue(tmp_path)["vendedor"]

@@ -4,13 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import xlbridge
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.interface import wire_model
 from xlbridge.resources.resource import Resource
-from xlbridge.resources.schema_file import read_schema_file, wire_model
-from xlbridge.wire.model import WireModel
+from xlbridge.resources.schema_file import read_schema_file, read_shipped_file
+
+if TYPE_CHECKING:
+    from xlbridge.wire.model import WireModel
 
 _PACKAGE = Path(xlbridge.__file__).parent
 
@@ -68,9 +72,9 @@ def load_catalogue(*own_folders: Path) -> Catalogue:
 
 @cache
 def _shipped_resources() -> tuple[Resource, ...]:
-    return tuple(read_schema_file(path) for path in sorted(shipped("schemas").glob("*.yaml")))
+    return tuple(read_shipped_file(path) for path in sorted(shipped("schemas").glob("*.yaml")))
 
 
-def record_model(resource: Resource) -> type[WireModel] | None:
+def record_model(resource: Resource) -> "type[WireModel] | None":
     """Return the wire model that a row of the resource becomes, None where it has none."""
     return None if resource.model is None else wire_model(resource.model)

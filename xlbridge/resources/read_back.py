@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.wire.operation import Operation
+from xlbridge.resources.interface import operation_named
+
+if TYPE_CHECKING:
+    from xlbridge.wire.operation import Operation
 
 
 class Existing(StrEnum):
@@ -22,13 +25,19 @@ class Lookup:
 
     ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
     rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
-    empty cell). ``operations`` list the records; ``filters`` maps their query's fields to columns.
+    empty cell). ``listed_by`` names the operations that list the
+    records; ``filters`` maps their query's fields to columns.
     """
 
     key: Mapping[str, str]
-    operations: tuple[Operation, ...]
+    listed_by: tuple[str, ...]
     filters: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def operations(self) -> "tuple[Operation, ...]":
+        """The operations that list the records."""
+        return tuple(map(operation_named, self.listed_by))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column
 from xlbridge.resources.control_totals import ControlTotals
+from xlbridge.resources.interface import operation_named
 from xlbridge.resources.layouts import Fingerprint, LayoutChange
 from xlbridge.resources.read_back import ReadBack
-from xlbridge.wire.operation import Operation
+
+if TYPE_CHECKING:
+    from xlbridge.wire.operation import Operation
 
 
 class Mode(StrEnum):
@@ -35,18 +38,27 @@ class RowCheck:
 class ImportPaths:
     """How the remote system takes a resource's sheets.
 
-    ``direct`` also answers previews. ``queue`` is None where there is none. ``needs_processar``
-    says that a queued file waits until processar-arquivo is called for it.
+    ``needs_processar`` says that a queued file waits until processar-arquivo is called for it.
     """
 
-    direct: Operation
-    queue: Operation | None
+    direct_name: str
+    queue_name: str | None
     needs_processar: bool
+
+    @property
+    def direct(self) -> "Operation":
+        """The operation that takes a sheet at once, and answers previews."""
+        return operation_named(self.direct_name)
+
+    @property
+    def queue(self) -> "Operation | None":
+        """The operation that queues a sheet, None where there is none."""
+        return None if self.queue_name is None else operation_named(self.queue_name)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that the resource can be sent in."""
-        queue = (Mode.QUEUE,) if self.queue else ()
+        queue = (Mode.QUEUE,) if self.queue_name else ()
         return (Mode.DIRECT, Mode.PREVIEW, *queue)
 
 

@@ -1,25 +1,20 @@
 """Reading one schema file into a resource; every mistake in it is named with its line."""
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
-from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.control_totals import ControlTotals, usual_totals
 from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
-from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.resources.schema_format import schema_format
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.resources.rules import RULES
 from xlbridge.yaml_files.document import read_document, told
-from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
-from xlbridge.yaml_files.places import Place, YamlText
+from xlbridge.yaml_files.form import Mistake
+from xlbridge.yaml_files.places import YamlText
 
 _Content = Mapping[str, Any]
 
@@ -30,22 +25,19 @@ def read_schema_file(path: Path) -> Resource:
     Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
     is allowed there.
     """
+    # Late, as it imports all of the interface, whose names a file may hold.
+    from xlbridge.resources.schema_mistakes import mistakes_in
+
     document = read_document(path)
-    if isinstance(document, Mistake):
-        raise _wrong(path, [document])
-    mistakes = mistakes_of(document, schema_format())
-    if not mistakes:
-        mistakes = list(_contradictions(document))
-    if mistakes:
+    mistakes = [document] if isinstance(document, Mistake) else mistakes_in(document)
+    if isinstance(document, Mistake) or mistakes:
         raise _wrong(path, mistakes)
     return _resource(path, document.content)
 
 
-def wire_model(name: str) -> type[WireModel]:
-    """Return the model of the interface that ``module.Class`` names."""
-    module, _, attribute = name.partition(".")
-    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
-    return model
+def read_shipped_file(path: Path) -> Resource:
+    """Read a schema file that came with xlbridge, which is known to be right."""
+    return _resource(path, YamlText(path.read_text(encoding="utf-8")).content)
 
 
 def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
@@ -56,96 +48,6 @@ def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
             en="What the file may hold: xlbridge resources --json-schema",
         ),
     )
-
-
-def _contradictions(document: YamlText) -> Iterator[Mistake]:
-    """Yield what no part of the file shows by itself: names that lead nowhere, and the like."""
-    root, metadata = document.content, document.content["metadata"]
-    names = tuple(root["columns"])
-
-    def wrong(place: Place, what: Text) -> Mistake:
-        return Mistake(document.line(place), dotted(place), what)
-
-    for place, name in _column_names(root):
-        if name not in names:
-            yield wrong(place, unknown(name, names))
-    for name in metadata.get("columns") or {}:
-        kind, dtype = _kind_named(metadata, name), root["columns"].get(name, {}).get("dtype")
-        if kind and dtype and DTYPES_OF_KIND[Kind(kind)] != dtype:
-            what = Text(
-                pt="{kind} não combina com o dtype {dtype}.",
-                en="{kind} does not go with the dtype {dtype}.",
-            ).format(kind=kind, dtype=dtype)
-            yield wrong(("metadata", "columns", name, "kind"), what)
-    amount = metadata.get("control_totals", {}).get("amount")
-    if amount in names and _kind_named(metadata, amount) != Kind.MONEY:
-        what = Text(
-            pt="só se soma uma coluna de kind money.", en="only a column of kind money is added up."
-        )
-        yield wrong(("metadata", "control_totals", "amount"), what)
-    current = metadata.get("layout", 1)
-    for layout in metadata.get("layouts", {}):
-        if int(layout) >= current:
-            what = Text(
-                pt="os leiautes anteriores vêm antes do atual, que é {current}.",
-                en="earlier layouts come before the current one, which is {current}.",
-            ).format(current=current)
-            yield wrong(("metadata", "layouts", layout), what)
-    if "model" in metadata and not _is_model(metadata["model"]):
-        what = Text(
-            pt="{name!r} não é um modelo da interface.", en="{name!r} is no model of the interface."
-        ).format(name=metadata["model"])
-        yield wrong(("metadata", "model"), what)
-
-
-def _kind_named(metadata: _Content, column: str) -> str | None:
-    extra = (metadata.get("columns") or {}).get(column) or {}
-    kind: str | None = extra.get("kind")
-    return kind
-
-
-def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
-    """Yield every mention of a column outside the list of columns, and its place."""
-    metadata = root["metadata"]
-    for name in metadata.get("columns") or {}:
-        yield ("metadata", "columns", name), name
-    for number, name in enumerate(metadata.get("natural_keys", ())):
-        yield ("metadata", "natural_keys", number), name
-    yield from _columns_read_back(metadata.get("read_back", {}))
-    yield from _columns_added_up(metadata.get("control_totals", {}))
-    for number, check in enumerate(root.get("checks") or ()):
-        rule = ROW_RULES[check["options"]["check_name"]]
-        yield ("checks", number, "column"), check["column"]
-        for name in rule.columns({k: v for k, v in check.items() if k != "options"}):
-            key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
-            yield ("checks", number, key), name
-
-
-def _columns_read_back(body: _Content) -> Iterator[tuple[Place, object]]:
-    place = ("metadata", "read_back")
-    for number, name in enumerate(body.get("compare", ())):
-        yield (*place, "compare", number), name
-    for number, lookup in enumerate(body.get("lookups", ())):
-        for key in ("key", "when"):
-            for name in lookup.get(key, {}):
-                yield (*place, "lookups", number, key, name), name
-        for field, name in lookup.get("filter", {}).items():
-            yield (*place, "lookups", number, "filter", field), name
-
-
-def _columns_added_up(body: _Content) -> Iterator[tuple[Place, object]]:
-    place = ("metadata", "control_totals")
-    if "amount" in body:
-        yield (*place, "amount"), body["amount"]
-    for number, name in enumerate(body.get("by", ())):
-        yield (*place, "by", number), name
-
-
-def _is_model(name: str) -> bool:
-    try:
-        return issubclass(wire_model(name), WireModel)
-    except (ImportError, AttributeError, ValueError, TypeError):
-        return False
 
 
 def _resource(path: Path, root: _Content) -> Resource:
@@ -207,7 +109,7 @@ def _read_back(body: _Content) -> ReadBack:
         lookups=tuple(
             Lookup(
                 key=item["key"],
-                operations=tuple(OPERATIONS[name] for name in item["operations"]),
+                listed_by=tuple(item["operations"]),
                 filters=item.get("filter", {}),
                 when={name: tuple(values) for name, values in item.get("when", {}).items()},
             )
@@ -220,10 +122,8 @@ def _read_back(body: _Content) -> ReadBack:
 
 
 def _paths(body: _Content) -> ImportPaths:
-    uploads: dict[str, Operation] = {o.name: o for o in OPERATIONS.values() if o.upload}
-    queue = body.get("queue")
     return ImportPaths(
-        direct=uploads[body["direct"]],
-        queue=uploads[queue] if queue else None,
+        direct_name=body["direct"],
+        queue_name=body.get("queue"),
         needs_processar=body.get("needs_processar", False),
     )

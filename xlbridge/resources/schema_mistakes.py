@@ -1,0 +1,110 @@
+"""What is wrong in a schema file: its form, and names that lead nowhere."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources.column import DTYPES_OF_KIND, Kind
+from xlbridge.resources.interface import wire_model
+from xlbridge.resources.rules import ROW_RULES
+from xlbridge.resources.schema_format import schema_format
+from xlbridge.wire.model import WireModel
+from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
+from xlbridge.yaml_files.places import Place, YamlText
+
+_Content = Mapping[str, Any]
+
+
+def mistakes_in(document: YamlText) -> list[Mistake]:
+    """Return the mistakes of a schema file, of its form first."""
+    return mistakes_of(document, schema_format()) or list(_contradictions(document))
+
+
+def _contradictions(document: YamlText) -> Iterator[Mistake]:
+    """Yield what no part of the file shows by itself: names that lead nowhere, and the like."""
+    root, metadata = document.content, document.content["metadata"]
+    names = tuple(root["columns"])
+
+    def wrong(place: Place, what: Text) -> Mistake:
+        return Mistake(document.line(place), dotted(place), what)
+
+    for place, name in _column_names(root):
+        if name not in names:
+            yield wrong(place, unknown(name, names))
+    for name in metadata.get("columns") or {}:
+        kind, dtype = _kind_named(metadata, name), root["columns"].get(name, {}).get("dtype")
+        if kind and dtype and DTYPES_OF_KIND[Kind(kind)] != dtype:
+            what = Text(
+                pt="{kind} não combina com o dtype {dtype}.",
+                en="{kind} does not go with the dtype {dtype}.",
+            ).format(kind=kind, dtype=dtype)
+            yield wrong(("metadata", "columns", name, "kind"), what)
+    amount = metadata.get("control_totals", {}).get("amount")
+    if amount in names and _kind_named(metadata, amount) != Kind.MONEY:
+        what = Text(
+            pt="só se soma uma coluna de kind money.", en="only a column of kind money is added up."
+        )
+        yield wrong(("metadata", "control_totals", "amount"), what)
+    current = metadata.get("layout", 1)
+    for layout in metadata.get("layouts", {}):
+        if int(layout) >= current:
+            what = Text(
+                pt="os leiautes anteriores vêm antes do atual, que é {current}.",
+                en="earlier layouts come before the current one, which is {current}.",
+            ).format(current=current)
+            yield wrong(("metadata", "layouts", layout), what)
+    if "model" in metadata and not _is_model(metadata["model"]):
+        what = Text(
+            pt="{name!r} não é um modelo da interface.", en="{name!r} is no model of the interface."
+        ).format(name=metadata["model"])
+        yield wrong(("metadata", "model"), what)
+
+
+def _kind_named(metadata: _Content, column: str) -> str | None:
+    extra = (metadata.get("columns") or {}).get(column) or {}
+    kind: str | None = extra.get("kind")
+    return kind
+
+
+def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
+    """Yield every mention of a column outside the list of columns, and its place."""
+    metadata = root["metadata"]
+    for name in metadata.get("columns") or {}:
+        yield ("metadata", "columns", name), name
+    for number, name in enumerate(metadata.get("natural_keys", ())):
+        yield ("metadata", "natural_keys", number), name
+    yield from _columns_read_back(metadata.get("read_back", {}))
+    yield from _columns_added_up(metadata.get("control_totals", {}))
+    for number, check in enumerate(root.get("checks") or ()):
+        rule = ROW_RULES[check["options"]["check_name"]]
+        yield ("checks", number, "column"), check["column"]
+        for name in rule.columns({k: v for k, v in check.items() if k != "options"}):
+            key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
+            yield ("checks", number, key), name
+
+
+def _columns_read_back(body: _Content) -> Iterator[tuple[Place, object]]:
+    place = ("metadata", "read_back")
+    for number, name in enumerate(body.get("compare", ())):
+        yield (*place, "compare", number), name
+    for number, lookup in enumerate(body.get("lookups", ())):
+        for key in ("key", "when"):
+            for name in lookup.get(key, {}):
+                yield (*place, "lookups", number, key, name), name
+        for field, name in lookup.get("filter", {}).items():
+            yield (*place, "lookups", number, "filter", field), name
+
+
+def _columns_added_up(body: _Content) -> Iterator[tuple[Place, object]]:
+    place = ("metadata", "control_totals")
+    if "amount" in body:
+        yield (*place, "amount"), body["amount"]
+    for number, name in enumerate(body.get("by", ())):
+        yield (*place, "by", number), name
+
+
+def _is_model(name: str) -> bool:
+    try:
+        return issubclass(wire_model(name), WireModel)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        return False
