@@ -26,6 +26,7 @@ from interface_table import interface
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from xlbridge.batch.plan_format import plan_format
 from xlbridge.cli.main import root
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing import Listing, Sheet
@@ -64,8 +65,12 @@ def commands() -> Lines:
     yield "What `--help` prints, in English. Exit codes, environment and JSON documents:"
     yield "[for integrators](../how-to/integrator.md)."
     yield from _help()
-    for name in root.list_commands(click.Context(root)):
+    context = click.Context(root)
+    for name in root.list_commands(context):
         yield from ("", f"## {name}", *_help(name))
+        command = root.get_command(context, name)
+        for part in command.list_commands(context) if isinstance(command, click.Group) else ():
+            yield from ("", f"### {name} {part}", *_help(name, part))
 
 
 def resources() -> Lines:
@@ -120,8 +125,8 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
 }
 """The pages, by file name."""
 
-SCHEMA_PAGE = "resource.schema.json"
-"""What a schema file may hold, for editors."""
+SCHEMA_PAGES = {"resource.schema.json": schema_format, "batch.schema.json": plan_format}
+"""What the files that people write may hold, for editors."""
 
 
 def write_pages(folder: Path) -> None:
@@ -131,8 +136,9 @@ def write_pages(folder: Path) -> None:
         title, *rest = page()
         text = "\n".join((title, "", _NOTICE, "", *rest)) + "\n"
         (folder / name).write_text(text, encoding="utf-8")
-    schema = json.dumps(schema_format(), ensure_ascii=False, indent=2) + "\n"
-    (folder / SCHEMA_PAGE).write_text(schema, encoding="utf-8")
+    for name, form in SCHEMA_PAGES.items():
+        schema = json.dumps(form(), ensure_ascii=False, indent=2) + "\n"
+        (folder / name).write_text(schema, encoding="utf-8")
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Lines:

@@ -6,6 +6,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
     ├── UsageError          the command or call asks for what cannot be
     ├── ConfigError         settings or profile are wrong or missing
     ├── SchemaFileError     a resource's schema file is wrong
+    ├── PlanFileError       a batch's plan is wrong
     ├── WorkbookRefused     a file is not a workbook that can be read safely
     ├── JournalError        the upload journal forbids or cannot do what is asked
     └── ApiError
@@ -43,6 +44,10 @@ class ConfigError(XlbridgeError):
 
 class SchemaFileError(XlbridgeError):
     """A resource's schema file is wrong; the message names the file and the place in it."""
+
+
+class PlanFileError(XlbridgeError):
+    """A batch's plan is wrong; the message names the file, the lines and what is allowed."""
 
 
 class WorkbookRefused(XlbridgeError):

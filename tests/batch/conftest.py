@@ -1,8 +1,10 @@
 """A sandbox with the demo's records, more clients than one answer holds."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from batch_parts import WritePlan
 from databases import database_options
 from environment import clean_environment
 
@@ -26,3 +28,15 @@ def client(batch_sandbox: RunningSandbox) -> Iterator[Client]:
     target = Target("rehearsal", running.base_url, running.email, running.password)
     with Client(target, timeout=20) as opened:
         yield opened
+
+
+@pytest.fixture
+def write_plan(tmp_path: Path) -> WritePlan:
+    """Write a plan's text into the test's own folder."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "plan.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

@@ -30,6 +30,10 @@ _COMMANDS: dict[str, Text] = {
         en="Sends again only what was rejected and has been mended.",
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
+    "batch": Text(
+        pt="Muitas pastas e exportações, na ordem certa, conforme um plano.",
+        en="Many workbooks and exports, in the right order, by a plan.",
+    ),
     "listings": Text(pt="O que se pode exportar.", en="What can be exported."),
     "export": Text(pt="Exporta uma listagem.", en="Exports a listing."),
     "sandbox": Text(
@@ -66,6 +70,12 @@ class _LazyGroup(click.Group):
             return command
         from xlbridge.cli.environment import of_environment
 
+        if isinstance(command, click.Group):
+            for name in command.list_commands(ctx):
+                part = command.get_command(ctx, name)
+                if part is not None:
+                    of_environment(part)
+            return command
         return of_environment(command)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,5 +1,6 @@
 """The evidence that an upload leaves behind: the rejects workbook, and the page of a doubt."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,14 @@ from xlbridge.upload.rejects import write_rejects_workbook
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.states import State
 from xlbridge.workbook.atomic import replacing
+
+_REJECTS = "rejeitadas"
+_REJECTS_NAME = re.compile(rf".+-{_REJECTS}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
+
+
+def is_rejects_name(path: Path) -> bool:
+    """Whether a file is called as the rejects workbooks are that uploads leave behind."""
+    return _REJECTS_NAME.fullmatch(path.stem) is not None
 
 
 def with_evidence(settings: Settings, catalogue: Catalogue, journal: Journal, job: Job) -> Job:
@@ -36,7 +45,7 @@ def with_evidence(settings: Settings, catalogue: Catalogue, journal: Journal, jo
         def write(path: Path) -> None:
             write_rejects_workbook(job, verdict_of(job), catalogue, settings.payloads, path)
 
-        written = _place(settings, job, "rejeitadas", ".xlsx", write)
+        written = _place(settings, job, _REJECTS, ".xlsx", write)
         job = journal.record(job, job.state, rejects_file=str(written))
     return job
 

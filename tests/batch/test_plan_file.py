@@ -1,0 +1,197 @@
+"""Plans are read whole, and each of their mistakes is named with its line."""
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+from batch_parts import WritePlan
+
+from xlbridge.batch.order import in_order
+from xlbridge.batch.parameters import fill_in, settle
+from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
+from xlbridge.batch.plan_file import read_plan
+from xlbridge.errors import PlanFileError, UsageError
+from xlbridge.export.filters import Filter
+from xlbridge.resources.catalogue import Catalogue
+
+TODAY = date(2026, 11, 21)
+WHOLE = """\
+version: 1
+name: fechamento
+profile: matriz
+parameters:
+  month: previous
+proof: provas/{month}
+steps:
+  titulos:
+    export: contasreceber
+    output: saida/{month}.xlsx
+    filters: {client: 7}
+  receber:
+    upload: ["receber/{month}-*.xlsx", outros/receber.xlsx]
+    resource: contasreceber
+    mode: queue
+    chunk_rows: 500
+    dates: dmy
+  pedidos:
+    export: pedidos
+    output: saida/pedidos-{month.year}.csv
+    filters: {from: "{month.first}", to: "{month.last}"}
+    after: receber
+  clientes:
+    upload: clientes/*.xlsx
+    resource: cliente
+    profile: filial
+  conferir:
+    validate: outros/*.xlsx
+    may_be_empty: true
+"""
+
+
+def read(path: Path, catalogue: Catalogue, given: Mapping[str, str] | None = None) -> Plan:
+    return read_plan(path, catalogue, given or {}, TODAY)
+
+
+def test_a_plan_is_read_with_its_parameters(write_plan: WritePlan, catalogue: Catalogue) -> None:
+    plan = read(write_plan(WHOLE), catalogue)
+    steps = {step.name: step for step in plan.steps}
+    assert plan.batch == "fechamento-2026-10"
+    assert plan.proof == "provas/2026-10"
+    receber, pedidos, titulos = steps["receber"], steps["pedidos"], steps["titulos"]
+    assert isinstance(receber, WorkbookStep)
+    assert receber.patterns == ("receber/2026-10-*.xlsx", "outros/receber.xlsx")
+    assert receber.sending is not None
+    assert (receber.sending.mode, receber.sending.chunk_rows) == ("queue", 500)
+    assert receber.reading.dates == "dmy"
+    assert isinstance(pedidos, ExportStep)
+    assert pedidos.output == "saida/pedidos-2026.csv"
+    assert f"{pedidos.filters.start:%Y-%m-%d} {pedidos.filters.end:%Y-%m-%d}" == (
+        "2026-10-01 2026-10-31"
+    )
+    assert isinstance(titulos, ExportStep)
+    assert titulos.filters.given == {Filter.CLIENT: (7,)}
+    assert [steps[name].profile for name in ("receber", "clientes")] == ["matriz", "filial"]
+
+
+def test_what_is_referred_to_comes_first_and_exports_last(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    plan = read(write_plan(WHOLE), catalogue)
+    assert {step.name: step.after for step in plan.steps} == {
+        "titulos": (),
+        "receber": ("clientes",),
+        "pedidos": ("receber",),
+        "clientes": (),
+        "conferir": (),
+    }
+    assert [step.name for step in in_order(plan.steps)] == [
+        "clientes",
+        "receber",
+        "conferir",
+        "titulos",
+        "pedidos",
+    ]
+
+
+def test_what_is_given_stands_in_the_place_of_the_plans_own_value(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    plan = read(write_plan(WHOLE), catalogue, {"month": "2025-12"})
+    assert plan.batch == "fechamento-2025-12"
+
+
+def test_a_parameter_that_the_plan_does_not_have_is_refused(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    with pytest.raises(UsageError, match=r"no parameter branch; it has: month"):
+        read(write_plan(WHOLE), catalogue, {"branch": "1"})
+
+
+STEP = "version: 1\nname: a\nsteps:\n  um:\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name: a\nsteps: {}\n", ":2: steps: at least one item is missing."),
+        ("steps: [\n", "this is no YAML"),
+        ("version: 2\nname: a\nsteps: {um: {validate: a}}\n", ":1: version: 2 is not known"),
+        ("name: A b\nsteps: {um: {validate: a}}\n", ":1: name: 'A b' will not do"),
+        (STEP + "    send: a.xlsx\n", ":5: steps.um.send: 'send' is not known; allowed here: upl"),
+        (STEP + "    after: []\n", ":4: steps.um: one of these is missing: upload, validate, ex"),
+        (STEP + "    upload: a.xlsx\n", ":4: steps.um: resource is missing."),
+        (
+            STEP + "    upload: a.xlsx\n    resource: clientes\n",
+            ":6: steps.um.resource: 'clientes' is not known; allowed here: cliente, contaspagar",
+        ),
+        (
+            STEP + "    upload: a.xlsx\n    resource: cliente\n    mode: preview\n",
+            ":7: steps.um.mode: 'preview' is not known; allowed here: auto, direct, queue.",
+        ),
+        (
+            STEP + "    upload: a.xlsx\n    resource: cliente\n    output: b.xlsx\n",
+            ":7: steps.um.output: 'output' is not known; allowed here: upload, after",
+        ),
+        (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: a text is expected here."),
+        (
+            STEP + "    validate: '{mes}.xlsx'\n",
+            ":5: steps.um.validate: {mes} is no parameter; there are: –.",
+        ),
+        (
+            STEP + "    export: clients\n    output: a.xlsx\n",
+            ":5: steps.um.export: 'clients' is not",
+        ),
+        (STEP + "    export: clientes\n    output: a.doc\n", "no format has the extension '.doc'"),
+        (
+            STEP + "    export: clientes\n    output: a.xlsx\n    filters: {year: 2026}\n",
+            ":4: steps.um: ",
+        ),
+        (
+            STEP + "    export: clientes\n    output: a.xlsx\n    filters: {from: 31.1.26}\n",
+            "'31.1.26' is not a date",
+        ),
+        (
+            STEP + "    validate: a\n    after: [dois]\n  tres:\n    validate: b\n",
+            ":6: steps.um.after[0]: 'dois' is not known; allowed here: tres.",
+        ),
+        (
+            STEP + "    validate: a\n    after: dois\n  dois:\n    validate: b\n    after: um\n",
+            "these steps wait for each other: ",
+        ),
+        (
+            "name: a\nparameters: {month: '../x'}\nsteps: {um: {validate: a}}\n",
+            ":2: parameters.month: '../x' will not do",
+        ),
+        (
+            STEP + "    validate: a\n  um:\n    validate: b\n",
+            ":6: um: um stands there twice; keep one.",
+        ),
+    ],
+)
+def test_mistakes_are_named_with_their_lines(
+    write_plan: WritePlan, catalogue: Catalogue, text: str, told: str
+) -> None:
+    path = write_plan(text)
+    with pytest.raises(PlanFileError) as raised:
+        read(path, catalogue)
+    assert told in raised.value.message.en
+    assert raised.value.message.en.startswith(f"{path}:")
+
+
+def test_a_plan_that_is_not_there_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
+    with pytest.raises(UsageError, match=r"There is no plan .*none\.yaml"):
+        read(tmp_path / "none.yaml", catalogue)
+
+
+@pytest.mark.parametrize(
+    ("today", "previous"),
+    [(date(2026, 1, 31), "2025-12"), (date(2026, 3, 1), "2026-02"), (date(2026, 12, 5), "2026-11")],
+)
+def test_the_month_before_is_told_from_the_day(today: date, previous: str) -> None:
+    assert settle({"month": "previous", "other": "x"}, today) == {"month": previous, "other": "x"}
+
+
+def test_a_month_has_parts() -> None:
+    text = "{m.first} {m.last} {m.year} {m.number} {m.previous} {m.next}"
+    assert fill_in(text, {"m": "2028-02"}) == ("2028-02-01 2028-02-29 2028 02 2028-01 2028-03")

@@ -1,0 +1,212 @@
+"""A batch is run by the real command: in order, once, and only what is left of it again."""
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_parts import WritePlan, new_cnpj
+from environment import Xlbridge, credentials
+from openpyxl import load_workbook
+from sheets import GOOD, write_rows
+
+from xlbridge.sandbox.running import RunningSandbox
+
+PLAN = """\
+name: month
+steps:
+  clients:
+    upload: clients*.xlsx
+    resource: cliente
+  payables:
+    upload: payables*.xlsx
+    resource: contaspagar
+    after: clients
+  listing:
+    export: clientes
+    output: out/clients.xlsx
+    after: clients
+"""
+
+Batch = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def batch(xlbridge: Xlbridge, batch_sandbox: RunningSandbox) -> Batch:
+    def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        return xlbridge("batch", *arguments, **credentials(batch_sandbox, XLBRIDGE_SETTLE="0"))
+
+    return run
+
+
+def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:
+    rows = [[f"Client {document}", document] for document in documents]
+    return write_rows(folder / name, ["nomeComercial", "cnpj"], rows)
+
+
+def write_payables(folder: Path, name: str, *suppliers: object) -> Path:
+    row = GOOD["contaspagar"]
+    rows = [
+        [*{**row, "codigoDoFornecedor": supplier, "historico": f"{name} {number}"}.values()]
+        for number, supplier in enumerate(suppliers)
+    ]
+    return write_rows(folder / name, [*row], rows)
+
+
+def report(done: "subprocess.CompletedProcess[str]", code: int) -> dict[str, Any]:
+    assert done.returncode == code, done.stderr + done.stdout
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def states(found: dict[str, Any]) -> dict[str, str]:
+    return {step["step"]: step["state"] for step in found["steps"]}
+
+
+def test_a_batch_is_done_once(batch: Batch, write_plan: WritePlan, tmp_path: Path) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients-1.xlsx", [new_cnpj(), new_cnpj()])
+    write_clients(tmp_path, "clients-2.xlsx", [new_cnpj()])
+    write_payables(tmp_path, "payables.xlsx", 501, 501, 501)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert states(found) == {"clients": "done", "payables": "done", "listing": "done"}
+    assert found["rows"] == {"read": 6, "accepted": 6, "unknown": 0, "unsent": 0, "rejected": 0}
+    jobs = [unit["jobs"] for step in found["steps"] for unit in step["units"]]
+    assert [len(of_unit) for of_unit in jobs] == [1, 1, 1, 0]
+    again = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert [unit["jobs"] for step in again["steps"] for unit in step["units"]] == jobs
+    written = (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns
+    assert report(batch("resume", "--yes", "--format", "json"), 0) == again
+    assert (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns == written
+
+
+def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN.replace("    after: clients\n  listing", "  listing"))
+    good = new_cnpj()
+    write_clients(tmp_path, "clients-1.xlsx", [good])
+    bad = write_clients(tmp_path, "clients-2.xlsx", ["11.222.333/0001-82"])
+    write_payables(tmp_path, "payables.xlsx", 501)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found) == {"clients": "invalid", "payables": "done", "listing": "new"}
+    assert found["steps"][-1]["waits_for"] == ["clients"]
+    assert found["rows"] == {"read": 3, "accepted": 2, "unknown": 0, "unsent": 1, "rejected": 0}
+    told = batch("status", "month")
+    assert told.returncode == 1
+    assert "clients-2.xlsx: has errors" in told.stdout
+    assert "B2 cnpj: " in told.stdout
+    write_clients(tmp_path, bad.name, [new_cnpj()])
+    found = report(batch("resume", "month", "--yes", "--format", "json"), 0)
+    assert found["rows"]["accepted"] == 3
+    assert [len(unit["jobs"]) for unit in found["steps"][0]["units"]] == [1, 1]
+
+
+def test_nothing_is_sent_where_all_or_nothing_is_asked_for(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients-1.xlsx", [new_cnpj()])
+    write_clients(tmp_path, "clients-2.xlsx", ["11.222.333/0001-82"])
+    write_payables(tmp_path, "payables.xlsx", 501)
+    asked = ("run", plan, "--yes", "--all-or-nothing", "--format", "json")
+    assert report(batch(*asked), 1)["rows"]["accepted"] == 0
+
+
+@pytest.mark.parametrize("where", ["workbook", "rejects"])
+def test_rejected_rows_are_sent_again_once_they_are_mended(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path, where: str
+) -> None:
+    plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    book = write_payables(tmp_path, "payables.xlsx", 501, 99999, 501)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found)["payables"] == "partial"
+    rows = found["steps"][1]["rows"]
+    assert (rows["accepted"] + rows["rejected"], rows["rejected"] > 0) == (3, True)
+    if where == "workbook":
+        write_payables(tmp_path, book.name, 501, 501, 501)
+    else:
+        rejects = next(tmp_path.glob("payables-rej*.xlsx"))
+        mended = load_workbook(rejects)
+        sheet = mended.worksheets[0]
+        header = [cell.value for cell in sheet[1]]
+        column = header.index("codigoDoFornecedor") + 1
+        for row in range(2, sheet.max_row + 1):
+            if sheet.cell(row, column).value == 99999:
+                sheet.cell(row, column).value = 501
+        mended.save(rejects)
+    found = report(batch("resume", "--yes", "--format", "json"), 0)
+    assert found["steps"][1]["rows"] == {
+        "read": 3,
+        "accepted": 3,
+        "unknown": 0,
+        "unsent": 0,
+        "rejected": 0,
+    }
+
+
+def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
+    book = write_payables(tmp_path, "p.xlsx", 501)
+    report(batch("run", plan, "--yes", "--format", "json"), 0)
+    opened = load_workbook(book)
+    opened.worksheets[0].column_dimensions["A"].width = 40
+    opened.save(book)
+    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    write_payables(tmp_path, "p.xlsx", 501, 501)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found) == {"p": "changed"}
+    assert found["rows"]["accepted"] == 1
+    assert "was changed after it was sent" in found["steps"][0]["units"][0]["problem"]
+
+
+def test_an_unanswering_system_fails_all_that_needs_it_and_loses_nothing(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, batch_sandbox: RunningSandbox
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients-1.xlsx", [new_cnpj()])
+    write_clients(tmp_path, "clients-2.xlsx", [new_cnpj()])
+    write_payables(tmp_path, "payables.xlsx", 501)
+    nowhere = credentials(batch_sandbox, XLBRIDGE_BASE_URL="http://127.0.0.1:9")
+    found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json", **nowhere), 4)
+    assert states(found) == {"clients": "failed", "payables": "new", "listing": "new"}
+    assert found["rows"]["unsent"] == 3
+    there = credentials(batch_sandbox)
+    found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json", **there), 0)
+    assert found["rows"]["accepted"] == 3
+
+
+def test_without_consent_nothing_is_sent(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
+    write_payables(tmp_path, "p.xlsx", 501)
+    done = batch("run", plan)
+    assert done.returncode == 2
+    assert "--confirm 1:" in done.stderr
+    token = done.stderr.rpartition("--confirm ")[2].split()[0]
+    assert batch("run", plan, "--confirm", "1:00000000").returncode == 2
+    assert report(batch("run", plan, "--confirm", token, "--format", "json"), 0)["rows"]["accepted"]
+
+
+def test_a_plan_without_workbooks_says_so(batch: Batch, write_plan: WritePlan) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
+    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    assert found["steps"][0]["problem"] == "no workbook matches p*.xlsx"
+
+
+def test_batches_are_listed_and_unknown_ones_named(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    assert "No batch yet" in batch("status").stderr
+    plan = write_plan("name: a\nsteps:\n  v:\n    validate: '*.xlsx'\n    may_be_empty: true\n")
+    assert batch("run", plan).returncode == 0
+    assert batch("status").stdout.startswith("a  ")
+    assert "There is no batch 'b'" in batch("status", "b").stderr
+    listed = json.loads(batch("status", "--format", "json").stdout)
+    assert [item["batch"] for item in listed["batches"]] == ["a"]

@@ -1,0 +1,106 @@
+"""The whole of a batch: each step, in its order, with its workbooks and what it waits for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.exporting import export_state
+from xlbridge.batch.order import in_order
+from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
+from xlbridge.batch.standing import Rows, Standing, UnitState, state_of
+from xlbridge.batch.workbooks import Workbook, workbooks_of
+from xlbridge.errors import ApiError, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.upload.states import UNSENT
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """How a step stands. ``waits_for`` are the steps before it that are not done."""
+
+    step: AnyStep
+    units: tuple[UnitState, ...]
+    waits_for: tuple[str, ...] = ()
+    problem: Text | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """The gravest standing of its units."""
+        if self.problem is not None:
+            return Standing.HELD
+        return max((unit.standing for unit in self.units), key=_GRAVITY.index, default=_EMPTY)
+
+    @property
+    def rows(self) -> Rows:
+        """What became of its rows."""
+        return sum((unit.rows for unit in self.units), Rows())
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.standing is Standing.DONE
+
+
+Failures = Mapping[tuple[str, str], XlbridgeError]
+"""Why a unit, by its step's name and its own, could not be dealt with just now."""
+
+_GRAVITY = (
+    Standing.DONE,
+    Standing.NEW,
+    Standing.CHANGED,
+    Standing.UNDER_WAY,
+    Standing.INCOMPLETE,
+    Standing.PARTIAL,
+    Standing.INVALID,
+    Standing.HELD,
+    Standing.REFUSED,
+    Standing.FAILED,
+    Standing.IN_DOUBT,
+)
+_EMPTY = Standing.DONE
+_NO_WORKBOOK = Text(
+    pt="nenhuma pasta corresponde a {patterns}", en="no workbook matches {patterns}"
+)
+
+
+def overview(batch: Batch, failures: Failures | None = None) -> list[StepState]:
+    """Return how each step stands, in the order in which they are done."""
+    states: dict[str, StepState] = {}
+    for step in in_order(batch.plan.steps):
+        states[step.name] = state_of_step(batch, step, states, failures or {})
+    return list(states.values())
+
+
+def state_of_step(
+    batch: Batch,
+    step: AnyStep,
+    before: Mapping[str, StepState],
+    failures: Failures,
+) -> StepState:
+    """Return how a step stands; ``before`` are those that come before it, by their names."""
+    waits_for = tuple(name for name in step.after if not before[name].done)
+    if isinstance(step, ExportStep):
+        # What is exported depends on all that was sent before it.
+        sent = [unit for state in before.values() for unit in state.units]
+        units, problem = [export_state(batch, step, sent)], None
+    else:
+        units, problem = _workbook_states(batch, step)
+    told = tuple(_with_failure(step, unit, failures) for unit in units)
+    return StepState(step, told, waits_for, problem)
+
+
+def _workbook_states(batch: Batch, step: WorkbookStep) -> tuple[list[UnitState], Text | None]:
+    workbooks: Sequence[Workbook] = workbooks_of(batch.plan, step)
+    if not workbooks and not step.may_be_empty:
+        return [], _NO_WORKBOOK.format(patterns=", ".join(step.patterns))
+    return [state_of(batch.ledger, batch.sites, batch.id, step, book) for book in workbooks], None
+
+
+def _with_failure(step: AnyStep, unit: UnitState, failures: Failures) -> UnitState:
+    error = failures.get((step.name, unit.name))
+    if error is None or unit.standing in {Standing.DONE, Standing.IN_DOUBT}:
+        return unit
+    standing = unit.standing
+    if not unit.jobs or all(job.state in UNSENT for job in unit.jobs):
+        standing = Standing.FAILED if isinstance(error, ApiError) else Standing.HELD
+    return replace(unit, standing=standing, problem=error.message)

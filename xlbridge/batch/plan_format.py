@@ -1,0 +1,143 @@
+"""What a plan may hold: the one declaration of its form, as a JSON Schema.
+
+The reader holds plans to it, editors complete and check by it, and the reference shows it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_args
+
+from xlbridge.export.filters import FILTERS, Filter, ValueKind
+from xlbridge.export.listings import LISTINGS
+from xlbridge.upload.plan import WantedMode
+from xlbridge.validation.reading import DateOrder, NumberStyle
+
+Schema = dict[str, Any]
+
+_NAME: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
+_TEXT: Schema = {"type": "string", "minLength": 1}
+_ONE_OR_MORE: Schema = {
+    "type": ["string", "array"],
+    "minLength": 1,
+    "minItems": 1,
+    "items": _TEXT,
+    "uniqueItems": True,
+}
+_FLAG: Schema = {"type": "boolean"}
+_VALUE: Schema = {"type": ["string", "integer"], "minLength": 1}
+
+KINDS = ("upload", "validate", "export")
+"""The key of a step that says what it does, and to what."""
+
+
+@cache
+def plan_format() -> Schema:
+    """Return the JSON Schema (2020-12) of a plan."""
+    properties: Schema = {
+        "version": {"const": 1},
+        "name": _told(_NAME, "What the batch is called; with the parameters it is its name."),
+        "profile": _told(_TEXT, "The environment, as profiles.toml calls it."),
+        "parameters": _told(
+            {"type": "object", "additionalProperties": _VALUE},
+            "Values for texts of the plan: {month}, {month.first}. `current` and `previous` are "
+            "months.",
+        ),
+        "proof": _told(_TEXT, "Where the closing proof goes, without extension."),
+        "steps": {"type": "object", "minProperties": 1, "additionalProperties": _step()},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "xlbridge batch plan",
+        "description": "Steps over many workbooks and listings, done once, in the right order.",
+        **_block(properties, needed=("name", "steps")),
+    }
+
+
+def keys_of(kind: str) -> tuple[str, ...]:
+    """Return the keys that a step of a kind may have."""
+    return tuple(_BLOCKS[kind])
+
+
+def _told(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+def _block(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
+    return {
+        "type": "object",
+        "required": list(needed),
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _step() -> Schema:
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(KINDS, True),
+        "allOf": [
+            {
+                "if": {"required": [kind]},
+                "then": _block(_BLOCKS[kind], needed=_NEEDED.get(kind, ())),
+            }
+            for kind in KINDS
+        ],
+    }
+
+
+def _filters() -> Schema:
+    flag = {ValueKind.FLAG: _FLAG, ValueKind.CODE: {"type": ["integer", "string"], "minimum": 1}}
+    several = {ValueKind.CODES, ValueKind.TEXTS}
+    values: dict[str, Schema] = {}
+    for name in Filter:
+        kind = FILTERS[name].kind
+        one = flag.get(kind, _VALUE)
+        values[name.value] = (
+            {"type": ["string", "integer", "array"], "items": _VALUE} if kind in several else one
+        )
+    return _block(values)
+
+
+_EVERY: Schema = {
+    "after": _told(
+        {**_ONE_OR_MORE, "minItems": 0},
+        "The steps that must be done before; told from the schemas' references where it is left "
+        "out.",
+    ),
+    "profile": _told(_TEXT, "The environment of this step alone."),
+}
+_WORKBOOKS: Schema = {
+    "resource": _told(_TEXT, "What the workbooks hold."),
+    "sheet": _told(_TEXT, "The sheet of each workbook."),
+    "dates": _told({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
+    "numbers": _told({"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."),
+    "links": _told(
+        {"type": "object", "additionalProperties": _TEXT},
+        "Columns whose cells name a record by another column of it: codigoDoCliente: seuCodigo.",
+    ),
+    "may_be_empty": _told(_FLAG, "No workbook at all is no mistake."),
+}
+_BLOCKS: Mapping[str, Schema] = {
+    "upload": {
+        "upload": _told(_ONE_OR_MORE, "Workbooks to send: paths or patterns such as *.xlsx."),
+        **_EVERY,
+        **_WORKBOOKS,
+        "mode": {"enum": [mode for mode in get_args(WantedMode) if mode != "preview"]},
+        "chunk_rows": {"type": "integer", "minimum": 1},
+    },
+    "validate": {
+        "validate": _told(_ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."),
+        **_EVERY,
+        **_WORKBOOKS,
+    },
+    "export": {
+        "export": _told({"enum": sorted(LISTINGS)}, "The listing."),
+        **_EVERY,
+        "output": _told(_TEXT, "The file to write; its extension is its format."),
+        "filters": _filters(),
+        "flat": _told(_TEXT, "One sheet only: each row of this one beside its record."),
+        "as_template": _told(_TEXT, "Written in the layout of that resource's import sheet."),
+        "manifest": _told(_TEXT, "Where the manifest goes."),
+    },
+}
+_NEEDED: Mapping[str, tuple[str, ...]] = {"upload": ("resource",), "export": ("output",)}

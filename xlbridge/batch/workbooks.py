@@ -1,0 +1,67 @@
+"""The workbooks of a step: what its patterns match, each with the digest of its content."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlbridge.batch.plan import Plan, WorkbookStep
+from xlbridge.upload.evidence import is_rejects_name
+
+_LEFT_BY_OFFICE = ("~$", ".~lock.")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Workbook:
+    """A workbook of a step: the unit in which a batch is done.
+
+    ``name`` is its path as the plan's folder sees it; ``sha256`` is of its bytes, empty where the
+    file cannot be read.
+    """
+
+    path: Path
+    name: str
+    sha256: str
+
+
+def workbooks_of(plan: Plan, step: WorkbookStep) -> list[Workbook]:
+    """Return the workbooks of a step, pattern by pattern, each once, by their names.
+
+    What Excel and LibreOffice leave beside an open file is none, nor is a rejects workbook: its
+    rows belong to the workbook that it was made for.
+    """
+    found: dict[Path, None] = {}
+    for pattern in step.patterns:
+        found |= dict.fromkeys(sorted(_matches(plan.folder, pattern)))
+    return [Workbook(path, _name(plan, path), digest_of(path)) for path in found]
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; empty where it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+    except OSError:
+        # The reader says why when the file is judged.
+        return ""
+    return digest.hexdigest()
+
+
+def _matches(folder: Path, pattern: str) -> Iterator[Path]:
+    start = folder
+    parts = Path(pattern)
+    if parts.is_absolute():
+        start = Path(parts.anchor)
+        parts = parts.relative_to(start)
+    for path in start.glob(str(parts)):
+        left = path.name.startswith(_LEFT_BY_OFFICE) or is_rejects_name(path)
+        if path.is_file() and not left:
+            yield path
+
+
+def _name(plan: Plan, path: Path) -> str:
+    inside = path.is_relative_to(plan.folder)
+    return (path.relative_to(plan.folder) if inside else path).as_posix()

@@ -1,0 +1,203 @@
+"""What the commands of a batch have in common: its plan, its ledger, consent and exit codes."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.ledger import Ledger
+from xlbridge.batch.overview import StepState
+from xlbridge.batch.plan import ExportStep
+from xlbridge.batch.plan_file import read_plan
+from xlbridge.batch.report import batch_json, batch_text
+from xlbridge.batch.running import Agreement
+from xlbridge.batch.standing import Standing
+from xlbridge.cli.batch_sites import open_sites
+from xlbridge.cli.environment import asked_settings
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.progress import Activity
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.settings import Settings
+
+_YES = frozenset({"s", "sim", "y", "yes"})
+
+_EXIT_CODES: Mapping[Standing, ExitCode] = {
+    Standing.IN_DOUBT: ExitCode.IN_DOUBT,
+    Standing.FAILED: ExitCode.FAILED,
+    Standing.REFUSED: ExitCode.REFUSED,
+}
+"""The standings that end a command with a code of their own, the gravest first."""
+
+
+def ledger_path(settings: Settings) -> Path:
+    """Return the file of the ledger of batches."""
+    return settings.home / "batches.db"
+
+
+@contextmanager
+def open_ledger(settings: Settings) -> Iterator[Ledger]:
+    """Open the ledger of batches for one command."""
+    ledger = Ledger(ledger_path(settings))
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def open_batch(plan: Path, given: Mapping[str, str]) -> Iterator[Batch]:
+    """Read a plan and open what its batch works with.
+
+    Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
+    """
+    settings = asked_settings()
+    read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
+    with open_ledger(settings) as ledger, open_sites(settings) as sites:
+        yield Batch(read, ledger, sites)
+
+
+@contextmanager
+def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
+    """Open a batch that was begun, the newest one where none is named.
+
+    Raises ``UsageError`` when there is none.
+    """
+    settings = asked_settings()
+    with open_ledger(settings) as ledger:
+        if batch_id is None:
+            batches = ledger.batches()
+            if not batches:
+                raise UsageError(Text(pt="Nenhum lote ainda.", en="There is no batch yet."))
+            known = batches[0]
+        else:
+            known = ledger.batch(batch_id)
+    with open_batch(known.plan, known.parameters) as batch:
+        yield batch
+
+
+def print_batch(batch: Batch, steps: Sequence[StepState], form: str) -> None:
+    """Print how a batch stands."""
+    if form == "json":
+        result_json(batch_json(batch, steps))
+    else:
+        for line in batch_text(batch, steps):
+            result(line)
+
+
+def exit_code(steps: Sequence[StepState]) -> ExitCode:
+    """Return the exit code of a batch: the gravest of its steps'."""
+    standings = {unit.standing for state in steps for unit in state.units}
+    standings |= {state.standing for state in steps}
+    for standing, code in _EXIT_CODES.items():
+        if standing in standings:
+            return code
+    return ExitCode.GOOD if all(state.done for state in steps) else ExitCode.DATA_ERRORS
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Shows what will be sent and asks for consent, on the terminal or by what was given."""
+
+    batch: Batch
+    yes: bool
+    confirm: str | None
+    activity: Activity
+
+    def __call__(self, agreement: Agreement) -> bool:
+        with self.activity.paused():
+            for line in _agreement_text(self.batch, agreement):
+                remark(line)
+            if self.confirm is not None:
+                _require_token(agreement, self.confirm)
+                return True
+            production = self._production(agreement)
+            if self.yes and production:
+                raise UsageError(
+                    Text(
+                        pt="--yes não vale para um ambiente de produção.",
+                        en="--yes is not for a production environment.",
+                    ),
+                    _with_token(agreement),
+                )
+            return self.yes or _ask(agreement, production)
+
+    def _production(self, agreement: Agreement) -> bool:
+        profiles = {step.profile for step, _, _ in agreement.rows}
+        return any(self.batch.sites.client(profile).target.production for profile in profiles)
+
+
+def _agreement_text(batch: Batch, agreement: Agreement) -> Iterator[Text]:
+    for step, files, rows in agreement.rows:
+        yield Text(
+            pt="  {step} · {resource} para {profile} · pastas: {files} · linhas: {rows}",
+            en="  {step} · {resource} to {profile} · workbooks: {files} · rows: {rows}",
+        ).format(
+            step=step.name,
+            resource=step.resource,
+            profile=batch.sites.name(step.profile),
+            files=files,
+            rows=rows,
+        )
+    if agreement.bad:
+        yield Text(
+            pt="  ficam de fora, com erros: {n} pastas",
+            en="  left out, with errors: {n} workbooks",
+        ).format(n=agreement.bad)
+    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
+        token=agreement.token
+    )
+
+
+def _require_token(agreement: Agreement, given: str) -> None:
+    if given.strip().casefold() != agreement.token:
+        raise UsageError(
+            Text(
+                pt="A confirmação {given!r} não é a deste lote.",
+                en="The confirmation {given!r} is not that of this batch.",
+            ).format(given=given),
+            _with_token(agreement),
+        )
+
+
+def _with_token(agreement: Agreement) -> Text:
+    return Text(
+        pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
+        en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
+    ).format(token=agreement.token)
+
+
+def _ask(agreement: Agreement, production: bool) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            Text(
+                pt="Falta a confirmação: não há terminal para perguntar.",
+                en="Confirmation is missing: there is no terminal to ask on.",
+            ),
+            _with_token(agreement),
+        )
+    question = (
+        Text(
+            pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
+            en="PRODUCTION. To send, type the confirmation above",
+        )
+        if production
+        else Text(pt="Enviar? [s/N]", en="Send? [y/N]")
+    )
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    if production and answer.strip():
+        _require_token(agreement, answer)
+        return True
+    return not production and answer.strip().casefold() in _YES
+
+
+def exports_of(steps: Sequence[StepState]) -> list[StepState]:
+    """Return the steps that export."""
+    return [state for state in steps if isinstance(state.step, ExportStep)]
