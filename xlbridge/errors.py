@@ -18,6 +18,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xlbridge.i18n import Text
 
@@ -32,6 +33,10 @@ class XlbridgeError(Exception):
 
     def __str__(self) -> str:
         return str(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it be raised again in another process, whatever its own constructor takes."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class UsageError(XlbridgeError):
@@ -54,7 +59,7 @@ class WorkbookRefused(XlbridgeError):
     """A file is not an .xlsx workbook that can be read safely.
 
     ``code`` is stable and says why: ``not-xlsx``, ``encrypted``, ``legacy-xls``, ``html``,
-    ``truncated``, ``too-large``, ``hostile``, ``unreadable``.
+    ``truncated``, ``too-large``, ``hostile``, ``unreadable``, ``worker-lost``.
     """
 
     def __init__(self, code: str, message: Text, hint: Text | None = None) -> None:

@@ -109,6 +109,16 @@ how_to_read = _all_of(
     ]
 )
 
+how_many_workers = _option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    pt="Quantos processos conferem ao mesmo tempo (se não for dito: um por núcleo, quando os "
+    "arquivos valem a pena).",
+    en="How many processes check side by side (default: one for each core, where the files are "
+    "worth it).",
+)
+
 may_replace = _option(
     "--force",
     is_flag=True,

@@ -1,5 +1,6 @@
 """``xlbridge validate``: checks workbooks locally, without the network."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
     every_sheet,
+    how_many_workers,
     how_to_read,
     own_schemas,
     validation_format,
     which_sheet,
 )
+from xlbridge.cli.spread import carrier_for
 from xlbridge.cli.validation_task import ValidationTask
 from xlbridge.i18n import Text
 from xlbridge.validation.collector import without_collector
@@ -86,15 +89,19 @@ from xlbridge.workbook.reader import reading_ahead
 @every_sheet
 @own_schemas
 @how_to_read
+@how_many_workers
 @validation_format
 def command(**options: Any) -> ExitCode:
     task = ValidationTask(**options)
     settings = asked_settings()
-    with (
-        without_collector(),
-        reading_ahead(task.files[0], settings.limits, task.sheet) as first,
-    ):
-        # What judges takes most of a second to import: meanwhile the first file is read.
+    with without_collector(), ExitStack() as stack:
+        # What judges takes most of a second to import: meanwhile the first file is read, or the
+        # workers begin.
+        carrier = stack.enter_context(carrier_for(task.files, task.workers))
+        first = None
+        if carrier is None:
+            ahead = reading_ahead(task.files[0], settings.limits, task.sheet)
+            first = stack.enter_context(ahead)
         from xlbridge.cli.validation_run import run
 
-        return run(task, settings, first)
+        return run(task, settings, first, carrier)

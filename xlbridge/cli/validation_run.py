@@ -1,37 +1,44 @@
 """Judging the files of ``xlbridge validate``: the part that needs pandas and pandera."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import Any
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.judged_report import write_report
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.validation_task import ValidationTask
-from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
-from xlbridge.validation.columns import OnColumn
+from xlbridge.spreading.carrier import Carrier
+from xlbridge.spreading.workbooks import judge_workbooks
+from xlbridge.validation.all_sheets import JudgedWorkbook
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet, is_good
+from xlbridge.validation.reports.judged import Judged, RefusedFile, is_good
 from xlbridge.validation.together import supplied_by
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.validation.workbook_to_judge import WorkbookToJudge
 from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.atomic import require_apart
 
 
-def run(task: ValidationTask, settings: Settings, first: WorkbookSource | None) -> ExitCode:
+def run(
+    task: ValidationTask,
+    settings: Settings,
+    first: WorkbookSource | None,
+    carrier: Carrier | None,
+) -> ExitCode:
     """Judge, mend, report and mark as the task says.
 
     ``first`` waits for the cells of the first file, which is being read already; None where it
-    cannot be read. Raises ``UsageError`` when what is asked for cannot be.
+    cannot be read. ``carrier`` judges the files in place of this process; None where nothing does.
+    Raises ``UsageError`` when what is asked for cannot be.
     """
     if (task.annotated or task.fixed) and len(task.files) > 1:
         raise UsageError(
@@ -48,10 +55,16 @@ def run(task: ValidationTask, settings: Settings, first: WorkbookSource | None) 
             )
         )
     require_apart([task.output, task.annotated, task.fixed], task.files)
-    judge = partial(_judge, task, load_catalogue(settings.schemas), settings.limits)
-    judged = _judge_all(task.files, judge, first)
+    workbooks = list(_workbooks(task))
+    catalogue = load_catalogue(settings.schemas)
+    if carrier is None:
+        judged = _judge_here(workbooks, catalogue, settings.limits, first)
+    else:
+        judged = _judge_elsewhere(workbooks, settings, carrier, with_frames=task.online)
     if task.fixed and (sheets := _sheets_of(judged)):
-        judged = [*_mend(sheets, task.fixed, judge), *_others_of(judged)]
+        copy = replace(workbooks[0], file=task.fixed)
+        left = _mend(sheets, task.fixed, partial(copy.judge, catalogue, settings.limits))
+        judged = [*left, *_others_of(judged)]
     failure = _ask_online(_sheets_of(judged), settings) if task.online else None
     write_report(judged, task.form, task.output, task.limit)
     if task.annotated and (sheets := _sheets_of(judged)):
@@ -61,29 +74,15 @@ def run(task: ValidationTask, settings: Settings, first: WorkbookSource | None) 
     return _exit_code(judged)
 
 
-_Judge = Callable[..., JudgedWorkbook]
-"""``_judge`` for a task: takes a file, and ``workbook`` and ``on_column`` as keywords."""
-
-
-def _judge(
-    task: ValidationTask,
-    catalogue: Catalogue,
-    limits: WorkbookLimits,
-    file: Path,
-    *,
-    workbook: WorkbookSource | None = None,
-    on_column: OnColumn = lambda *_: None,
-) -> JudgedWorkbook:
-    given: Any = {"limits": limits, "workbook": workbook, "on_column": on_column}
-    reading = Reading(dates=task.dates, numbers=task.numbers)
-    if task.all_sheets:
-        return validate_all_sheets(
-            file, catalogue, resource=task.resource, reading=reading, **given
+def _workbooks(task: ValidationTask) -> Iterator[WorkbookToJudge]:
+    for file in task.files:
+        yield WorkbookToJudge(
+            file=file,
+            resource=task.resource,
+            sheet=task.sheet,
+            all_sheets=task.all_sheets,
+            reading=Reading(dates=task.dates, numbers=task.numbers),
         )
-    sheet = validate_workbook(
-        file, catalogue, resource=task.resource, sheet=task.sheet, reading=reading, **given
-    )
-    return JudgedWorkbook([sheet])
 
 
 def _sheets_of(judged: Sequence[Judged]) -> list[ValidatedSheet]:
@@ -94,21 +93,43 @@ def _others_of(judged: Sequence[Judged]) -> list[Judged]:
     return [item for item in judged if not isinstance(item, ValidatedSheet)]
 
 
-def _judge_all(files: Sequence[Path], judge: _Judge, first: WorkbookSource | None) -> list[Judged]:
+def _judge_here(
+    workbooks: Sequence[WorkbookToJudge],
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    first: WorkbookSource | None,
+) -> list[Judged]:
     """Judge each file; one that cannot be judged is reported with the others."""
     judged: list[Judged] = []
-    with working(Text(pt="Conferindo", en="Checking"), total=len(files)) as activity:
-        for file, workbook in zip_longest(files, [first]):
-            activity.tell(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file))
-            try:
-                on_column = partial(_tell_column, activity, file)
-                found = judge(file, workbook=workbook, on_column=on_column)
-                judged += found.sheets
-                judged += [SkippedSheet(file, name) for name in found.skipped]
-            except (WorkbookRefused, UsageError) as refusal:
-                judged.append(RefusedFile(file, refusal))
+    with working(Text(pt="Conferindo", en="Checking"), total=len(workbooks)) as activity:
+        for wanted, cells in zip_longest(workbooks, [first]):
+            activity.tell(Text(pt="Conferindo {f}", en="Checking {f}").format(f=wanted.file))
+            on_column = partial(_tell_column, activity, wanted.file)
+            judged += wanted.found(catalogue, limits, cells, on_column)
             activity.advance()
     return judged
+
+
+def _judge_elsewhere(
+    workbooks: Sequence[WorkbookToJudge], settings: Settings, carrier: Carrier, *, with_frames: bool
+) -> list[Judged]:
+    """Let the carrier judge the files: what comes is the same as if they were judged here."""
+    with working(Text(pt="Conferindo", en="Checking"), total=len(workbooks)) as activity:
+
+        def tell(place: int) -> None:
+            file = workbooks[place].file
+            activity.tell(Text(pt="Conferido {f}", en="Checked {f}").format(f=file))
+            activity.advance()
+
+        found = judge_workbooks(
+            workbooks,
+            settings.schemas,
+            carrier,
+            limits=settings.limits,
+            with_frames=with_frames,
+            on_done=tell,
+        )
+        return list(chain.from_iterable(found))
 
 
 _LOCAL_ONLY = Text(
@@ -160,14 +181,16 @@ def _tell_column(
     activity.tell(told.format(f=file, rows=rows, place=place, of=of, column=column))
 
 
-def _mend(sheets: Sequence[ValidatedSheet], target: Path, judge: _Judge) -> list[ValidatedSheet]:
+def _mend(
+    sheets: Sequence[ValidatedSheet], target: Path, judge: Callable[[], JudgedWorkbook]
+) -> list[ValidatedSheet]:
     """Write the mended copy and judge it: what is reported is what is left."""
     # What changes a copy takes its time to import, and most runs do not need it.
     from xlbridge.validation.mending import mend
 
     with working(Text(pt="Corrigindo", en="Mending")):
         mended = mend(sheets, target)
-        left = {sheet.sheet: sheet for sheet in judge(target).sheets}
+        left = {sheet.sheet: sheet for sheet in judge().sheets}
     return [
         replace(left[sheet.sheet], file=sheet.file, mending=mending)
         for sheet, mending in zip(sheets, mended, strict=True)

@@ -22,3 +22,4 @@ class ValidationTask:
     online: bool
     dates: DateOrder | None
     numbers: NumberStyle | None
+    workers: int | None

@@ -57,12 +57,12 @@ def _start(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env=helper_environment(),
         )
 
 
-def _environment() -> dict[str, str]:
-    """Return what the process needs: the way to this package, and no credentials."""
+def helper_environment() -> dict[str, str]:
+    """Return what a helper process needs: the way to this package, and no credentials."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
     ways = [str(_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {"PYTHONPATH": os.pathsep.join(ways)}

@@ -59,7 +59,7 @@ class Gate:
 
     def __init__(self, path: Path, limits: WorkbookLimits) -> None:
         """Raise ``UsageError`` when there is no such file, ``WorkbookRefused`` as needed."""
-        self.content = _read(path, limits)
+        self.content = file_content(path, limits)
         self._limits = limits
         refuse_unless_zip(self.content)
         if self.content.count(_DIRECTORY_ENTRY) > limits.entries:
@@ -117,7 +117,8 @@ class Gate:
 _CONTENT = Text(pt="o conteúdo", en="the content")
 
 
-def _read(path: Path, limits: WorkbookLimits) -> bytes:
+def file_content(path: Path, limits: WorkbookLimits) -> bytes:
+    """Return the bytes of a file. Raise ``UsageError`` when there is none, ``WorkbookRefused``."""
     if not path.exists():
         raise UsageError(
             Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.").format(p=path)

@@ -1,0 +1,57 @@
+"""Many workbooks over a carrier: what comes back is what would have been judged here."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from xlbridge.errors import UsageError
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.spreading.carrier import Carrier, ThisProcess
+from xlbridge.spreading.local import LocalWorkers
+from xlbridge.spreading.workbooks import judge_workbooks
+from xlbridge.validation.reports.judged import RefusedFile
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.validation.workbook_to_judge import WorkbookToJudge
+
+_NAMES = ("contasreceber-com-erros.xlsx", "none.xlsx", "cliente.xlsx", "contasreceber.xlsx")
+
+
+@pytest.fixture
+def workbooks(samples: Path) -> list[WorkbookToJudge]:
+    return [WorkbookToJudge(file=samples / name, all_sheets=True) for name in _NAMES]
+
+
+def judged(
+    workbooks: list[WorkbookToJudge], carrier: Carrier, home: Path, *, with_frames: bool
+) -> list[ValidatedSheet]:
+    found = list(judge_workbooks(workbooks, home, carrier, with_frames=with_frames))
+    assert len(found) == len(workbooks)
+    (missing,) = found.pop(1)
+    assert isinstance(missing, RefusedFile)
+    assert isinstance(missing.refusal, UsageError)
+    assert missing.file == workbooks[1].file
+    sheets = [item for items in found for item in items if isinstance(item, ValidatedSheet)]
+    assert [sheet.file for sheet in sheets] == [workbooks[place].file for place in (0, 2, 3)]
+    return sheets
+
+
+def test_sheets_arrive_whole(
+    workbooks: list[WorkbookToJudge], home: Path, catalogue: Catalogue
+) -> None:
+    here = judged(workbooks, ThisProcess(), home, with_frames=True)
+    with LocalWorkers(2, "xlbridge.spreading.workbooks") as workers:
+        there = judged(workbooks, workers, home, with_frames=True)
+        lean = judged(workbooks, workers, home, with_frames=False)
+    assert here[0].errors > 0
+    for mine, theirs, without in zip(here, there, lean, strict=True):
+        assert theirs.findings == without.findings == mine.findings
+        assert theirs.rows == without.rows == mine.rows
+        assert theirs.columns == without.columns == mine.columns
+        pd.testing.assert_frame_equal(theirs.frame, mine.frame)
+        assert without.frame.empty
+        assert theirs.resource is not None
+        assert theirs.resource.by_name == catalogue[theirs.resource.name].by_name
+        for one, other in zip(theirs.findings, mine.findings, strict=True):
+            assert one.kind is other.kind
+            assert str(one.message) == str(other.message)

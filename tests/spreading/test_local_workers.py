@@ -1,0 +1,119 @@
+"""Worker processes: results in order, a lost one costs a retry, none is left behind."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import worker_tasks
+from processes_seen import awaited, lives
+
+from xlbridge.errors import RemoteRejected
+from xlbridge.spreading.answer import WorkerDefect
+from xlbridge.spreading.carrier import Lost, ThisProcess
+from xlbridge.spreading.local import LocalWorkers, sensible_workers
+
+NUMBERS = range(50)
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalWorkers]:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    monkeypatch.setenv("XLBRIDGE_PASSWORD", "secret")
+    with LocalWorkers(2, "worker_tasks") as local:
+        yield local
+
+
+def test_results_come_in_order_and_each_is_told(workers: LocalWorkers) -> None:
+    told: list[int] = []
+    doubled = list(workers.run(worker_tasks.double, NUMBERS, told.append))
+    assert doubled == [2 * number for number in NUMBERS]
+    assert sorted(told) == list(NUMBERS)
+    assert list(ThisProcess().run(worker_tasks.double, NUMBERS)) == doubled
+    assert list(workers.run(worker_tasks.double, ())) == []
+
+
+def test_items_are_taken_only_a_little_ahead(workers: LocalWorkers) -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    doubled = workers.run(worker_tasks.double, items())
+    assert next(doubled) == 0
+    assert len(taken) < 50
+    doubled.close()
+    assert list(workers.run(worker_tasks.double, NUMBERS))[-1] == 98
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(1, 14), (2, Lost())])
+def test_a_lost_worker_costs_a_retry_of_its_item(
+    workers: LocalWorkers, tmp_path: Path, times: int, outcome: object
+) -> None:
+    task = worker_tasks.DieAt(number=7, times=times, marks=tmp_path)
+    outcomes = list(workers.run(task, NUMBERS))
+    assert outcomes.pop(7) == outcome
+    assert outcomes == [2 * number for number in NUMBERS if number != 7]
+    assert len(list(tmp_path.iterdir())) == times
+
+
+def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalWorkers) -> None:
+    pids = {*workers.run(worker_tasks.own_pid, NUMBERS)}
+    for pid in pids:
+        os.kill(int(str(pid)), signal.SIGKILL)
+    again = {*workers.run(worker_tasks.own_pid, NUMBERS)}
+    assert again
+    assert not again & pids
+
+
+def test_what_a_task_raises_is_raised_here(workers: LocalWorkers) -> None:
+    with pytest.raises(RemoteRejected) as refused:
+        list(workers.run(worker_tasks.refuse, NUMBERS))
+    assert refused.value.status == 409
+    assert refused.value.message.pt == "Não."
+    with pytest.raises(WorkerDefect, match="ZeroDivisionError"):
+        list(workers.run(worker_tasks.fail, NUMBERS))
+
+
+def test_workers_get_no_credentials(workers: LocalWorkers) -> None:
+    names = ["XLBRIDGE_PASSWORD", "PATH"]
+    assert list(workers.run(worker_tasks.environment, names)) == [None, os.environ["PATH"]]
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_no_worker_outlives_the_block(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException] | None
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    pids: list[int] = []
+
+    def work() -> None:
+        with LocalWorkers(2, "worker_tasks") as local:
+            for pid in local.run(worker_tasks.own_pid, NUMBERS):
+                assert isinstance(pid, int)
+                pids.append(pid)
+                if error is not None:
+                    raise error
+
+    if error is None:
+        work()
+    else:
+        with pytest.raises(error):
+            work()
+    assert pids
+    assert awaited(lambda: not any(map(lives, pids)))
+
+
+def test_small_files_are_not_worth_a_process(tmp_path: Path) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"x")
+    with large.open("wb") as file:
+        file.truncate(8 * 2**20)
+    assert sensible_workers([small, small]) == 1
+    assert sensible_workers([large]) == 1
+    assert sensible_workers([tmp_path / "none", tmp_path]) == 1
+    cores = os.cpu_count() or 1
+    assert sensible_workers([large] * 2) == min(2, len(os.sched_getaffinity(0)), cores)

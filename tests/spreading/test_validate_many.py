@@ -1,0 +1,121 @@
+"""``xlbridge validate`` with several processes: the report of one process, to the byte."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from bad_sheet import write_sheet
+from environment import ROOT, Xlbridge, clean_environment
+from processes_seen import awaited, lives, workers_at, workers_of
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook that takes a while."""
+    return write_sheet(tmp_path_factory.mktemp("long") / "long.xlsx", 15_000, 0.01).path
+
+
+@pytest.fixture
+def every_kind(samples: Path, tmp_path: Path) -> list[Path]:
+    """Good and bad workbooks, and refused ones."""
+    text, cut = tmp_path / "text.xlsx", tmp_path / "cut.xlsx"
+    text.write_text("no workbook", encoding="utf-8")
+    cut.write_bytes((samples / "cliente.xlsx").read_bytes()[:2000])
+    return [*sorted(samples.glob("*-com-erros.xlsx")), text, samples / "cliente.xlsx", cut]
+
+
+@contextmanager
+def running(home: Path, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "xlbridge", "validate", *map(str, arguments)]
+    with subprocess.Popen(
+        command,
+        env=clean_environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        yield process
+
+
+def test_the_report_is_the_same_to_the_byte(xlbridge: Xlbridge, every_kind: Sequence[Path]) -> None:
+    alone, spread = (
+        xlbridge("validate", *every_kind, "--format", "json", "--workers", count)
+        for count in (1, 3)
+    )
+    assert (alone.returncode, spread.returncode) == (3, 3)
+    assert spread.stdout == alone.stdout
+    assert spread.stderr == alone.stderr
+
+
+def test_what_is_asked_for_holds_for_workers(xlbridge: Xlbridge, home: Path, samples: Path) -> None:
+    own = home / "schemas"
+    own.mkdir(parents=True)
+    shipped = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
+    ours = shipped.replace("resource: cliente", "resource: fregues", 1)
+    (own / "fregues.yaml").write_text(ours, encoding="utf-8")
+    files = [samples / "cliente.xlsx", samples / "cliente-com-erros.xlsx", samples / "none.xlsx"]
+    options = ["--resource", "fregues", "--dates", "mdy", "--limit", "3"]
+    settings = {"XLBRIDGE_LANG": "pt-BR", "XLBRIDGE_MAX_CELLS": "300"}
+    alone, spread = (
+        xlbridge("validate", *files, *options, "--workers", count, **settings) for count in (1, 2)
+    )
+    assert (alone.returncode, spread.returncode) == (2, 2)
+    assert spread.stdout == alone.stdout
+    assert spread.stderr == alone.stderr
+    assert "fregues" in alone.stdout
+    assert "células longe demais" in alone.stdout
+
+
+def test_a_killed_worker_costs_a_retry(
+    xlbridge: Xlbridge, home: Path, samples: Path, long_file: Path
+) -> None:
+    files = [long_file, samples / "cliente.xlsx", samples / "contasreceber.xlsx"]
+    alone = xlbridge("validate", *files, "--format", "json", "--workers", "1")
+    with running(home, *files, "--format", "json", "--workers", "2") as process:
+        (worker,) = awaited(lambda: workers_at(long_file, process.pid))
+        os.kill(worker, signal.SIGKILL)
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (1, "")
+    assert stdout == alone.stdout
+
+
+def test_a_file_that_loses_two_workers_is_refused_and_the_others_are_judged(
+    home: Path, samples: Path, long_file: Path
+) -> None:
+    files = [samples / "cliente.xlsx", long_file, samples / "contasreceber.xlsx"]
+    killed: set[int] = set()
+    with running(home, *files, "--format", "json", "--workers", "2") as process:
+        for _ in range(2):
+            (worker,) = awaited(lambda: set(workers_at(long_file, process.pid)) - killed)
+            os.kill(worker, signal.SIGKILL)
+            killed.add(worker)
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (3, "")
+    good, lost, other = json.loads(stdout)["files"]
+    assert lost["refused"]["code"] == "worker-lost"
+    assert "twice" in lost["refused"]["message"]
+    assert (good["errors"], other["errors"]) == (0, 0)
+    assert (good["resource"], other["resource"]) == ("cliente", "contasreceber")
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_no_worker_is_left_behind(
+    home: Path, long_file: Path, sent: signal.Signals, code: int
+) -> None:
+    with running(home, long_file, long_file, "--workers", "2") as process:
+        awaited(lambda: workers_at(long_file, process.pid))
+        workers = workers_of(process.pid)
+        process.send_signal(sent)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert stdout == ""
+    assert stderr.strip() == ("Interrupted." if sent is signal.SIGINT else "")
+    assert workers
+    assert awaited(lambda: not any(map(lives, workers)))

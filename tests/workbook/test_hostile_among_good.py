@@ -1,0 +1,52 @@
+"""Hostile workbooks among good ones, judged side by side: each has its outcome."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from environment import clean_environment
+from hostile_sheets import SHEETS
+from packing import good_parts, packed
+
+_CASES = ("far cells", "one long text in 10,000 cells")
+_MOST_MEGABYTES = 512
+
+_JUDGE = """
+import re, sys
+from xlbridge.cli.main import main
+code = main(["validate", *sys.argv[1:], "--workers", "2", "--format", "json"])
+status = open("/proc/self/status", encoding="ascii").read()
+print(code, int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) // 1024)
+"""
+
+
+def test_others_are_judged_and_the_command_stays_small(home: Path, tmp_path: Path) -> None:
+    good = good_parts(tmp_path)
+    files = []
+    for number, name in enumerate(_CASES):
+        for content in (SHEETS[name][1](good), packed(good)):
+            files.append(tmp_path / f"{len(files)}-{number}.xlsx")
+            files[-1].write_bytes(content)
+    done = subprocess.run(
+        [sys.executable, "-c", _JUDGE, *map(str, files)],
+        env=clean_environment(home),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=True,
+    )
+    report, told = done.stdout.splitlines()
+    code, megabytes = map(int, told.split())
+    assert (code, done.stderr) == (3, "")
+    judged = [
+        item["refused"]["code"]
+        if "refused" in item
+        else "good"
+        if not item["errors"]
+        else "findings"
+        for item in json.loads(report)["files"]
+    ]
+    expected = [outcome for name in _CASES for outcome in (SHEETS[name][0], "good")]
+    assert judged == expected
+    assert megabytes < _MOST_MEGABYTES

@@ -1,0 +1,61 @@
+"""What runs one task for many items, and the simplest such: this process itself."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+Task = Callable[[Item], Outcome]
+"""What is done for each item. It, the items and the outcomes can be pickled; what it returns does
+not depend on where it runs, and it may run again for an item whose worker was lost."""
+
+OnDone = Callable[[int], None]
+"""Told the place of each item when it is done, in no order, from any thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Stands for the outcome of an item whose workers ended before they could tell it, twice."""
+
+
+class Carrier(Protocol):
+    """Runs a task for many items.
+
+    ``shares_files`` says whether the workers see the files of this machine under the same paths.
+    """
+
+    @property
+    def shares_files(self) -> bool:
+        """Whether a path may stand for the file."""
+
+    def run(
+        self,
+        task: Task[Item, Outcome],
+        items: Iterable[Item],
+        on_done: OnDone = lambda _place: None,
+    ) -> Iterator[Outcome | Lost]:
+        """Yield what the task returns for each item, in the items' order.
+
+        Items are taken only a little ahead of what was yielded. Raises the ``XlbridgeError`` that
+        the task raised. A carrier runs one task at a time.
+        """
+
+
+class ThisProcess:
+    """Does everything here, one item after the other."""
+
+    shares_files = True
+
+    def run(
+        self,
+        task: Task[Item, Outcome],
+        items: Iterable[Item],
+        on_done: OnDone = lambda _place: None,
+    ) -> Iterator[Outcome | Lost]:
+        """Yield what the task returns for each item."""
+        for place, item in enumerate(items):
+            outcome = task(item)
+            on_done(place)
+            yield outcome

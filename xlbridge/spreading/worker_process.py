@@ -1,0 +1,31 @@
+"""A worker: standard input brings tasks with an item each, standard output takes the answers.
+
+Usage: python -m xlbridge.spreading.worker_process MODULE, which is imported before the first task
+comes. It ends with its input, and so with the process that started it.
+"""
+
+import importlib
+import os
+import pickle
+import sys
+
+from xlbridge.spreading.answer import answer
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # Whatever a library prints must not come between the answers.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    importlib.import_module(sys.argv[1])
+    while True:
+        try:
+            task, item = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
+        except EOFError:
+            return
+        answers.write(answer(task, item))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
