@@ -133,6 +133,16 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
             STEP + "    upload: a.xlsx\n    resource: cliente\n    output: b.xlsx\n",
             ":7: steps.um.output: 'output' is not known; allowed here: upload, after",
         ),
+        (
+            STEP
+            + "    upload: a\n    resource: contasreceber\n    links:\n      historico: cnpj\n",
+            ":8: steps.um.links.historico: historico refers to no registry",
+        ),
+        (
+            STEP
+            + "    upload: a\n    resource: contasreceber\n    links: {codigoDoCliente: email}\n",
+            ":7: steps.um.links.codigoDoCliente: 'email' does not tell one of",
+        ),
         (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: a text is expected here."),
         (
             STEP + "    validate: '{mes}.xlsx'\n",

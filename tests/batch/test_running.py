@@ -30,6 +30,18 @@ steps:
     after: clients
 """
 
+LINKED = """\
+name: linked
+steps:
+  titles:
+    upload: titles.xlsx
+    resource: contasreceber
+    links: {codigoDoCliente: cnpj}
+  clients:
+    upload: clients.xlsx
+    resource: cliente
+"""
+
 Batch = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -163,6 +175,24 @@ def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
     assert states(found) == {"p": "changed"}
     assert found["rows"]["accepted"] == 1
     assert "was changed after it was sent" in found["steps"][0]["units"][0]["problem"]
+
+
+def test_codes_are_filled_in_once_the_clients_are_there(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(LINKED)
+    documents = [new_cnpj(), new_cnpj()]
+    write_clients(tmp_path, "clients.xlsx", documents)
+    row = GOOD["contasreceber"]
+    rows = [
+        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"L-{document}"}.values()]
+        for document in documents
+    ]
+    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert [step["step"] for step in found["steps"]] == ["clients", "titles"]
+    assert found["rows"]["accepted"] == 4
+    assert report(batch("run", plan, "--yes", "--format", "json"), 0) == found
 
 
 def test_an_unanswering_system_fails_all_that_needs_it_and_loses_nothing(

@@ -15,6 +15,7 @@ from xlbridge.resources.catalogue import load_catalogue
 
 IMPORTED = (
     "xlbridge.cli.main",
+    "xlbridge.cli.batch",
     "xlbridge.cli.upload",
     "xlbridge.cli.resume",
     "xlbridge.cli.resolve",

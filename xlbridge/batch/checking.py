@@ -1,17 +1,28 @@
 """Judging the workbooks of a batch before any of them is sent."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import Check
+from xlbridge.batch.links import Links, linked, linked_catalogue
 from xlbridge.batch.plan import WorkbookStep
 from xlbridge.batch.workbooks import Workbook
-from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Severity
+from xlbridge.limits import WorkbookLimits
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.spreading.carrier import Carrier
+from xlbridge.spreading.workbooks import judge_workbooks
+from xlbridge.validation.columns import OnColumn
 from xlbridge.validation.reports.judged import Judged, RefusedFile
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.validation.workbook_to_judge import WorkbookToJudge
+from xlbridge.workbook.assembly import WorkbookSource
+
+JudgedWorkbook = ValidatedSheet | RefusedFile
 
 _MOST_TOLD = 3
 
@@ -29,13 +40,39 @@ class Checked:
     """What judging came to: ``good`` may be sent; ``bad`` are the others, with their findings."""
 
     good: list[Target] = field(default_factory=list)
-    bad: list[Judged] = field(default_factory=list, repr=False)
+    bad: list[JudgedWorkbook] = field(default_factory=list, repr=False)
 
 
-def check_all(batch: Batch, targets: Sequence[Target], advance: Callable[[str], None]) -> Checked:
-    """Judge workbooks, by themselves and against one another, and write down what came of it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedWorkbook(WorkbookToJudge):
+    """A workbook whose cells may name records otherwise than by their codes."""
+
+    links: Links = field(default_factory=dict)
+
+    def found(
+        self,
+        catalogue: Catalogue,
+        limits: WorkbookLimits,
+        workbook: WorkbookSource | None = None,
+        on_column: OnColumn = lambda *_: None,
+    ) -> list[Judged]:
+        """Return what a report tells of the file, judged by the linked form of its resource."""
+        known = linked_catalogue(self.links, catalogue)
+        return WorkbookToJudge.found(self, known, limits, workbook, on_column)
+
+
+def check_all(
+    batch: Batch,
+    targets: Sequence[Target],
+    carrier: Carrier | None,
+    advance: Callable[[str], None],
+) -> Checked:
+    """Judge workbooks, by themselves and against one another, and write down what came of it.
+
+    ``carrier`` judges them in place of this process.
+    """
     checked = Checked()
-    for target, judged in _judge(batch, targets):
+    for target, judged in _judge_all(batch, targets, carrier):
         advance(target.workbook.name)
         check = _check(target, judged)
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
@@ -46,28 +83,58 @@ def check_all(batch: Batch, targets: Sequence[Target], advance: Callable[[str], 
     return checked
 
 
-def judge(batch: Batch, target: Target) -> Judged:
+def judge(batch: Batch, target: Target) -> JudgedWorkbook:
     """Judge one workbook by its step."""
-    desk, step = batch.sites.desk(target.step.profile), target.step
-    try:
-        return validate_workbook(
-            target.workbook.path,
-            desk.catalogue,
-            resource=step.resource,
-            sheet=step.sheet,
-            reading=step.reading,
+    desk = batch.sites.desk(target.step.profile)
+    return _only(_wanted(target).found(desk.catalogue, desk.settings.limits))
+
+
+def _judge_all(
+    batch: Batch, targets: Sequence[Target], carrier: Carrier | None
+) -> Iterator[tuple[Target, JudgedWorkbook]]:
+    of_profile: defaultdict[str | None, list[Target]] = defaultdict(list)
+    for target in targets:
+        of_profile[target.step.profile].append(target)
+    for profile, alike in of_profile.items():
+        if carrier is None:
+            yield from ((target, judge(batch, target)) for target in alike)
+            continue
+        desk = batch.sites.desk(profile)
+        found = judge_workbooks(
+            [_wanted(target) for target in alike],
+            desk.settings.schemas,
+            carrier,
             limits=desk.settings.limits,
         )
-    except (WorkbookRefused, UsageError) as refusal:
-        return RefusedFile(target.workbook.path, refusal)
+        for target, judged in zip(alike, map(_only, found), strict=True):
+            yield target, _as_linked(judged, target.step, desk.catalogue)
 
 
-def _judge(batch: Batch, targets: Sequence[Target]) -> Iterator[tuple[Target, Judged]]:
-    for target in targets:
-        yield target, judge(batch, target)
+def _wanted(target: Target) -> LinkedWorkbook:
+    step = target.step
+    return LinkedWorkbook(
+        file=target.workbook.path,
+        resource=step.resource,
+        sheet=step.sheet,
+        reading=step.reading,
+        links=step.links,
+    )
 
 
-def _check(target: Target, judged: Judged) -> Check:
+def _only(found: Sequence[Judged]) -> JudgedWorkbook:
+    """Return what was found of the one sheet of a workbook that is judged."""
+    (judged,) = (item for item in found if isinstance(item, JudgedWorkbook))
+    return judged
+
+
+def _as_linked(judged: JudgedWorkbook, step: WorkbookStep, catalogue: Catalogue) -> JudgedWorkbook:
+    """Give a sheet that was judged elsewhere the form of the resource that it was judged by."""
+    if not isinstance(judged, ValidatedSheet) or judged.resource is None:
+        return judged
+    return replace(judged, resource=linked(judged.resource, step.links, catalogue))
+
+
+def _check(target: Target, judged: JudgedWorkbook) -> Check:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
         errors = (f for f in judged.findings if f.kind.severity is Severity.ERROR)

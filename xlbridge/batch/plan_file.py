@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from xlbridge.batch.links import link_mistakes
 from xlbridge.batch.order import circle, references_of
 from xlbridge.batch.parameters import UnknownParameter, fill_in, is_usable, settle
 from xlbridge.batch.plan import AnyStep, ExportStep, Plan, Sending, WorkbookStep
@@ -169,6 +170,9 @@ class _Reader:
         resource = body.get("resource")
         if resource is not None and resource not in self._catalogue:
             self._wrong((*place, "resource"), unknown(resource, tuple(self._catalogue)))
+        else:
+            for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
+                self._wrong((*place, "links", column), what)
         sending = Sending(body.get("mode", "auto"), body.get("chunk_rows"))
         return WorkbookStep(
             **common,

@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked, Target, check_all
@@ -15,10 +17,18 @@ from xlbridge.batch.standing import Standing, UnitState, state_of
 from xlbridge.batch.workbooks import Workbook, workbooks_of
 from xlbridge.errors import AuthenticationFailed, TransportError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.spreading.carrier import Carrier
 from xlbridge.upload.options import RunOptions
 
 _JUDGED = frozenset({Standing.NEW, Standing.CHANGED, Standing.INVALID, Standing.REFUSED})
 _DIGEST_LENGTH = 8
+
+
+CarrierFor = Callable[[Sequence[Path]], AbstractContextManager[Carrier | None]]
+
+
+def _this_process(_files: Sequence[Path]) -> AbstractContextManager[Carrier | None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +58,14 @@ class Way:
     """How a run goes about it.
 
     ``agree`` is asked once, before anything is sent. ``all_or_nothing`` sends nothing where any
-    workbook has errors. ``options`` are those of each upload.
+    workbook has errors. ``options`` are those of each upload. ``carrier_for`` gives what judges
+    so many files in place of this process, if anything does.
     """
 
     agree: Callable[[Agreement], bool]
     options: RunOptions
     all_or_nothing: bool = False
+    carrier_for: CarrierFor = _this_process
     tell: Callable[[Text], None] = lambda _text: None
     phase: Callable[[Text, int], None] = lambda _text, _total: None
     advance: Callable[[str], None] = lambda _name: None
@@ -104,8 +116,11 @@ class BatchRun:
             for target, state in self._targets()
             if state.standing in _JUDGED and not state.jobs
         ]
+        if not targets:
+            return Checked()
         self._way.phase(Text(pt="Conferindo", en="Checking"), len(targets))
-        return check_all(self._batch, targets, self._way.advance)
+        with self._way.carrier_for([target.workbook.path for target in targets]) as carrier:
+            return check_all(self._batch, targets, carrier, self._way.advance)
 
     def _targets(self) -> list[tuple[Target, UnitState]]:
         return [

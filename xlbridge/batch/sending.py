@@ -1,16 +1,20 @@
 """Sending one workbook of a batch, or what is left of it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.checking import Target, judge
+from xlbridge.batch.checking import JudgedWorkbook, Target, judge
+from xlbridge.batch.codes import Codes
 from xlbridge.batch.ledger import SentAs
 from xlbridge.batch.standing import Standing, UnitState, state_of
 from xlbridge.batch.workbooks import digest_of
 from xlbridge.errors import UsageError
+from xlbridge.findings import Severity
 from xlbridge.i18n import Text
+from xlbridge.online.listings import Listings
+from xlbridge.online.references import Registries
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import row_digests, sheet_digest
@@ -18,7 +22,6 @@ from xlbridge.upload.plan import Plan, choose_mode
 from xlbridge.upload.retry import MendedRows, mended_rows
 from xlbridge.upload.send import run_job, write_down
 from xlbridge.upload.states import UNSENT, State
-from xlbridge.validation.reports.judged import Judged
 from xlbridge.validation.validate import ValidatedSheet
 
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
@@ -31,6 +34,7 @@ class Sender:
 
     batch: Batch
     options: RunOptions
+    _codes: dict[str, Codes] = field(default_factory=dict)
 
     def send(self, target: Target) -> None:
         """Take a workbook as far as it goes: what was begun first, then what was never sent.
@@ -121,15 +125,25 @@ class Sender:
 
     def _accept_change(self, target: Target, state: UnitState) -> None:
         """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
-        judged = judge(self.batch, target)
+        judged = self._judge(target)
         if isinstance(judged, ValidatedSheet) and judged.ok and judged.resource is not None:
             digest = sheet_digest(row_digests(judged.resource, judged.frame))
             if digest == state.jobs[0].what.digest:
                 self._note(target, state.jobs[0])
 
+    def _judge(self, target: Target) -> JudgedWorkbook:
+        """Judge a workbook, and fill in the codes of the records that its cells name."""
+        judged = judge(self.batch, target)
+        if not target.step.links or not isinstance(judged, ValidatedSheet) or not judged.ok:
+            return judged
+        if target.step.name not in self._codes:
+            client = self.batch.sites.client(target.step.profile)
+            self._codes[target.step.name] = Codes(Registries(client, Listings(client)))
+        return self._codes[target.step.name].fill_in(judged)
+
     def _good(self, target: Target) -> ValidatedSheet:
         """Judge a workbook once more: what is sent is what was judged."""
-        judged = judge(self.batch, target)
+        judged = self._judge(target)
         if not isinstance(judged, ValidatedSheet) or not judged.ok:
             raise _unusable(target.workbook.path, judged)
         if digest_of(target.workbook.path) != target.workbook.sha256:
@@ -158,12 +172,13 @@ class Sender:
         run_job(desk, self.batch.sites.client(profile), job, options)
 
 
-def _unusable(path: Path, judged: Judged) -> UsageError:
+def _unusable(path: Path, judged: JudgedWorkbook) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
+    first = next(f for f in judged.findings if f.kind.severity is Severity.ERROR)
     return UsageError(
         Text(
-            pt="{file} tem {n} erros; veja-os com: xlbridge validate {file}",
-            en="{file} has {n} errors; see them with: xlbridge validate {file}",
-        ).format(file=path, n=judged.errors)
+            pt="{file} tem {n} erros; o primeiro, em {cell}: {message}",
+            en="{file} has {n} errors; the first, in {cell}: {message}",
+        ).format(file=path.name, n=judged.errors, cell=first.cell or "–", message=first.message)
     )

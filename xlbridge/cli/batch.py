@@ -1,6 +1,7 @@
 """``xlbridge batch``: many workbooks and exports, described once, run every month."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from xlbridge.cli.batch_session import (
 )
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import own_schemas, report_format
+from xlbridge.cli.options import how_many_workers, own_schemas, report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
+from xlbridge.cli.spread import carrier_for
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.options import RunOptions
@@ -92,7 +94,7 @@ def _how_to_run(function: Decorated) -> Decorated:
         ),
     ):
         function = option(function)
-    return report_format(own_schemas(function))
+    return report_format(how_many_workers(own_schemas(function)))
 
 
 @command.command(
@@ -187,7 +189,13 @@ def status(batch_id: str | None, form: str) -> ExitCode:
 
 
 def _run(
-    batch: Batch, *, yes: bool, confirm: str | None, all_or_nothing: bool, form: str
+    batch: Batch,
+    *,
+    yes: bool,
+    confirm: str | None,
+    all_or_nothing: bool,
+    workers: int | None,
+    form: str,
 ) -> ExitCode:
     try:
         with working(Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id), 2) as activity:
@@ -195,6 +203,7 @@ def _run(
                 agree=Consent(batch, yes, confirm, activity),
                 options=RunOptions(consent=lambda _job, _seen: True, tell=activity.tell),
                 all_or_nothing=all_or_nothing,
+                carrier_for=partial(carrier_for, workers=workers),
                 tell=activity.tell,
             )
             ran = BatchRun(batch, way).go()

@@ -1,0 +1,199 @@
+"""A month of workbooks for ``samples/month/plan.yaml``: eight resources, made up, all of it good.
+
+Usage: python samples/make_month.py FOLDER [--month 2026-10] [--workbooks 40] [--rows 5000]
+                                    [--bad 0.01]
+
+With ``--bad`` that share of the rows has a wrong cell. The same arguments write the same rows, so
+that a month without bad ones is the same month, mended.
+"""
+
+import argparse
+import shutil
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+
+import xlsxwriter
+from good_rows import Row, addressing, client, payable, receivable, service_invoice
+
+_HERE = Path(__file__).parent / "month"
+_ACTIVE_CLIENTS = range(1001, 1032)
+_BRANCHES = (1, 2, 3)
+_PRODUCTS = range(2001, 2061)
+_SECTIONS = [f"{letter}-{shelf:02}" for letter in "ABCD" for shelf in range(1, 21)]
+_ROWS_OF_NUMBER = 100_000
+
+
+@dataclass(frozen=True)
+class Month:
+    """How much there is: ``workbooks`` in all, ``rows`` in each, and which share of them is bad."""
+
+    month: str = "2026-10"
+    workbooks: int = 40
+    rows: int = 5000
+    bad: float = 0.0
+    seed: str = "month"
+
+
+def write_month(folder: Path, month: Month) -> list[Path]:
+    """Write plan, schemas and workbooks into a folder, over what is there; return the workbooks."""
+    shutil.copytree(_HERE, folder, dirs_exist_ok=True)
+    written = []
+    for number in range(month.workbooks):
+        step = list(_STEPS)[number % len(_STEPS)]
+        path = folder / step / f"{month.month}-{number // len(_STEPS) + 1:02}.xlsx"
+        path.parent.mkdir(exist_ok=True)
+        _write(path, list(_rows(step, number, month)))
+        written.append(path)
+    return written
+
+
+def _rows(step: str, number: int, month: Month) -> Iterator[Row]:
+    """Yield the rows of a workbook; chance for bad cells is apart from that for good ones."""
+    random = Random(f"{month.seed} {number}")
+    chance = Random(f"{month.seed} bad {number}")
+    for row in range(1, month.rows + 1):
+        made = _STEPS[step](random, number, row, month)
+        yield _spoilt(made, chance) if chance.random() < month.bad else made
+
+
+def _client(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = client(random, 4 * (_ROWS_OF_NUMBER * workbook + row) + 2)
+    return {**made, "cnpj": _document(workbook, row, month), "cpf": None}
+
+
+def _receivable(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = receivable(random, _ROWS_OF_NUMBER * workbook + row)
+    # A client of this very month, from a workbook that every size of month has.
+    return {**made, "codigoDoCliente": _document(0, random.randint(1, month.rows), month)}
+
+
+def _payable(random: Random, workbook: int, row: int, _month: Month) -> Row:
+    return payable(random, _ROWS_OF_NUMBER * workbook + row)
+
+
+def _invoice(random: Random, workbook: int, row: int, _month: Month) -> Row:
+    return service_invoice(random, _ROWS_OF_NUMBER * workbook + row)
+
+
+def _address(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = addressing(random, row)
+    place = workbook // len(_STEPS) * month.rows + row - 1
+    place, product = divmod(place, len(_PRODUCTS))
+    place, branch = divmod(place, len(_BRANCHES))
+    warehouse, section = divmod(place, len(_SECTIONS))
+    return {
+        **made,
+        "codigoDaFilial": _BRANCHES[branch],
+        "codigoDaFilialSecao": None,
+        "codigoDoAlmoxarifado": warehouse + 1,
+        "codigoDoAlmoxarifadoSecao": None,
+        "codigoDaSecao": _SECTIONS[section],
+        "idProd": _PRODUCTS[product],
+    }
+
+
+def _contract(random: Random, workbook: int, row: int, _month: Month) -> Row:
+    return {
+        "numero": f"CT-{workbook:03}-{row:06}",
+        "codigoDoCliente": random.choice(_ACTIVE_CLIENTS),
+        "inicio": date(2026, 1, 1) + timedelta(days=random.randrange(300)),
+        "valorMensal": random.randrange(10_000, 900_000) / 100,
+    }
+
+
+def _vehicle(random: Random, workbook: int, row: int, _month: Month) -> Row:
+    letters = "".join(random.choices(string.ascii_uppercase, k=3))
+    return {
+        "placa": f"{letters[0]}{workbook:02}{row:05}"[:8],
+        "codigoDaFilial": random.choice(_BRANCHES),
+        "ano": random.randint(2008, 2026),
+        "emUso": random.random() < 0.9,
+    }
+
+
+def _target(random: Random, workbook: int, row: int, _month: Month) -> Row:
+    return {
+        "codigo": f"M-{workbook:03}-{row:06}",
+        "codigoDaFilial": random.choice(_BRANCHES),
+        "mes": date(2026, 10, 1),
+        "valor": float(random.randrange(1_000, 90_000)),
+    }
+
+
+_STEPS: Mapping[str, Callable[[Random, int, int, Month], Row]] = {
+    "clientes": _client,
+    "receber": _receivable,
+    "pagar": _payable,
+    "notas": _invoice,
+    "enderecos": _address,
+    "contratos": _contract,
+    "veiculos": _vehicle,
+    "metas": _target,
+}
+"""The steps of the plan that upload, and how a row of each is made."""
+
+
+def _document(workbook: int, row: int, month: Month) -> str:
+    """Return the CNPJ of a client of the month."""
+    base = f"{int(month.month.replace('-', '')) % 100_00:04}{workbook:02}{row:06}"
+    return base + _check_digits(base)
+
+
+def _check_digits(base: str) -> str:
+    for _ in range(2):
+        weights = (2 + place % 8 for place in range(len(base)))
+        rest = sum(int(d) * w for d, w in zip(reversed(base), weights, strict=False)) % 11
+        base += "0" if rest < 2 else str(11 - rest)
+    return base[-2:]
+
+
+def _spoilt(row: Row, chance: Random) -> Row:
+    """Return a row with a wrong cell: a text for a number, a day that is none, a missing value."""
+    filled = [name for name, value in row.items() if value is not None]
+    numbers = [name for name in filled if isinstance(row[name], int | float)]
+    dates = [name for name in filled if isinstance(row[name], date)]
+    kind = chance.randrange(3)
+    if kind == 0 and numbers:
+        return {**row, chance.choice(numbers): "a combinar"}
+    if kind == 1 and dates:
+        return {**row, chance.choice(dates): "31/02/2026"}
+    return {**row, filled[0]: None}
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    columns = list(rows[0])
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        sheet = book.add_worksheet("Plan1")
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        sheet.write_row(0, 0, columns)
+        for number, row in enumerate(rows, start=1):
+            for place, name in enumerate(columns):
+                value = row[name]
+                if isinstance(value, date):
+                    sheet.write_datetime(number, place, value, day)
+                elif isinstance(value, str):
+                    sheet.write_string(number, place, value)
+                elif value is not None:
+                    sheet.write(number, place, value)
+
+
+def main() -> None:
+    """Write a month as the command line says."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--month", default=Month.month)
+    parser.add_argument("--workbooks", type=int, default=Month.workbooks)
+    parser.add_argument("--rows", type=int, default=Month.rows)
+    parser.add_argument("--bad", type=float, default=Month.bad)
+    asked = parser.parse_args()
+    month = Month(asked.month, asked.workbooks, asked.rows, asked.bad)
+    written = write_month(asked.folder, month)
+    print(f"{len(written)} workbooks, {month.workbooks * month.rows:,} rows in {asked.folder}")
+
+
+if __name__ == "__main__":
+    main()

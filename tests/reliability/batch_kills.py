@@ -1,0 +1,185 @@
+"""SIGKILL at random moments of a batch, again and again, until it is done.
+
+Whatever the moments, what the system has in the end must be what an undisturbed run leaves.
+"""
+
+import json
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from environment import clean_environment, credentials
+from forked import Ended, Running, Zygote
+from make_month import Month, write_month
+
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+MONTH = Month(workbooks=16, rows=6, seed="kills")
+RESOURCES = {
+    "clients": "cnpjcpf, nomeComercial, seuCodigo, email, telefone",
+    "receivables": "numeroDoDocumento, codigoDaFilial, historico, valorDoLancamento, "
+    "dataDeVencimento, (SELECT cnpjcpf FROM clients WHERE clients.codigoDoCliente = "
+    "receivables.codigoDoCliente)",
+    "payables": "numeroDoDocumento, codigoDoFornecedor, historico, valorDoLancamento, ValorBruto",
+    "addressings": "codigoDaFilial, codigoDoAlmoxarifado, codigoDaSecao, idProd, ativo",
+    "service_invoices": "codigoDaFilial, codigoDoCliente, codigoDoServicoPrestado, valorDoServico",
+    "own_records": "resource, record",
+}
+"""What the rows of the month become: tables, and what is compared of them."""
+
+_MOST_RUNS = 60
+_SETTLED = 20.0
+_KILLED = -9
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a batch leaves: each step's state and rows, the rows in the system, the kills."""
+
+    steps: dict[str, Any]
+    records: dict[str, list[tuple[Any, ...]]]
+    kills: int = 0
+    decided: int = 0
+
+
+@dataclass
+class Workshop:
+    """Where batches are run, and the processes to run them in."""
+
+    folder: Path
+    zygote: Zygote
+
+    def undisturbed(self) -> Left:
+        """Run the month to its end."""
+        with self._course("undisturbed") as course:
+            return course.end(kills=0)
+
+    def killed(self, seed: int, kills: int, longest: float) -> Left:
+        """Run the month, killed so many times after up to ``longest`` seconds each time."""
+        with self._course(f"killed-{seed}") as course:
+            random, done = Random(seed), 0
+            for _ in range(kills):
+                ended = course.run(random.uniform(0.0, longest))
+                if ended.code != _KILLED:
+                    break
+                done += 1
+            return course.end(kills=done)
+
+    @contextmanager
+    def _course(self, name: str) -> Iterator["Course"]:
+        folder = self.folder / name
+        folder.mkdir()
+        database = folder / "sandbox.db"
+        month = folder / "month"
+        write_month(month, MONTH)
+        options = ["--db", f"sqlite:///{database}", "--schemas", str(month / "schemas")]
+        with sandbox_process(folder, options, clean_environment(folder)) as sandbox:
+            yield Course(month, database, sandbox, self.zygote)
+        shutil.rmtree(folder)
+
+
+@dataclass
+class Course:
+    """One month and all that is done about it."""
+
+    month: Path
+    database: Path
+    sandbox: RunningSandbox
+    zygote: Zygote
+    decided: int = 0
+
+    def run(self, seconds: float | None = None) -> Ended:
+        """Run the batch, or go on with it; killed after so many seconds."""
+        timers: list[threading.Timer] = []
+
+        def begun(running: Running) -> None:
+            if seconds is not None:
+                timers.append(threading.Timer(seconds, running.kill))
+                timers[0].start()
+
+        ended = self._xlbridge(
+            "batch", "run", "plan.yaml", "--month", MONTH.month, "--yes", "--format", "json",
+            "--workers", "1", begun=begun,
+        )  # fmt: skip
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        return ended
+
+    def end(self, kills: int) -> Left:
+        """Go on until the batch is done, deciding what only a person can decide."""
+        for _ in range(_MOST_RUNS):
+            self._settle()
+            ended = self.run()
+            if ended.code not in (0, 1, 5):
+                raise AssertionError(f"{ended.code}: {ended.stderr}")
+            report = json.loads(ended.stdout)
+            if report["done"]:
+                steps = {step["step"]: (step["state"], step["rows"]) for step in report["steps"]}
+                return Left(steps, self._records(), kills, self.decided)
+            self._decide()
+        raise AssertionError(f"the batch does not end: {report}")
+
+    def _decide(self) -> None:
+        """Look into the system for each job in doubt, and say what is there."""
+        listed = json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
+        for job in listed:
+            if job["state"] != "in_doubt":
+                continue
+            again = self._xlbridge("resume", job["job"], "--yes", "--format", "json")
+            if json.loads(again.stdout)["state"] != "in_doubt":
+                continue
+            applied = self._is_there(job)
+            seen = "applied" if applied else "not-applied"
+            self._xlbridge("resolve", job["job"], "--as", seen, "--reason", "looked")
+            self.decided += 1
+
+    def _is_there(self, job: dict[str, Any]) -> bool:
+        """Whether a workbook of service invoices was taken in: nothing else needs a person."""
+        if job["resource"] != "nota-fiscal-servico":
+            raise AssertionError(f"in doubt: {job}")
+        accepted = sum(
+            other["rows"]["accepted"]
+            for other in json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
+            if other["resource"] == job["resource"]
+        )
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
+            (there,) = db.execute(
+                "SELECT COUNT(*) FROM service_invoices WHERE date(ultimaAtualizacao) >= ?",
+                (f"{time.strftime('%Y-%m-%d')}",),
+            ).fetchone()
+        return bool(there > accepted)
+
+    def _records(self) -> dict[str, list[tuple[Any, ...]]]:
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
+            return {
+                table: sorted(db.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
+                for table, columns in RESOURCES.items()
+            }
+
+    def _settle(self) -> None:
+        """Wait until nothing of a killed process is on its way any more."""
+        asked = "SELECT COUNT(*) FROM import_logs WHERE finished IS NULL AND released"
+        deadline = time.monotonic() + _SETTLED
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+            with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
+                if not db.execute(asked).fetchone()[0]:
+                    return
+        raise TimeoutError("a queued file does not end")
+
+    def _xlbridge(self, *arguments: str, **more: Any) -> Ended:
+        environment = clean_environment(
+            self.month / "home",
+            **credentials(self.sandbox, XLBRIDGE_SETTLE="0"),
+            XLBRIDGE_SCHEMAS=str(self.month / "schemas"),
+        )
+        return self.zygote.run(self.month, environment, list(arguments), **more)
