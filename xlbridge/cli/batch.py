@@ -11,6 +11,7 @@ from xlbridge.batch.batch import Batch
 from xlbridge.batch.overview import overview
 from xlbridge.batch.plan_format import plan_format
 from xlbridge.batch.running import BatchRun, Way
+from xlbridge.cli.batch_options import given_parameters, plan_parameters
 from xlbridge.cli.batch_session import (
     Consent,
     exit_code,
@@ -43,26 +44,6 @@ Decorated = Callable[..., Any]
 )
 def command() -> None:
     """The group of the commands of batches."""
-
-
-def _parameters(function: Decorated) -> Decorated:
-    function = click.option(
-        "--set",
-        "given",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=str(Text(pt="O valor de um parâmetro.", en="The value of a parameter.")),
-    )(function)
-    return click.option(
-        "--month",
-        metavar="YYYY-MM",
-        help=str(
-            Text(
-                pt="O parâmetro month: 2026-10, current ou previous.",
-                en="The parameter month: 2026-10, current or previous.",
-            )
-        ),
-    )(function)
 
 
 def _how_to_run(function: Decorated) -> Decorated:
@@ -107,7 +88,7 @@ def _how_to_run(function: Decorated) -> Decorated:
     ),
 )
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
-@_parameters
+@plan_parameters
 @click.option(
     "--json-schema",
     is_flag=True,
@@ -129,7 +110,7 @@ def show_plan(
         return ExitCode.GOOD
     if plan is None:
         raise UsageError(Text(pt="Falta o plano.", en="The plan is missing."))
-    with open_batch(plan, _given(month, given)) as batch:
+    with open_batch(plan, given_parameters(month, given)) as batch:
         print_batch(batch, overview(batch), form)
     return ExitCode.GOOD
 
@@ -144,10 +125,10 @@ def show_plan(
     ),
 )
 @click.argument("plan", type=click.Path(path_type=Path))
-@_parameters
+@plan_parameters
 @_how_to_run
 def run(plan: Path, month: str | None, given: tuple[str, ...], **how: Any) -> ExitCode:
-    with open_batch(plan, _given(month, given)) as batch:
+    with open_batch(plan, given_parameters(month, given)) as batch:
         return _run(batch, **how)
 
 
@@ -234,17 +215,3 @@ def _list(form: str) -> ExitCode:
     for known in batches:
         result(f"{known.id}  {known.created_at:%d/%m/%Y %H:%M}  {known.plan}")
     return ExitCode.GOOD
-
-
-def _given(month: str | None, texts: tuple[str, ...]) -> dict[str, str]:
-    given = {}
-    for text in texts:
-        name, separator, value = text.partition("=")
-        if not separator:
-            raise UsageError(
-                Text(
-                    pt="--set {text}: escreva NOME=VALOR.", en="--set {text}: write NAME=VALUE."
-                ).format(text=text)
-            )
-        given[name] = value
-    return given | ({} if month is None else {"month": month})

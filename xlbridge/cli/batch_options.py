@@ -1,0 +1,47 @@
+"""Options that commands of batches have in common."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+
+Decorated = Callable[..., Any]
+
+
+def plan_parameters(function: Decorated) -> Decorated:
+    """Give a command the options that set a plan's parameters."""
+    function = click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=str(Text(pt="O valor de um parâmetro.", en="The value of a parameter.")),
+    )(function)
+    return click.option(
+        "--month",
+        metavar="YYYY-MM",
+        help=str(
+            Text(
+                pt="O parâmetro month: 2026-10, current ou previous.",
+                en="The parameter month: 2026-10, current or previous.",
+            )
+        ),
+    )(function)
+
+
+def given_parameters(month: str | None, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters that the options give. Raises ``UsageError`` for one without value."""
+    given = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise UsageError(
+                Text(
+                    pt="--set {text}: escreva NOME=VALOR.", en="--set {text}: write NAME=VALUE."
+                ).format(text=text)
+            )
+        given[name] = value
+    return given | ({} if month is None else {"month": month})
