@@ -27,12 +27,21 @@ _ONCE = "no_repeats"
 def names_of(registry: str, catalogue: Catalogue) -> Mapping[str, str]:
     """Return the columns by which records of a registry can be named, with the fields of its
     listing that they come back in.
-
-    They are natural keys of the resource that is called as the registry.
     """
-    resource, reference = catalogue.get(registry), REFERENCES[registry]
+    return names_in(catalogue[registry]) if registry in catalogue else {}
+
+
+def names_in(resource: Resource) -> Mapping[str, str]:
+    """Return the columns by which records of a resource can be named, with the fields of the
+    listing that they come back in.
+
+    They are natural keys of a resource that is called as a registry; others have none.
+    """
+    reference = REFERENCES.get(resource.name)
+    if reference is None or reference.one_by_one:
+        return {}
     model = record_model(reference.operation.data)
-    if resource is None or model is None or reference.one_by_one:
+    if model is None:
         return {}
     lookups = () if resource.read_back is None else resource.read_back.lookups
     fields = {

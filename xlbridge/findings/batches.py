@@ -65,12 +65,14 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "reference-waits",
         Text(
-            pt="O registro que esta célula nomeia está neste lote, numa linha com erro: {place}.",
-            en="The record that this cell names is in this batch, in a row with an error: {place}.",
+            pt="O registro que esta célula nomeia está neste lote, numa linha ou "
+            "planilha com erro: {place}.",
+            en="The record that this cell names is in this batch, in a row or sheet "
+            "with an error: {place}.",
         ),
         Text(
-            pt="Corrija aquela linha: esta só pode ir depois dela.",
-            en="Mend that row: this one can only go after it.",
+            pt="Corrija-a primeiro: esta linha só pode ir depois dela.",
+            en="Mend that one first: this row can only go after it.",
         ),
     ),
     warning(
@@ -88,9 +90,8 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "row-repeated",
         Text(
-            pt="A linha é igual, em todas as colunas, a uma de outra pasta do lote: {first}.",
-            en="The row is the same, in every column, as one of another workbook of the batch: "
-            "{first}.",
+            pt="A linha é igual, em todas as colunas, a uma anterior deste lote: {first}.",
+            en="The row is the same, in every column, as an earlier one of this batch: {first}.",
         ),
         Text(
             pt="Confira se as duas devem ser enviadas.",

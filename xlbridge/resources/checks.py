@@ -119,7 +119,8 @@ def no_repeats(values: pd.Series) -> pd.Series:
     return ~(values.duplicated() & values.notna())
 
 
-def _holds(frame: pd.DataFrame, other: str, wanted: Sequence[Any]) -> pd.Series:
+def holds(frame: pd.DataFrame, other: str, wanted: Sequence[Any]) -> pd.Series:
+    """Whether ``other`` has one of the ``wanted`` values, None for a missing one."""
     filled = [value for value in wanted if value is not None]
     holds = frame[other].isin(filled)
     return holds | frame[other].isna() if None in wanted else holds
@@ -129,14 +130,14 @@ def valid_when(
     frame: pd.DataFrame, *, column: str, check: str, other: str, values: Sequence[Any]
 ) -> pd.Series:
     """``column`` passes the single-column ``check`` where ``other`` has one of ``values``."""
-    return ~_holds(frame, other, values) | _CONDITIONAL[check](frame[column])
+    return ~holds(frame, other, values) | _CONDITIONAL[check](frame[column])
 
 
 def required_when(
     frame: pd.DataFrame, *, column: str, other: str, values: Sequence[Any]
 ) -> pd.Series:
     """``column`` is filled where ``other`` has one of ``values`` (None: is blank)."""
-    return ~(_holds(frame, other, values) & frame[column].isna())
+    return ~(holds(frame, other, values) & frame[column].isna())
 
 
 def not_before(frame: pd.DataFrame, *, column: str, other: str) -> pd.Series:

@@ -1,6 +1,6 @@
 """Which rows of a mended workbook are sent again: those that were rejected, and no other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,7 +89,7 @@ def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> MendedRows:
     )
 
 
-def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -> list[int]:
+def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -> Sequence[int]:
     if sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet:
         return sheet.rows
     told = _told_origins(desk, sheet)

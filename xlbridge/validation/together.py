@@ -58,23 +58,22 @@ def _repeated(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]
         return
     owners = np.repeat(np.arange(len(sheets)), [len(sheet.rows) for sheet in sheets])
     positions = np.concatenate([np.arange(len(sheet.rows)) for sheet in sheets])
-    for column, columns in _keys(resource):
+    for column, columns in keys_of(resource):
         keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
         wrong = np.concatenate([rows_in_error(sheet, (column, *columns)) for sheet in sheets])
         places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
         firsts = places[first_of_equals(keys.iloc[places])]
-        for place, first in zip(places, firsts, strict=True):
-            if owners[first] < owners[place]:
-                earlier, later = sheets[owners[first]], sheets[owners[place]]
-                named = _place(earlier, column, int(positions[first]), seen_from=later)
-                details = {"first": named}
-                repeated = later.finding(
-                    "duplicate-across-sheets", column, int(positions[place]), details
-                )
-                yield int(owners[place]), repeated
+        again = owners[firsts] < owners[places]
+        for place, first in zip(places[again], firsts[again], strict=True):
+            earlier, later = sheets[owners[first]], sheets[owners[place]]
+            details = {"first": place_of(earlier, column, int(positions[first]), later)}
+            repeated = later.finding(
+                "duplicate-across-sheets", column, int(positions[place]), details
+            )
+            yield int(owners[place]), repeated
 
 
-def _keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
+def keys_of(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what must not stand twice: the column of the finding, and those that are compared."""
     for column in resource.columns:
         if "no_repeats" in column.checks:
@@ -84,7 +83,8 @@ def _keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield check.statistics["column"], tuple(check.statistics["columns"])
 
 
-def _place(sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet) -> str:
+def place_of(sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet) -> str:
+    """Return where a cell is, as one says it in another sheet: its file, sheet and address."""
     cell = cell_address(sheet.rows[position], sheet.columns[column])
     file = "" if sheet.file == seen_from.file else f"{sheet.file} · "
     return f"{file}{sheet.sheet}!{cell}"

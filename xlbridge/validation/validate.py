@@ -1,6 +1,6 @@
 """From a file to findings: the whole way of judging a workbook, one step a line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class ValidatedSheet:
     sheet: str
     header_row: int | None = None
     frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
-    rows: list[int] = field(default_factory=list, repr=False)
+    rows: Sequence[int] = field(default_factory=list, repr=False)
     columns: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list, repr=False)
     mending: Mending | None = field(default=None, repr=False)
@@ -64,6 +64,13 @@ class ValidatedSheet:
     def ok(self) -> bool:
         """Whether the sheet may be uploaded."""
         return self.errors == 0
+
+    @property
+    def readable(self) -> bool:
+        """Whether the layout has no error, so that all cells could be read."""
+        header = self.header_row
+        wrong = (f.row or 0 for f in self.findings if f.kind.severity is Severity.ERROR)
+        return header is not None and all(row > header for row in wrong)
 
     def finding(
         self, code: str, column: str, position: int, details: Mapping[str, object]

@@ -1,0 +1,382 @@
+"""Workbooks of a batch held against one another and against a real system."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from sheets import write_records, write_rows
+from stdnum.br import cnpj as cnpj_numbers
+
+from xlbridge.api.client import Client
+from xlbridge.api.records import Record
+from xlbridge.batch.across import Across, SheetFindings
+from xlbridge.batch.links import linked_catalogue
+from xlbridge.online.listings import Listings
+from xlbridge.online.references import Registries
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.references import REFERENCES
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.wire.operation import Operation
+
+STEPS = ("clientes", "receber", "notas")
+INACTIVE, NOBODY = 1032, 999_999
+BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
+INACTIVE_OWN, ACTIVE_OWN = "CLI-01032", "CLI-01001"
+TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
+
+Rows = Sequence[Mapping[str, Any]]
+Told = list[tuple[str, str | None, str]]
+
+
+class CountingClient(Client):
+    """The client, noting which operations it is asked for; all of it is passed on."""
+
+    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
+        self.asked = getattr(self, "asked", Counter())
+        self.asked[operation.name] += 1
+        return super().records(operation, **asked)
+
+
+@pytest.fixture
+def registries(client: Client) -> Registries:
+    return Registries(client, Listings(client))
+
+
+class Batch:
+    """A batch in a folder: workbooks are written, judged and held against one another."""
+
+    def __init__(
+        self, folder: Path, catalogue: Catalogue, links: Mapping[str, str] = BY_OWN_CODE
+    ) -> None:
+        self.folder = folder
+        self.catalogue = catalogue
+        self.links = links
+        self.added: list[tuple[str, Path, str, Mapping[str, str]]] = []
+
+    def write(
+        self,
+        step: str,
+        name: str,
+        resource: str,
+        rows: Rows,
+        links: Mapping[str, str] | None = None,
+    ) -> None:
+        path = write_records(self.folder / name, resource, rows)
+        self.added.append((step, path, resource, self.links if links is None else links))
+
+    def across(self, registries: Registries | None = None, *, backwards: bool = False) -> Across:
+        across = Across(STEPS, self.folder, registries)
+        for step, path, resource, links in self.added[:: -1 if backwards else 1]:
+            forms = linked_catalogue(links, self.catalogue)
+            across.add(step, validate_workbook(path, forms, resource=resource))
+        return across
+
+    def told(self, registries: Registries | None = None) -> Told:
+        return told(self.across(registries).findings())
+
+
+def told(found: SheetFindings) -> Told:
+    return [
+        (file.name, finding.cell, finding.kind.code)
+        for (file, _), findings in found.items()
+        for finding in findings
+    ]
+
+
+@pytest.fixture
+def batch(tmp_path: Path, catalogue: Catalogue) -> Batch:
+    return Batch(tmp_path, catalogue)
+
+
+def document(number: int) -> str:
+    base = f"{number:08d}0001"
+    return base + cnpj_numbers.calc_check_digits(base)
+
+
+def client_row(number: int, **changes: Any) -> dict[str, Any]:
+    return {"cnpj": document(60_000_000 + number), "seuCodigo": f"AX-{number}", **changes}
+
+
+def titles(*named: object) -> list[dict[str, Any]]:
+    """Receivables for these clients, no two alike."""
+    return [{"codigoDoCliente": name, "valorDoLancamento": 10 + n} for n, name in enumerate(named)]
+
+
+def test_a_client_of_the_batch_or_of_the_system_is_known_and_no_other(
+    batch: Batch, registries: Registries
+) -> None:
+    batch.write("clientes", "c1.xlsx", "cliente", [client_row(1), client_row(2)])
+    batch.write("clientes", "c2.xlsx", "cliente", [client_row(3)])
+    named = ["AX-3", "AX-1", "AX-4", ACTIVE_OWN, " AX-2 ", INACTIVE_OWN, "ax-1"]
+    batch.write("receber", "r.xlsx", "contasreceber", titles(*named))
+    across = batch.across(registries)
+    assert told(across.findings()) == [
+        ("r.xlsx", "B4", "reference-unknown-in-batch"),
+        ("r.xlsx", "B7", "reference-inactive"),
+        ("r.xlsx", "B8", "reference-unknown-in-batch"),
+    ]
+    first = next(f for findings in across.findings().values() for f in findings)
+    assert (first.value, first.row, first.column) == ("AX-4", 4, "codigoDoCliente")
+    assert "neither in the workbooks of this batch nor in the system" in first.message.en
+    assert "nem no sistema" in first.message.pt
+
+
+def test_offline_only_the_batch_is_looked_at(batch: Batch) -> None:
+    batch.write("clientes", "c.xlsx", "cliente", [client_row(1), client_row(2, email="nobody")])
+    batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2", "AX-3"))
+    batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles("AX-9"))
+    assert batch.told() == [("r.xlsx", "B3", "reference-waits")]
+
+
+def test_a_client_whose_row_has_an_error_is_waited_for(
+    batch: Batch, registries: Registries
+) -> None:
+    rows = [client_row(1), client_row(2, email="nobody"), client_row(3, cnpj="11222333000182")]
+    batch.write("clientes", "c.xlsx", "cliente", rows)
+    batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2", "AX-3"))
+    [waits, _] = findings = batch.across(registries).findings()[batch.folder / "r.xlsx", "Plan1"]
+    assert [(f.cell, f.kind.code) for f in findings] == [
+        ("B3", "reference-waits"),
+        ("B4", "reference-waits"),
+    ]
+    assert waits.details["place"] == "c.xlsx · Plan1!D3"
+
+
+def test_a_client_that_is_in_the_system_is_not_waited_for(
+    batch: Batch, registries: Registries
+) -> None:
+    batch.write("clientes", "c.xlsx", "cliente", [client_row(1, seuCodigo=ACTIVE_OWN, email="?")])
+    batch.write("receber", "r.xlsx", "contasreceber", titles(ACTIVE_OWN))
+    assert batch.told(registries) == []
+
+
+def test_codes_are_judged_without_links_too(batch: Batch, registries: Registries) -> None:
+    batch.links = {}
+    batch.write("receber", "r.xlsx", "contasreceber", titles(1001, NOBODY, INACTIVE))
+    expected = [
+        ("r.xlsx", "B3", "reference-unknown"),
+        ("r.xlsx", "B4", "reference-inactive"),
+    ]
+    assert batch.told(registries) == expected
+    batch.write("clientes", "c.xlsx", "cliente", [client_row(1)])
+    assert batch.told(registries)[0] == ("r.xlsx", "B3", "reference-unknown-in-batch")
+    assert batch.told() == []
+
+
+def test_what_names_two_rows_is_ambiguous_but_repeated_documents_are_told_of_there(
+    batch: Batch, registries: Registries
+) -> None:
+    twice = client_row(2, seuCodigo="AX-1")
+    batch.write("clientes", "c1.xlsx", "cliente", [client_row(1)])
+    batch.write("clientes", "c2.xlsx", "cliente", [twice, client_row(5), client_row(6)])
+    batch.write("clientes", "c3.xlsx", "cliente", [client_row(5)])
+    batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-5"))
+    found = batch.across(registries).findings()
+    assert told(found) == [
+        ("c3.xlsx", "C2", "duplicate-across-sheets"),
+        ("r.xlsx", "B2", "link-ambiguous"),
+    ]
+    [ambiguous] = found[batch.folder / "r.xlsx", "Plan1"]
+    assert ambiguous.details["records"] == "c1.xlsx · Plan1!D2, c2.xlsx · Plan1!D2"
+    [repeated] = found[batch.folder / "c3.xlsx", "Plan1"]
+    assert repeated.details["first"] == "c2.xlsx · Plan1!C3"
+
+
+def test_a_person_is_named_by_the_document_of_their_nature(
+    batch: Batch, registries: Registries
+) -> None:
+    person = {"natureza": "F", "cpf": "529.982.247-25", "cnpj": document(61_000_001)}
+    rows = [person, client_row(7), {"natureza": "F", "cnpj": document(61_000_002), "cpf": None}]
+    batch.write("clientes", "c.xlsx", "cliente", rows)
+    named = [document(61_000_001), document(60_000_007), document(61_000_002)]
+    batch.links = {"codigoDoCliente": "cnpj"}
+    batch.write("receber", "r.xlsx", "contasreceber", titles(*named))
+    batch.links = {"codigoDoCliente": "cpf"}
+    batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles("52998224725", "11144477735"))
+    assert batch.told(registries) == [
+        ("r.xlsx", "B2", "reference-unknown-in-batch"),
+        ("n.xlsx", "B3", "reference-unknown-in-batch"),
+    ]
+
+
+def test_a_key_in_two_workbooks_is_found_in_the_one_that_is_sent_later(
+    batch: Batch, catalogue: Catalogue
+) -> None:
+    batch.links = {}
+    batch.write("receber", "b.xlsx", "contasreceber", [TITLE | {"idws": "X"}])
+    batch.write("receber", "a.xlsx", "contasreceber", [{}, {"idws": "X"}])
+    batch.write("receber", "c.xlsx", "contasreceber", [TITLE])
+    expected = [
+        ("b.xlsx", "K2", "duplicate-across-sheets"),
+        ("c.xlsx", "J2", "duplicate-across-sheets"),
+    ]
+    forwards, backwards = (batch.across(backwards=way).findings() for way in (False, True))
+    assert told(forwards) == told(backwards) == expected
+    [first] = forwards[batch.folder / "b.xlsx", "Plan1"]
+    assert first.details["first"] == "a.xlsx · Plan1!J3"
+
+
+def test_rows_that_nothing_tells_apart_are_a_warning(batch: Batch) -> None:
+    batch.links = {}
+    rows = titles(1001, 1002)
+    batch.write("receber", "a.xlsx", "contasreceber", [*rows, {"codigoDoCliente": 1003}])
+    batch.write(
+        "receber", "b.xlsx", "contasreceber", [rows[1], {"codigoDoCliente": 1003, "historico": "?"}]
+    )
+    batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(1001))
+    batch.write("notas", "o.xlsx", "nota-fiscal-servico", [{"codigoDoCliente": "x"}, *titles(1001)])
+    found = batch.across().findings()
+    assert told(found) == [
+        ("b.xlsx", "A2", "row-repeated"),
+        ("o.xlsx", "A3", "row-repeated"),
+    ]
+    [repeated] = found[batch.folder / "b.xlsx", "Plan1"]
+    assert repeated.details["first"] == "a.xlsx · Plan1!A3"
+    assert repeated.kind.severity == "warning"
+
+
+def test_what_an_unread_workbook_may_hold_is_not_said_to_be_missing(
+    batch: Batch, registries: Registries, catalogue: Catalogue
+) -> None:
+    batch.write("receber", "r.xlsx", "contasreceber", titles("AX-1", "AX-2"))
+    broken = batch.folder / "c.xlsx"
+    for unread in (catalogue["cliente"], None):
+        across = batch.across(registries)
+        across.add_unread(broken, unread)
+        findings = across.findings()[batch.folder / "r.xlsx", "Plan1"]
+        assert [f.kind.code for f in findings] == ["reference-unread"] * 2
+        assert findings[0].details["files"] == "c.xlsx"
+    across = batch.across(registries)
+    across.add_unread(broken, catalogue["contaspagar"])
+    assert {code for _, _, code in told(across.findings())} == {"reference-unknown-in-batch"}
+    write_rows(broken, ["nomeComercio", "seuCodigo"], [["Padaria", "AX-1"]])
+    across.add("clientes", validate_workbook(broken, catalogue, resource="cliente"))
+    assert told(across.findings()) == [
+        ("r.xlsx", "B2", "reference-waits"),
+        ("r.xlsx", "B3", "reference-unread"),
+    ]
+
+
+def test_each_listing_is_asked_for_once(batch: Batch, client: Client) -> None:
+    for number in range(3):
+        named = titles(*[f"CLI-{code:05}" for code in range(1001, 1031)])
+        batch.write("receber", f"r{number}.xlsx", "contasreceber", named[number * 10 :])
+    batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(ACTIVE_OWN, "AX-77"))
+    with CountingClient(client.target, timeout=20) as counting:
+        found = batch.told(Registries(counting, Listings(counting)))
+        asked = counting.asked
+    assert [code for file, _, code in found if file == "n.xlsx"] == ["reference-unknown-in-batch"]
+    with CountingClient(client.target, timeout=20) as counting:
+        once = Registries(counting, Listings(counting))
+        once.listed(REFERENCES["cliente"])
+        assert asked["registry.clients.list"] == counting.asked["registry.clients.list"] > 1
+    assert asked["stock.balances.of_branch"] == 1
+    assert asked["registry.cost_centres.list"] == 1
+
+
+OWN_SUPPLIERS = """\
+schema_type: dataframe
+version: 0.35.0
+title: Fornecedores
+coerce: false
+strict: false
+metadata:
+  resource: fornecedor
+  import: {direct: imports.direct}
+  natural_keys: [cnpj]
+  read_back:
+    lookups:
+      - key: {cnpj: cnpjcpf}
+        operations: [registry.suppliers.list]
+    existing: refused
+  columns:
+    cnpj: {kind: cnpj}
+    codigo: {registers: fornecedor}
+columns:
+  nomeComercial: {dtype: str, nullable: false, required: true}
+  cnpj: {dtype: str, nullable: true, no_repeats: {}}
+  codigo: {dtype: Int64, nullable: true}
+  ativo: {dtype: boolean, nullable: true}
+"""
+
+
+def test_what_is_inactive_in_its_own_workbook_is_told(
+    tmp_path: Path, registries: Registries
+) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "fornecedor.yaml").write_text(OWN_SUPPLIERS, encoding="utf-8")
+    catalogue = load_catalogue(schemas)
+    forms = linked_catalogue({"codigoDoFornecedor": "cnpj"}, catalogue)
+    suppliers = write_rows(
+        tmp_path / "f.xlsx",
+        ["nomeComercial", "cnpj", "codigo", "ativo"],
+        [["A", document(1), 90_001, True], ["B", document(2), 90_002, False]],
+    )
+    named = [{"codigoDoFornecedor": document(n), "historico": str(n)} for n in (1, 2)]
+    linked = write_records(tmp_path / "linked.xlsx", "contaspagar", named)
+    coded = [{"codigoDoFornecedor": n, "historico": str(n)} for n in (90_001, 90_002, 90_003, 501)]
+    plain = write_records(tmp_path / "plain.xlsx", "contaspagar", coded)
+    across = Across(("f", "p"), tmp_path, registries)
+    across.add("f", validate_workbook(suppliers, forms, resource="fornecedor"))
+    across.add("p", validate_workbook(linked, forms, resource="contaspagar"))
+    across.add("p", validate_workbook(plain, catalogue, resource="contaspagar"))
+    assert told(across.findings()) == [
+        ("linked.xlsx", "B3", "reference-inactive-in-batch"),
+        ("plain.xlsx", "B3", "reference-inactive-in-batch"),
+        ("plain.xlsx", "B4", "reference-unknown-in-batch"),
+    ]
+
+
+def generated(batch: Batch, random: Random, clients: int, sheets: int, rows: int) -> set[Any]:
+    """Write workbooks of clients and receivables with planted errors; return what must be found."""
+    expected: set[Any] = set()
+    own = [f"GX-{number}" for number in range(clients)]
+    bad = set(random.sample(range(clients), clients // 20))
+    per_file = clients // 4
+    for part in range(4):
+        numbers = range(part * per_file, (part + 1) * per_file)
+        content = [
+            client_row(n, seuCodigo=own[n], email="nobody" if n in bad else "a@b.com.br")
+            for n in numbers
+        ]
+        batch.write("clientes", f"c{part}.xlsx", "cliente", content)
+    keys: list[tuple[str, str]] = []
+    for part in range(sheets):
+        file, content = f"r{part:02}.xlsx", []
+        for row in range(2, rows + 2):
+            idws, name = f"K-{part}-{row}", random.choice(own)
+            kind = random.random()
+            if kind < 0.02:
+                name = f"NX-{part}-{row}"
+                expected.add((file, f"B{row}", "reference-unknown-in-batch"))
+            elif kind < 0.04:
+                name = INACTIVE_OWN
+                expected.add((file, f"B{row}", "reference-inactive"))
+            elif kind < 0.06:
+                name = ACTIVE_OWN
+            elif int(name[3:]) in bad:
+                expected.add((file, f"B{row}", "reference-waits"))
+            if part and kind > 0.98:
+                idws = random.choice(keys)[1]
+                if idws not in {r["idws"] for r in content}:
+                    expected.add((file, f"J{row}", "duplicate-across-sheets"))
+            content.append({"codigoDoCliente": name, "idws": idws})
+        keys += [(file, r["idws"]) for r in content if r["idws"].startswith(f"K-{part}-")]
+        batch.write("receber", file, "contasreceber", content)
+    return expected
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_was_planted_is_found_and_nothing_else(
+    batch: Batch, registries: Registries, seed: int
+) -> None:
+    expected = generated(batch, Random(seed), clients=200, sheets=4, rows=120)
+    found = batch.told(registries)
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    assert len({code for _, _, code in expected}) == 4
