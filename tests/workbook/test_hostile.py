@@ -9,25 +9,16 @@ from typing import Any
 
 import pytest
 from environment import ROOT, clean_environment
-from hostile_archives import ARCHIVES
-from hostile_sheets import SHEETS
-from packing import good_parts
+from hostile_files import CASES, write_hostile
 
 _JUDGING = Path(__file__).with_name("judging.py")
 _MOST_SECONDS = 10
 _MOST_MEGABYTES = 512
-CASES = {**ARCHIVES, **SHEETS}
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    folder = tmp_path_factory.mktemp("hostile")
-    good = good_parts(folder)
-    written = {}
-    for number, (name, (_, make)) in enumerate(CASES.items()):
-        written[name] = folder / f"{number}.xlsx"
-        written[name].write_bytes(make(good))
-    return written
+    return write_hostile(tmp_path_factory.mktemp("hostile"))
 
 
 def judged(paths: Sequence[Path], home: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from xlbridge.errors import WorkbookRefused
+from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, record_model
 from xlbridge.resources.resource import Resource
@@ -47,13 +47,14 @@ def read_upload(
 ) -> Sheet:
     """Read an uploaded workbook; its lines carry what the resource's schema finds wrong.
 
-    Raises ``RequestError`` (400) when it is not a readable .xlsx, or its layout is wrong.
+    Raises ``RequestError`` (400) when it is not a readable .xlsx, it cannot be told which of its
+    sheets is meant, or its layout is wrong.
     """
     # pandas and pandera cost most of a second: they are loaded when the first file comes.
     sheets = importlib.import_module("xlbridge.sandbox.sheets")
     try:
         sheet = cast("Sheet", sheets.read_workbook(content, resource, catalogue, limits))
-    except WorkbookRefused as error:
+    except (WorkbookRefused, UsageError) as error:
         raise invalid((UPLOAD_FIELD, error.message.pt)) from error
     if sheet.layout:
         raise invalid(*sheet.layout)

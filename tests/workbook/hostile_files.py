@@ -1,0 +1,40 @@
+"""Every hostile workbook, and a few of them for the runs that must be short."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from hostile_archives import ARCHIVES
+from hostile_sheets import SHEETS
+from packing import Parts, good_parts
+
+CASES: Mapping[str, tuple[str, Callable[[Parts], bytes]]] = {**ARCHIVES, **SHEETS}
+"""What becomes of each file, and how it is made from the parts of a good one."""
+
+SAMPLE = (
+    "csv",
+    "html",
+    "xls",
+    "encrypted",
+    "truncated at 60 %",
+    "bomb in the sheet",
+    "climbing name",
+    "no workbook",
+    "only a hidden sheet",
+    "a billion laughs",
+    "far cells",
+    "text over the longest",
+    "number beyond all",
+    "stored",
+)
+"""Some of each outcome."""
+
+
+def write_hostile(folder: Path, names: Iterable[str] = CASES) -> Mapping[str, Path]:
+    """Write hostile workbooks; return the files by their names in ``CASES``."""
+    good = good_parts(folder)
+    written = {}
+    for number, name in enumerate(names):
+        _, make = CASES[name]
+        written[name] = folder / f"{number}.xlsx"
+        written[name].write_bytes(make(good))
+    return written

@@ -1,0 +1,75 @@
+"""Hostile workbooks sent to the sandbox: each is answered, in the form of the interface."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from environment import clean_environment
+from hostile_files import CASES, SAMPLE, write_hostile
+
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+_MOST_MEGABYTES = 512
+_READ = {"good", "findings"}
+_PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RunningSandbox]:
+    with sandbox_process(tmp_path, ["--seed", "empty"], clean_environment(tmp_path)) as running:
+        yield running
+
+
+@pytest.fixture
+def http(server: RunningSandbox) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.base_url, timeout=60) as client:
+        login = {"email": server.email, "password": server.password}
+        token = client.post("/v2/autenticar", json=login).json()["accessToken"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+@pytest.mark.parametrize("names", [SAMPLE, pytest.param(tuple(CASES), marks=pytest.mark.slow)])
+def test_each_upload_is_answered_and_the_server_lives_on(
+    tmp_path: Path, server: RunningSandbox, http: httpx.Client, names: tuple[str, ...]
+) -> None:
+    wrong = {}
+    for name, file in write_hostile(tmp_path, names).items():
+        outcome = CASES[name][0]
+        # What can be read is not left in the queue, where it would be applied.
+        for path in _PATHS if outcome not in _READ else _PATHS[:1]:
+            form = {"ArquivoExcel": ("a.xlsx", file.read_bytes())}
+            answer = http.post(path, params={"preview": "true"}, files=form)
+            if (told := _told(answer)) not in _expected(outcome):
+                wrong[name, path] = told
+    assert wrong == {}
+    assert http.get("/v2/sistema/info").json()["success"]
+    assert _peak(server.pid) < _MOST_MEGABYTES
+
+
+def _expected(outcome: str) -> set[str]:
+    if outcome == "too-large":
+        return {"400 file", "413 content"}
+    return {"good": {"accepted"}, "findings": {"400 content"}}.get(outcome, {"400 file"})
+
+
+def _told(answer: httpx.Response) -> str:
+    """What an answer in the form of the interface says, else the answer."""
+    body = answer.json()
+    if answer.status_code == 200 and body["success"]:
+        return "accepted"
+    if body["success"] or any(e.keys() != {"key", "value", "dateOccurred"} for e in body["errors"]):
+        return f"{answer.status_code} {answer.text}"
+    what = "file" if body["errors"][0]["key"] == "ArquivoExcel" else "content"
+    return f"{answer.status_code} {what}"
+
+
+def _peak(pid: int) -> float:
+    """The most memory that a process has had, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found
+    return int(found[1]) / 1024

@@ -1,0 +1,76 @@
+"""Ctrl-C while a workbook is being parsed: nothing is left, no process and no file."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from environment import clean_environment
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+
+_PATIENCE = 60
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A workbook that is parsed in a process of its own."""
+    path = tmp_path / "grande.xlsx"
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["nomeComercial"])
+        for row in range(1, 30_000):
+            page.write_string(row, 0, f"Padaria {row}")
+    return path
+
+
+@pytest.fixture
+def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
+    """The command, in a group of processes of its own, as a terminal starts it."""
+    outputs = ["-o", "r.json", "--annotate", "marcada.xlsx", "--fix", "corrigida.xlsx"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "xlbridge", "validate", large, "--format", "json", *outputs],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path / "home"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
+def parser_of(pid: int) -> int:
+    """Wait for the parsing process of a command, and hold it where it is."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
+                if b"parser_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(child, signal.SIGSTOP)
+                    return child
+        time.sleep(0.002)
+    raise AssertionError("no parsing process began")
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "command-only"])
+def test_ctrl_c_leaves_nothing_behind(
+    tmp_path: Path, large: Path, command: "subprocess.Popen[str]", whole_group: bool
+) -> None:
+    child = parser_of(command.pid)
+    if whole_group:
+        os.killpg(command.pid, signal.SIGINT)
+    else:
+        command.send_signal(signal.SIGINT)
+    out, told = command.communicate(timeout=_PATIENCE)
+    assert command.returncode == 130
+    assert out == ""
+    assert "Traceback" not in told
+    assert not Path(f"/proc/{child}").exists()
+    assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
