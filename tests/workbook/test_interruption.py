@@ -47,16 +47,33 @@ def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
 
 
 def parser_of(pid: int) -> int:
-    """Wait for the parsing process of a command, and hold it where it is."""
+    """Wait until the parsing process of a command has begun, and hold it there."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         for children in Path(f"/proc/{pid}/task").glob("*/children"):
             for child in map(int, children.read_text().split()):
-                if b"parser_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if _has_begun(child):
                     os.kill(child, signal.SIGSTOP)
                     return child
         time.sleep(0.002)
     raise AssertionError("no parsing process began")
+
+
+def _has_begun(child: int) -> bool:
+    if b"parser_process" not in Path(f"/proc/{child}/cmdline").read_bytes():
+        return False
+    limits = Path(f"/proc/{child}/limits").read_text().splitlines()
+    return any(line.startswith("Max cpu time") and "unlimited" not in line for line in limits)
+
+
+def is_gone(pid: int) -> bool:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        status = Path(f"/proc/{pid}/status")
+        if not status.exists() or "State:\tZ" in status.read_text():
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @pytest.mark.parametrize("whole_group", [True, False], ids=["terminal", "command-only"])
@@ -72,5 +89,15 @@ def test_ctrl_c_leaves_nothing_behind(
     assert command.returncode == 130
     assert out == ""
     assert "Traceback" not in told
-    assert not Path(f"/proc/{child}").exists()
+    assert is_gone(child)
+    assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
+
+
+def test_the_parsing_process_does_not_outlive_a_killed_command(
+    tmp_path: Path, large: Path, command: "subprocess.Popen[str]"
+) -> None:
+    child = parser_of(command.pid)
+    command.kill()
+    command.communicate(timeout=_PATIENCE)
+    assert is_gone(child)
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}

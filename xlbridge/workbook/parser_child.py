@@ -36,13 +36,13 @@ def parsed_in_child(
     what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
     """
     seconds = limits.seconds + size // limits.size_per_second
-    process = _start(path, {"sheet": sheet, "limits": asdict(limits), "seconds": seconds})
-    watchdog = Timer(_PATIENCE * seconds, process.kill)
-    watchdog.daemon = True
-    watchdog.start()
+    arguments = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
     # A thread reads along, so that the process never waits for a full pipe.
-    with ThreadPoolExecutor(max_workers=1) as reader, process:
+    with ThreadPoolExecutor(max_workers=1) as reader, _start(path, arguments) as process:
+        watchdog = Timer(_PATIENCE * seconds, process.kill)
+        watchdog.daemon = True
         try:
+            watchdog.start()
             yield reader.submit(_workbook, process.stdout).result  # type: ignore[arg-type]
         finally:
             process.kill()

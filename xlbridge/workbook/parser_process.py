@@ -5,6 +5,7 @@ Usage: python -m xlbridge.workbook.parser_process ARGUMENTS, a JSON object with 
 refuses the file.
 """
 
+import ctypes
 import gc
 import json
 import signal
@@ -14,17 +15,27 @@ from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.parsing import parse
 from xlbridge.workbook.transfer import send
 
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
+
 
 def main() -> None:
     """Parse what standard input gives, under limits that the system enforces."""
     arguments = json.loads(sys.argv[1])
     limits = WorkbookLimits(**arguments["limits"])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with_parent()
     _limit_resources(limits.memory, arguments["seconds"])
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()
     content = sys.stdin.buffer.read()
     send(sys.stdout.buffer, parse(content, arguments["sheet"], limits))
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process when its parent is gone, however that came about."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 
 def _limit_resources(memory: int, seconds: int) -> None:
