@@ -1,4 +1,5 @@
-"""What every room's tests share: the catalogue, a command line of its own, a running sandbox."""
+"""What every room's tests share: the catalogue, a command line of its own, a running sandbox,
+a browser."""
 
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import databases
 import pytest
+from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
 
@@ -70,3 +72,10 @@ def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
     options = ["--seed", "empty", *database_options(folder)]
     with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One browser for all tests of pages: it takes a second to start."""
+    with browser_page(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened

@@ -2,16 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from databases import connected
+from lossy_proxy import LossyProxy
 from sheets import write_records
+from sqlalchemy import ColumnElement, delete, insert, select, update
 from upload_parts import new_cnpj
 
 from xlbridge.api.client import Client
-from xlbridge.batch.closing.given import ProofFile, ProofStep, ProofTitle
+from xlbridge.batch.closing.close import close_batch
+from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofStep, ProofTitle
+from xlbridge.batch.closing.proof import Proof
 from xlbridge.i18n import Text
+from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash
@@ -94,4 +101,72 @@ def title_row(customer: int, document: str | None, amount: float, due: date) -> 
     }
 
 
+OCTOBER, NOVEMBER = date(2026, 10, 31), date(2026, 11, 5)
+AT = datetime(2026, 11, 2, 8, 30)
+HOSTILE = "=HYPERLINK(\"http://x\")</td><script>document.title='owned'</script><img src=x>"
+
+
+def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
+    """Send a month of all kinds, change some of it behind the system's back, and close it."""
+    taken, ana = new_cnpj(), bench.customer()
+    bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
+    clients = [{"nomeComercial": HOSTILE, "cnpj": document} for document in (new_cnpj(), taken)]
+    bench.send("clientes", bench.write("clientes.xlsx", "cliente", *clients))
+    bad = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None})
+    bench.add("clientes", bad, 1, because=Text(pt="1 erro na conferência", en="1 error found"))
+    documents = [f"M-{number}" for number in range(1, 6)]
+    titles = [title_row(ana, document, 1234.10, OCTOBER) for document in documents]
+    path = bench.write("receber.xlsx", "contasreceber", *titles)
+    bench.send("receber", path, chunk_rows=3)
+    proxy.lose_once("lose answer", "preview=false")
+    unnamed = [title_row(ana, None, 7.77, NOVEMBER)] * 2
+    doubtful = bench.write("sem-documento.xlsx", "contasreceber", *unnamed)
+    bench.send("receber", doubtful, mode="direct")
+    notes = bench.write("notas.xlsx", "nota-fiscal-servico", *[{"codigoDoCliente": ana}] * 2)
+    bench.send("notas", notes)
+    changed = {"valorDoLancamento": Decimal("1234.11"), "historico": HOSTILE}
+    tamper(sandbox_home, ana, changed="M-2", values=changed, deleted="M-3", copied="M-4")
+    exports = [
+        ProofExport("titulos", "contasreceber", Path("t.xlsx"), "cd" * 32, MANIFEST),
+        ProofExport(
+            "pedidos",
+            "pedidos",
+            Path("p.xlsx"),
+            not_done_because=Text(pt="espera receber", en="waits for receber"),
+        ),
+    ]
+    return close_batch(bench.desk, bench.client, TITLE, bench.proof_steps, exports, at=AT)
+
+
+def tamper(
+    sandbox_home: Path,
+    customer: int,
+    *,
+    changed: str,
+    values: Mapping[str, Any],
+    deleted: str,
+    copied: str,
+) -> None:
+    """Change, delete and copy receivables of a customer in the system, by their documents."""
+
+    def titled(document: str) -> ColumnElement[bool]:
+        of_customer = receivables.c.codigoDoCliente == customer
+        return of_customer & (receivables.c.numeroDoDocumento == document)
+
+    with connected(sandbox_home, writing=True) as database:
+        one = update(receivables).where(titled(changed)).values(**values)
+        assert database.execute(one).rowcount == 1
+        assert database.execute(delete(receivables).where(titled(deleted))).rowcount == 1
+        found = database.execute(select(receivables).where(titled(copied))).mappings().one()
+        copy = dict(found) | {"numeroDaTransacao": 900_000 + customer}
+        database.execute(insert(receivables).values(**copy))
+
+
+MANIFEST = {
+    "complete": False,
+    "records": 812,
+    "sheets": {"contasreceber": 812},
+    "holes": [{"message": "Some may be missing: 500 records came"}],
+    "missing": [],
+}
 TITLE = ProofTitle("fechamento", Path("fechamento.yaml"), "ab" * 32, {"month": "2026-10"})

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from closing_parts import Bench
+from closing_parts import Bench, send_month
 from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
+from xlbridge.batch.closing.proof import Proof
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
@@ -65,3 +66,9 @@ def new_bench(
 @pytest.fixture
 def bench(new_bench: Callable[[], Bench]) -> Bench:
     return new_bench()
+
+
+@pytest.fixture(scope="session")
+def month(new_bench: Callable[[], Bench], proxy: LossyProxy, sandbox_home: Path) -> Proof:
+    """The proof of a month with something of every kind."""
+    return send_month(new_bench(), proxy, sandbox_home)

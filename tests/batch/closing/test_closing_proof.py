@@ -1,27 +1,21 @@
 """Every row of a batch is accounted for, and held against what the system has."""
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from closing_parts import TITLE, Bench, title_row
-from databases import connected
+from closing_parts import AT, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
-from sqlalchemy import delete, insert, select, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.closing.close import close_batch
 from xlbridge.batch.closing.proof import Counts, Proof, Seen, TotalTable
 from xlbridge.i18n import Text
-from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.states import State
-
-AT = datetime(2026, 11, 2, 8, 30)
-OCTOBER, NOVEMBER = date(2026, 10, 31), date(2026, 11, 5)
 
 
 def closed(bench: Bench) -> Proof:
@@ -75,17 +69,8 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     path = bench.write("receber.xlsx", "contasreceber", *rows)
     job = bench.send("receber", path, chunk_rows=3)
     assert job.parts == 2
-    of_ana = receivables.c.codigoDoCliente == ana
-    with connected(sandbox_home, writing=True) as database:
-        changed = {"valorDoLancamento": Decimal("10.11"), "dataDeVencimento": datetime(2026, 11, 5)}
-        one = update(receivables).where(of_ana, receivables.c.numeroDoDocumento == "D-2")
-        assert database.execute(one.values(**changed)).rowcount == 1
-        gone = delete(receivables).where(of_ana, receivables.c.numeroDoDocumento == "D-3")
-        assert database.execute(gone).rowcount == 1
-        last = of_ana & (receivables.c.numeroDoDocumento == "D-4")
-        copied = dict(database.execute(select(receivables).where(last)).mappings().one())
-        copied["numeroDaTransacao"] = 999_999
-        database.execute(insert(receivables).values(**copied))
+    values = {"valorDoLancamento": Decimal("10.11"), "dataDeVencimento": datetime(2026, 11, 5)}
+    tamper(sandbox_home, ana, changed="D-2", values=values, deleted="D-3", copied="D-4")
     proof = closed(bench)
     assert proof.counts == Counts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
     sheet = load_workbook(path)["Plan1"]

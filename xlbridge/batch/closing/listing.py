@@ -46,7 +46,7 @@ def open_rows(rows: Sequence[SeenRow]) -> Iterator[OpenRow]:
             place=row.file.place(row.sent),
             seen=row.seen if row.accepted else None,
             key={} if row.reading is None else row.reading.key,
-            codes=tuple(record.code for record in found if record is not None),
+            codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
         )
 
 

@@ -92,10 +92,11 @@ def _assign(rows: Sequence[RowReading], group: _Group, old: Collection[str]) -> 
     known = dict.fromkeys(code for records in found.values() for code in records)
     free = dict.fromkeys(code for code in known if code not in old)
     for at in sorted(group.positions, key=lambda at: _said(rows[at]), reverse=True):
-        same = next((code for code in free if code in found[at] and found[at][code].same), None)
-        if same is not None:
-            group.taken[at] = same
-            del free[same]
+        same = [code for code in free if code in found[at] and found[at][code].same]
+        if same:
+            own = min(same, key=lambda code: _unsaid(rows[at], found[at][code]))
+            group.taken[at] = own
+            del free[own]
     for at in group.positions:
         rest = [code for code in free if code in found[at]] if at not in group.taken else []
         if rest:
@@ -109,6 +110,11 @@ def _assign(rows: Sequence[RowReading], group: _Group, old: Collection[str]) -> 
 
 def _said(row: RowReading) -> int:
     return sum(value is not None for value in row.sent.values())
+
+
+def _unsaid(row: RowReading, record: FoundRecord) -> int:
+    """Return in how many columns a record says something where the row is empty."""
+    return sum(row.sent[n] is None and value is not None for n, value in record.values.items())
 
 
 def _with_leftovers(

@@ -94,7 +94,8 @@ class CellDifference:
 class OpenRow:
     """A row that is missing, there more than once, or in doubt (``seen`` is None then).
 
-    ``key`` is what its records were looked for by, ``codes`` those of the records that were found.
+    ``key`` is what its records were looked for by, ``codes`` those of the records that were found;
+    for a row in doubt, of those that say the same.
     """
 
     place: Place

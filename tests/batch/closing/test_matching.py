@@ -1,0 +1,118 @@
+"""Whose record is whose: no record is given twice, and each tampering is told as what it is."""
+
+from collections.abc import Sequence
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlbridge.batch.closing.matching import different_cells, match_rows
+from xlbridge.batch.closing.proof import Seen
+from xlbridge.resources.read_back import Existing
+from xlbridge.upload.reading import FoundRecord, RowReading
+
+Cells = tuple[str | None, ...]
+Sent = tuple[str, Cells]
+COLUMNS = ("amount", "due", "history")
+
+cells = st.tuples(*[st.sampled_from([None, "1", "2"])] * len(COLUMNS))
+batches = st.lists(st.tuples(st.sampled_from("ab"), cells), min_size=1, max_size=8)
+
+
+def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[RowReading]:
+    """What a system that has the records ``there`` (code, key, cells) tells of the rows."""
+
+    def found(key: str, row: Cells) -> tuple[FoundRecord, ...]:
+        return tuple(
+            FoundRecord(
+                code,
+                dict(zip(COLUMNS, record, strict=True)),
+                all(value in (None, other) for value, other in zip(row, record, strict=True)),
+            )
+            for code, of_key, record in there
+            if of_key == key
+        )
+
+    return [
+        RowReading({"key": key}, dict(zip(COLUMNS, row, strict=True)), found(key, row))
+        for key, row in sent
+    ]
+
+
+def stored(sent: Sequence[Sent]) -> list[tuple[str, str, Cells]]:
+    return [(f"R{number}", key, row) for number, (key, row) in enumerate(sent)]
+
+
+def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[Seen]:
+    matches = match_rows(readings(sent, there), {}, Existing.ADDED)
+    codes = [m.record.code for m in matches if m.record]
+    assert len(codes) == len({*codes})
+    return [m.seen for m in matches]
+
+
+@given(batches, st.randoms())
+def test_what_was_stored_is_all_there_in_whatever_order(sent: list[Sent], order: Random) -> None:
+    there = stored(sent)
+    order.shuffle(there)
+    assert seen(sent, there) == [Seen.SAME] * len(sent)
+
+
+@given(batches, st.data())
+def test_one_record_less_is_one_row_missing(sent: list[Sent], data: st.DataObject) -> None:
+    there = stored(sent)
+    gone = data.draw(st.sampled_from(there))
+    there.remove(gone)
+    told = seen(sent, there)
+    open_rows = [what for what in told if what is not Seen.SAME]
+    assert open_rows == [Seen.MISSING]
+
+
+@given(batches, st.data())
+def test_one_record_more_is_one_row_doubled(sent: list[Sent], data: st.DataObject) -> None:
+    copied = data.draw(st.sampled_from(stored(sent)))
+    told = seen(sent, [*stored(sent), ("COPY", *copied[1:])])
+    assert [what for what in told if what is not Seen.SAME] == [Seen.DOUBLED]
+
+
+@given(batches, st.data())
+def test_one_cell_changed_is_that_cell_of_one_row(sent: list[Sent], data: st.DataObject) -> None:
+    said = [(at, c) for at, (_, row) in enumerate(sent) for c, v in enumerate(row) if v is not None]
+    if not said:
+        return
+    at, column = data.draw(st.sampled_from(said))
+    there = stored(sent)
+    code, key, row = there[at]
+    there[at] = (code, key, (*row[:column], "changed", *row[column + 1 :]))
+    rows = readings(sent, there)
+    matches = match_rows(rows, {}, Existing.ADDED)
+    assert [m.seen for m in matches if m.seen is not Seen.SAME] == [Seen.DIFFERS]
+    (changed,) = [(r, m.record) for r, m in zip(rows, matches, strict=True) if m.seen == "differs"]
+    assert changed[1] is not None
+    assert list(different_cells(changed[0], changed[1])) == [COLUMNS[column]]
+
+
+def test_what_was_there_before_is_nobody_s_where_rows_are_added() -> None:
+    row: Sent = ("a", ("1", "1", "1"))
+    there = [("OLD", *row), ("NEW", *row)]
+    before = {"key=a": frozenset({"OLD"})}
+    (match,) = match_rows(readings([row], there), before, Existing.ADDED)
+    assert (match.seen, match.record and match.record.code) == (Seen.SAME, "NEW")
+    (alone,) = match_rows(readings([row], there[:1]), before, Existing.ADDED)
+    assert alone.seen is Seen.MISSING
+
+
+def test_another_record_of_a_key_doubles_only_where_the_system_refuses_one() -> None:
+    row: Sent = ("a", ("1", "1", "1"))
+    there = [("R1", *row), ("R2", "a", ("1", "1", "2"))]
+    (added,) = match_rows(readings([row], there), {}, Existing.ADDED)
+    assert added.seen is Seen.SAME
+    (refused,) = match_rows(readings([row], there), {}, Existing.REFUSED)
+    assert refused.seen is Seen.DOUBLED
+
+
+def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
+    sent: list[Sent] = [("a", ("1", "1", "1")), ("b", ("1", "1", "1")), ("a", ("2", "1", "1"))]
+    there = [("A", *sent[2]), ("B", *sent[1])]
+    matches = match_rows(readings(sent, there), {}, Existing.REPLACED)
+    assert [m.seen for m in matches] == [Seen.UNREAD, Seen.SAME, Seen.SAME]
+    assert matches[0].replaced

@@ -1,0 +1,154 @@
+"""The proof for an auditor, in a real browser and without a script."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser import Page
+from closing_parts import HOSTILE
+
+from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.closing.proof_page import MOST_LINES, write_proof_page
+from xlbridge.i18n import set_language
+
+WIDTHS = pytest.mark.parametrize("width", [1200, 360])
+
+
+@pytest.fixture
+def portuguese() -> Iterator[None]:
+    set_language("pt-BR")
+    yield
+    set_language("en")
+
+
+def written(tmp_path: Path, proof: Proof) -> Path:
+    path = tmp_path / "proof.html"
+    write_proof_page(proof, path)
+    return path
+
+
+def lines(page: Page, section: str) -> list[list[str]]:
+    """The cells of a section's lines, as a person reads them."""
+    found: list[list[str]] = page.run(
+        "[...document.querySelectorAll('section')]"
+        f".filter((it) => it.querySelector('h2')?.textContent === {section!r})"
+        ".flatMap((it) => [...it.querySelectorAll('tbody tr')])"
+        ".map((tr) => [...tr.cells].map((td) => td.textContent))"
+    )
+    return found
+
+
+def test_the_verdict_names_what_is_open(tmp_path: Path, page: Page, month: Proof) -> None:
+    page.open(written(tmp_path, month), width=1200)
+    told = page.run("document.querySelector('.verdict').innerText")
+    assert told.startswith("Open: 9")
+    for part in (
+        "rows in doubt, of which nobody knows whether they were written: 2",
+        "accepted rows that are not in the system: 1",
+        "accepted rows that are in the system more than once: 1",
+        "cells that the system has with another value: 2, in rows: 1",
+        "rows rejected or not sent: 2",
+        "clientes · ruim.xlsx: 1 error found",
+        "the export of contasreceber may be incomplete; holes: 1",
+        "pedidos was not done: waits for receber",
+    ):
+        assert part in told
+    (total,) = [line for line in lines(page, "Steps") if line[0] == "The whole batch"]
+    assert total[2:-1] == ["12", "8", "2", "1", "2", "3", "1", "1", "1", "2"]
+
+
+def test_differences_and_totals_are_told_to_the_cent(
+    tmp_path: Path, page: Page, month: Proof
+) -> None:
+    page.open(written(tmp_path, month), width=1200)
+    amounts = [line for line in lines(page, "Differences") if "valorDoLancamento" in line]
+    assert [line[3:7] for line in amounts] == [["I3", "valorDoLancamento", "1,234.10", "1,234.11"]]
+    october = [line for line in lines(page, "Control totals") if line[0] == "10/2026"]
+    assert [line[1:] for line in october] == [
+        ["5", "0", "5", "0", "6,170.50", "0.00", "6,170.51", "0.01"]
+    ]
+
+
+@pytest.mark.usefixtures("portuguese")
+def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) -> None:
+    page.open(written(tmp_path, month), width=360)
+    assert page.run("document.documentElement.lang") == "pt-BR"
+    assert page.run("document.title") == "Prova de fechamento · fechamento"
+    assert "Em aberto: 9" in page.run("document.querySelector('.verdict').innerText")
+    amounts = [line for line in lines(page, "Diferenças") if "valorDoLancamento" in line]
+    assert amounts[0][5:7] == ["1.234,10", "1.234,11"]
+
+
+def test_a_proof_without_anything_open_says_so(tmp_path: Path, page: Page, month: Proof) -> None:
+    clean = replace(month, steps=(), exports=(), totals=(), cells=(), rows=(), refused=())
+    page.open(written(tmp_path, clean), width=360)
+    assert page.run("document.querySelector('.verdict.good').innerText").startswith(
+        "Everything accounted for"
+    )
+
+
+@WIDTHS
+def test_nothing_is_wider_than_the_screen(
+    tmp_path: Path, page: Page, month: Proof, width: int
+) -> None:
+    page.open(written(tmp_path, month), width=width)
+    assert page.run("document.documentElement.scrollWidth") <= width
+
+
+def test_what_a_workbook_says_is_never_markup(tmp_path: Path, page: Page, month: Proof) -> None:
+    page.open(written(tmp_path, month), width=1200)
+    assert page.run("document.title") == "Closing proof · fechamento"
+    assert page.run("document.querySelectorAll('img, script').length") == 0
+    assert any(HOSTILE in line for line in lines(page, "Differences"))
+
+
+def test_the_page_needs_no_script_and_loads_nothing(
+    tmp_path: Path, page: Page, month: Proof
+) -> None:
+    path = written(tmp_path, month)
+    content = path.read_text(encoding="utf-8")
+    assert "<script" not in content
+    assert re.findall(r"<[^>]*\b(?:src|href|on\w+|style)\s*=", content) == []
+    assert "default-src 'none'" in content
+    page.open(path, width=1200)
+    assert page.run("performance.getEntriesByType('resource').length") == 0
+
+
+def test_of_many_lines_a_part_is_shown_and_all_are_counted(
+    tmp_path: Path, page: Page, month: Proof
+) -> None:
+    many = replace(month, cells=month.cells * 5000)
+    path = written(tmp_path, many)
+    assert path.stat().st_size < 1_000_000
+    page.open(path, width=1200)
+    assert len(lines(page, "Differences")) == MOST_LINES
+    assert f"Showing {MOST_LINES} of 10,000" in page.run("document.querySelector('.cut').innerText")
+    assert "another value: 10,000" in page.run("document.querySelector('.verdict').innerText")
+
+
+def test_totals_that_do_not_agree_are_shown_before_others(
+    tmp_path: Path, page: Page, month: Proof
+) -> None:
+    table = next(t for t in month.totals if t.amount is not None and t.kind == "date")
+    (open_one,) = [t for t in table.totals if not t.agrees]
+    fine = replace(open_one, found=open_one.amount, found_rows=open_one.rows)
+    totals = (*[fine] * 500, open_one)
+    many = replace(month, totals=(replace(table, totals=totals),))
+    page.open(written(tmp_path, many), width=1200)
+    told = lines(page, "Control totals")
+    assert len(told) == MOST_LINES + 1
+    assert (told[-2][-1], told[-1][0]) == ("0.01", "Total")
+
+
+def test_a_dark_screen_is_dark_and_paper_is_white(tmp_path: Path, page: Page, month: Proof) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page.open(written(tmp_path, month), width=1200)
+    try:
+        page.emulate_media(scheme="dark")
+        assert page.run(ground) == "rgb(18, 23, 30)"
+        page.emulate_media("print")
+        assert page.run(ground) == "rgb(255, 255, 255)"
+    finally:
+        page.emulate_media()

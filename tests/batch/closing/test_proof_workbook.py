@@ -1,0 +1,109 @@
+"""The proof as a workbook: everything whole, and nothing in it that Excel would run."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from closing_parts import HOSTILE
+from libreoffice import save_with_libreoffice
+from openpyxl import load_workbook
+from openpyxl.workbook import Workbook
+
+from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.closing.proof_workbook import write_proof_workbook
+from xlbridge.i18n import set_language
+
+
+def written(tmp_path: Path, proof: Proof) -> Workbook:
+    path = tmp_path / "proof.xlsx"
+    write_proof_workbook(proof, path)
+    return load_workbook(path)
+
+
+def lines(book: Workbook, sheet: str) -> Iterator[list[object]]:
+    return ([cell.value for cell in row] for row in book[sheet].iter_rows())
+
+
+def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
+    book = written(tmp_path, month)
+    said = [line[0] for line in lines(book, "Proof")]
+    assert said[:3] == ["Closing proof · fechamento", None, "Open: 9"]
+    facts = {line[0]: line[1] for line in lines(book, "Proof")}
+    assert facts["Environment"] == "rehearsal"
+    assert facts["Proven at"] == "02/11/2026 08:30:00"
+    assert facts["Parameter month"] == "2026-10"
+    assert facts["Rows"] == "read 12 · accepted 8 · rejected 2 · in doubt 2"
+    assert book.sheetnames == [
+        "Proof",
+        "Steps",
+        "Control totals",
+        "Differences",
+        "Open rows",
+        "Rejected rows",
+        "Read-back",
+        "Exports",
+        "Workbooks",
+        "Uploads",
+    ]
+
+
+def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:
+    book = written(tmp_path, month)
+    (october,) = [line for line in lines(book, "Control totals") if line[0] == "10/2026"]
+    assert october[1:] == [5, 0, 5, 0, 6170.5, 0, 6170.51, 0.01]
+    day = [line for line in lines(book, "Control totals") if line[0] == datetime(2026, 10, 31)]
+    assert len(day) == 1
+
+
+def test_text_is_nothing_but_text(tmp_path: Path, month: Proof) -> None:
+    book = written(tmp_path, month)
+    hostile = [
+        cell for row in book["Differences"].iter_rows() for cell in row if cell.value == HOSTILE
+    ]
+    assert [cell.data_type for cell in hostile] == ["s"]
+    for sheet in book:
+        assert not any(cell.data_type == "f" for row in sheet.iter_rows() for cell in row)
+
+
+def test_digests_and_uploads_are_all_there(tmp_path: Path, month: Proof) -> None:
+    book = written(tmp_path, month)
+    files = [file for step in month.steps for file in step.files]
+    sheets = {value for line in lines(book, "Workbooks") for value in line}
+    assert {file.file.sha256 for file in files} <= sheets
+    uploads = {value for line in lines(book, "Uploads") for value in line}
+    jobs = [job for file in files for job, _ in file.jobs]
+    assert len(jobs) == 5
+    assert {job.what.payload for job in jobs} | {job.id for job in jobs} <= uploads
+
+
+def test_the_same_proof_gives_the_same_bytes(tmp_path: Path, month: Proof) -> None:
+    one, two = tmp_path / "one.xlsx", tmp_path / "two.xlsx"
+    write_proof_workbook(month, one)
+    write_proof_workbook(replace(month), two)
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("most", [1000, 30])
+def test_a_long_table_is_whole(tmp_path: Path, month: Proof, most: int) -> None:
+    many = replace(month, cells=month.cells * 40)
+    path = tmp_path / "proof.xlsx"
+    write_proof_workbook(many, path, most_lines=most)
+    book = load_workbook(path)
+    sheets = [name for name in book.sheetnames if name.startswith("Differences")]
+    assert len(sheets) == (1 if most == 1000 else 3)
+    told = [line for name in sheets for line in lines(book, name) if "receber" in line]
+    assert len(told) == 80
+
+
+def test_it_is_written_in_portuguese_and_opens_in_libreoffice(tmp_path: Path, month: Proof) -> None:
+    set_language("pt-BR")
+    try:
+        written(tmp_path, month)
+    finally:
+        set_language("en")
+    (again,) = save_with_libreoffice([tmp_path / "proof.xlsx"], tmp_path / "saved")
+    book = load_workbook(again)
+    assert book.sheetnames[:3] == ["Prova", "Etapas", "Totais de controle"]
+    assert book["Prova"]["A3"].value == "Em aberto: 9"

@@ -1,0 +1,96 @@
+"""What a proof comes to: everything is accounted for, or what is open."""
+
+from collections.abc import Iterator
+
+from xlbridge.batch.closing.given import ProofExport
+from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.closing.values import counted
+from xlbridge.i18n import Text
+
+ACCOUNTED_FOR = Text(
+    pt="Tudo conferido: cada linha lida está no sistema uma vez, como foi enviada.",
+    en="Everything accounted for: each row that was read is in the system once, as it was sent.",
+)
+ACCEPTED = Text(
+    pt="Tudo conferido: cada linha lida foi aceita uma vez; nem todas podem ser lidas de volta.",
+    en="Everything accounted for: each row that was read was accepted once; not all can be read "
+    "back.",
+)
+OPEN = Text(pt="Em aberto: {n}", en="Open: {n}")
+
+_REJECTED = Text(
+    pt="linhas rejeitadas ou não enviadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
+    en="rows rejected or not sent: {n} (of these, not written without a refusal of their own: "
+    "{fallen})",
+)
+_COUNTED = {
+    "unknown": Text(
+        pt="linhas em dúvida, que ninguém sabe se foram gravadas: {n}",
+        en="rows in doubt, of which nobody knows whether they were written: {n}",
+    ),
+    "missing": Text(
+        pt="linhas aceitas que não estão no sistema: {n}",
+        en="accepted rows that are not in the system: {n}",
+    ),
+    "doubled": Text(
+        pt="linhas aceitas que estão no sistema mais de uma vez: {n}",
+        en="accepted rows that are in the system more than once: {n}",
+    ),
+}
+_DIFFERS = Text(
+    pt="células que o sistema tem com outro valor: {n}, em linhas: {rows}",
+    en="cells that the system has with another value: {n}, in rows: {rows}",
+)
+_TOTALS = Text(
+    pt="totais de controle que não conferem: {n}", en="control totals that do not agree: {n}"
+)
+_NOT_SENT = Text(pt="{step} · {file}: {why}", en="{step} · {file}: {why}")
+_NOT_DONE = Text(
+    pt="{step}: a exportação de {listing} não foi feita: {why}",
+    en="{step}: the export of {listing} was not done: {why}",
+)
+_INCOMPLETE = Text(
+    pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {holes}",
+    en="{step}: the export of {listing} may be incomplete; holes: {holes}",
+)
+_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
+
+
+def verdict(proof: Proof) -> Text:
+    """Return the proof in one sentence."""
+    count = sum(1 for _ in open_items(proof))
+    if count:
+        return OPEN.format(n=counted(count))
+    return ACCEPTED if proof.counts.unread else ACCOUNTED_FOR
+
+
+def open_items(proof: Proof) -> Iterator[Text]:
+    """Yield what is open, the gravest first; nothing where everything is accounted for."""
+    counts = proof.counts
+    yield from proof.breaches
+    for name, text in _COUNTED.items():
+        if count := getattr(counts, name):
+            yield text.format(n=counted(count))
+    if proof.cells:
+        rows = len(
+            {(cell.place.step, cell.place.workbook, cell.place.origin) for cell in proof.cells}
+        )
+        yield _DIFFERS.format(n=counted(len(proof.cells)), rows=counted(rows))
+    if apart := sum(not total.agrees for table in proof.totals for total in table.totals):
+        yield _TOTALS.format(n=counted(apart))
+    if counts.rejected:
+        yield _REJECTED.format(n=counted(counts.rejected), fallen=counted(counts.not_written))
+    for step in proof.steps:
+        for file in step.files:
+            if (why := file.file.not_sent_because) is not None:
+                yield _NOT_SENT.format(step=step.name, file=file.file.path.name, why=why)
+    for export in proof.exports:
+        yield from _of_export(export)
+
+
+def _of_export(export: ProofExport) -> Iterator[Text]:
+    said = {"step": export.name, "listing": export.listing}
+    if export.manifest is None:
+        yield _NOT_DONE.format(**said, why=export.not_done_because or _NO_REASON)
+    elif not export.manifest["complete"]:
+        yield _INCOMPLETE.format(**said, holes=len(export.manifest["holes"]))
