@@ -58,10 +58,18 @@ def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:
     return write_rows(folder / name, ["nomeComercial", "cnpj"], rows)
 
 
-def write_payables(folder: Path, name: str, *suppliers: object) -> Path:
+def write_payables(folder: Path, name: str, *suppliers: object, account: int = 1) -> Path:
+    """Write a payable for each supplier; the account is that of the second."""
     row = GOOD["contaspagar"]
     rows = [
-        [*{**row, "codigoDoFornecedor": supplier, "historico": f"{name} {number}"}.values()]
+        [
+            *{
+                **row,
+                "codigoDoFornecedor": supplier,
+                "historico": f"{name} {number}",
+                "codigoDaContaCorrente": account if number == 1 else 1,
+            }.values()
+        ]
         for number, supplier in enumerate(suppliers)
     ]
     return write_rows(folder / name, [*row], rows)
@@ -133,7 +141,7 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
 ) -> None:
     plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
     write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
-    book = write_payables(tmp_path, "payables.xlsx", 501, 99999, 501)
+    book = write_payables(tmp_path, "payables.xlsx", 501, 501, 501, account=99999)
     found = report(batch("run", plan, "--yes", "--format", "json"), 1)
     assert states(found)["payables"] == "partial"
     rows = found["steps"][1]["rows"]
@@ -145,10 +153,10 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
         mended = load_workbook(rejects)
         sheet = mended.worksheets[0]
         header = [cell.value for cell in sheet[1]]
-        column = header.index("codigoDoFornecedor") + 1
+        column = header.index("codigoDaContaCorrente") + 1
         for row in range(2, sheet.max_row + 1):
             if sheet.cell(row, column).value == 99999:
-                sheet.cell(row, column).value = 501
+                sheet.cell(row, column).value = 1
         mended.save(rejects)
     found = report(batch("resume", "--yes", "--format", "json"), 0)
     assert found["steps"][1]["rows"] == {
@@ -195,20 +203,30 @@ def test_codes_are_filled_in_once_the_clients_are_there(
     assert report(batch("run", plan, "--yes", "--format", "json"), 0) == found
 
 
-def test_an_unanswering_system_fails_all_that_needs_it_and_loses_nothing(
+def test_nothing_is_sent_while_the_system_cannot_be_asked(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, batch_sandbox: RunningSandbox
 ) -> None:
     plan = write_plan(PLAN)
-    write_clients(tmp_path, "clients-1.xlsx", [new_cnpj()])
-    write_clients(tmp_path, "clients-2.xlsx", [new_cnpj()])
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
     write_payables(tmp_path, "payables.xlsx", 501)
     nowhere = credentials(batch_sandbox, XLBRIDGE_BASE_URL="http://127.0.0.1:9")
-    found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json", **nowhere), 4)
-    assert states(found) == {"clients": "failed", "payables": "new", "listing": "new"}
-    assert found["rows"]["unsent"] == 3
+    done = xlbridge("batch", "run", plan, "--yes", **nowhere)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "To go on: xlbridge batch resume month" in done.stderr
     there = credentials(batch_sandbox)
-    found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json", **there), 0)
-    assert found["rows"]["accepted"] == 3
+    found = report(xlbridge("batch", "resume", "--yes", "--format", "json", **there), 0)
+    assert found["rows"]["accepted"] == 2
+
+
+def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    write_payables(tmp_path, "payables.xlsx", 501, 99999)
+    found = report(batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
+    assert states(found) == {"clients": "new", "payables": "invalid", "listing": "new"}
+    assert "B3 codigoDoFornecedor" in batch("status", "month").stdout
 
 
 def test_without_consent_nothing_is_sent(

@@ -5,14 +5,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+import pandas as pd
+
+from xlbridge.batch.across import Across
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import Check
 from xlbridge.batch.links import Links, linked, linked_catalogue
+from xlbridge.batch.order import in_order
 from xlbridge.batch.plan import WorkbookStep
 from xlbridge.batch.workbooks import Workbook
 from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Severity
 from xlbridge.limits import WorkbookLimits
+from xlbridge.online.listings import Listings
+from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.spreading.carrier import Carrier
 from xlbridge.spreading.workbooks import judge_workbooks
@@ -69,11 +75,15 @@ def check_all(
 ) -> Checked:
     """Judge workbooks, by themselves and against one another, and write down what came of it.
 
-    ``carrier`` judges them in place of this process.
+    ``carrier`` judges them in place of this process. Raises what ``Client.records`` raises: then
+    nothing is written down.
     """
-    checked = Checked()
+    gathered = _Gathered(batch)
     for target, judged in _judge_all(batch, targets, carrier):
+        gathered.add(target, judged)
         advance(target.workbook.name)
+    checked = Checked()
+    for target, judged in gathered.with_findings():
         check = _check(target, judged)
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
         if check.ok:
@@ -81,6 +91,50 @@ def check_all(
         else:
             checked.bad.append(judged)
     return checked
+
+
+class _Gathered:
+    """What was judged, without the cells: those are dropped as soon as they were compared."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._judged: list[tuple[Target, JudgedWorkbook]] = []
+        self._across: dict[tuple[str | None, bool], Across] = {}
+
+    def add(self, target: Target, judged: JudgedWorkbook) -> None:
+        """Take a judged workbook."""
+        across = self._of_environment(target.step)
+        if isinstance(judged, ValidatedSheet):
+            across.add(target.step.name, judged)
+            judged = replace(judged, frame=pd.DataFrame())
+        else:
+            catalogue = self._batch.sites.desk(target.step.profile).catalogue
+            across.add_unread(judged.file, catalogue.get(target.step.resource or ""))
+        self._judged.append((target, judged))
+
+    def with_findings(self) -> Iterator[tuple[Target, JudgedWorkbook]]:
+        """Yield what was judged with what the workbooks show together.
+
+        Raises what ``Client.records`` raises.
+        """
+        found = [across.findings() for across in self._across.values()]
+        for target, judged in self._judged:
+            if isinstance(judged, ValidatedSheet):
+                place = judged.file, judged.sheet
+                judged.add(finding for of_sheet in found for finding in of_sheet.get(place, ()))
+            yield target, judged
+
+    def _of_environment(self, step: WorkbookStep) -> Across:
+        """Return the comparison for a step's environment; where it only judges, none is asked."""
+        key = step.profile, step.sending is not None
+        if key not in self._across:
+            registries = None
+            if step.sending is not None:
+                client = self._batch.sites.client(step.profile)
+                registries = Registries(client, Listings(client))
+            steps = [each.name for each in in_order(self._batch.plan.steps)]
+            self._across[key] = Across(steps, self._batch.plan.folder, registries)
+        return self._across[key]
 
 
 def judge(batch: Batch, target: Target) -> JudgedWorkbook:

@@ -26,7 +26,7 @@ from xlbridge.cli.options import how_many_workers, own_schemas, report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.cli.spread import carrier_for
-from xlbridge.errors import UsageError
+from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.options import RunOptions
 
@@ -188,7 +188,7 @@ def _run(
                 tell=activity.tell,
             )
             ran = BatchRun(batch, way).go()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ApiError):
         remark(
             Text(
                 pt="Para continuar: xlbridge batch resume {id}",
