@@ -30,7 +30,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 def workers_of(pid: int) -> list[int]:
     """Return the worker processes of a command."""
-    return [child for child in descendants(pid) if "xlbridge.spreading" in _command(child)]
+    return [child for child in descendants(pid) if "xlbridge.spreading" in command_of(child)]
 
 
 def workers_at(file: Path, pid: int) -> list[int]:
@@ -48,7 +48,7 @@ def _reads(file: Path) -> Callable[[int], bool]:
     return reads
 
 
-def _command(pid: int) -> str:
+def command_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:

@@ -44,3 +44,13 @@ class DieAt:
             (self.marks / str(marks)).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return 2 * number
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Returns what it is given; knows a secret."""
+
+    secret: str
+
+    def __call__(self, item: object) -> object:
+        return item

@@ -109,14 +109,24 @@ how_to_read = _all_of(
     ]
 )
 
-how_many_workers = _option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    pt="Quantos processos conferem ao mesmo tempo (se não for dito: um por núcleo, quando os "
-    "arquivos valem a pena).",
-    en="How many processes check side by side (default: one for each core, where the files are "
-    "worth it).",
+how_to_spread = _all_of(
+    [
+        _option(
+            "--workers",
+            type=click.IntRange(min=1),
+            metavar="N",
+            pt="Quantos processos conferem ao mesmo tempo (se não for dito: um por núcleo, quando "
+            "os arquivos valem a pena).",
+            en="How many processes check side by side (default: one for each core, where the "
+            "files are worth it).",
+        ),
+        _option(
+            "--scheduler",
+            metavar="URL",
+            pt="Um cluster Dask que confere os arquivos (tcp://… ou tls://…).",
+            en="A Dask cluster that checks the files (tcp://… or tls://…).",
+        ),
+    ]
 )
 
 may_replace = _option(

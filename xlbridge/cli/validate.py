@@ -10,8 +10,8 @@ from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
     every_sheet,
-    how_many_workers,
     how_to_read,
+    how_to_spread,
     own_schemas,
     validation_format,
     which_sheet,
@@ -89,7 +89,7 @@ from xlbridge.workbook.reader import reading_ahead
 @every_sheet
 @own_schemas
 @how_to_read
-@how_many_workers
+@how_to_spread
 @validation_format
 def command(**options: Any) -> ExitCode:
     task = ValidationTask(**options)
@@ -97,7 +97,7 @@ def command(**options: Any) -> ExitCode:
     with without_collector(), ExitStack() as stack:
         # What judges takes most of a second to import: meanwhile the first file is read, or the
         # workers begin.
-        carrier = stack.enter_context(carrier_for(task.files, task.workers))
+        carrier = stack.enter_context(carrier_for(task.files, task.workers, task.scheduler))
         first = None
         if carrier is None:
             ahead = reading_ahead(task.files[0], settings.limits, task.sheet)

@@ -23,3 +23,4 @@ class ValidationTask:
     dates: DateOrder | None
     numbers: NumberStyle | None
     workers: int | None
+    scheduler: str | None

@@ -1,1 +1,1 @@
-"""One task for many items: in this process, or in processes beside it."""
+"""One task for many items: in this process, in processes beside it, or over a Dask cluster."""

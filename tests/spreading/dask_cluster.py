@@ -1,0 +1,73 @@
+"""A Dask cluster as its users start it: a scheduler and worker processes on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from processes_seen import awaited, command_of, descendants, lives
+
+_DASK = Path(sys.executable).with_name("dask")
+
+
+@dataclass(frozen=True)
+class RunningCluster:
+    """A cluster: where its scheduler is, and the log of all its processes."""
+
+    address: str
+    log: Path
+    pid: int
+
+    def workers_at_a_workbook(self) -> list[int]:
+        """Return the worker processes that have a parser at work."""
+        return [
+            worker
+            for worker in descendants(self.pid)
+            if "spawn_main" in command_of(worker)
+            and any("parser_process" in command_of(child) for child in descendants(worker))
+        ]
+
+
+@contextmanager
+def cluster(
+    folder: Path, environment: Mapping[str, str], workers: int = 2
+) -> Iterator[RunningCluster]:
+    """Run a scheduler and so many worker processes of one thread each."""
+    ready, log = folder / "scheduler.json", folder / "cluster.log"
+    with log.open("wb") as told:
+
+        def start(*arguments: str) -> "subprocess.Popen[bytes]":
+            return subprocess.Popen(
+                [_DASK, *arguments, "--scheduler-file", str(ready), "--no-dashboard"],
+                cwd=folder,
+                env=environment,
+                stdout=told,
+                stderr=told,
+                start_new_session=True,
+            )
+
+        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        awaited(ready.exists)
+        nannies = start("worker", "--nworkers", str(workers), "--nthreads", "1")
+        address = awaited(lambda: _address(log))
+        try:
+            yield RunningCluster(address, log, nannies.pid)
+        finally:
+            started = [*descendants(nannies.pid)]
+            for process in (nannies, scheduler):
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            for pid in filter(lives, started):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _address(log: Path) -> str:
+    for line in log.read_text("utf-8").splitlines():
+        _, found, address = line.partition("Scheduler at: ")
+        if found:
+            return address.strip()
+    return ""

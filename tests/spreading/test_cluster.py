@@ -1,0 +1,152 @@
+"""A real Dask cluster of two worker processes: same results, lost workers, nothing told."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import worker_tasks
+from bad_sheet import write_sheet
+from dask_cluster import RunningCluster, cluster
+from environment import ROOT, Xlbridge, clean_environment
+from processes_seen import awaited
+
+from xlbridge.cli.spread import carrier_for
+from xlbridge.errors import ConfigError, RemoteRejected, TransportError, UsageError
+from xlbridge.spreading import cluster as cluster_module
+from xlbridge.spreading.answer import WorkerDefect
+from xlbridge.spreading.carrier import Lost
+from xlbridge.spreading.cluster import DaskCluster, connected
+from xlbridge.spreading.cluster_task import Order, Sealed, carry_out, outcome
+
+HERE = Path(__file__).parent
+SECRET = "nobody may read this"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    ways = os.pathsep.join([str(HERE), str(ROOT)])
+    with cluster(folder, clean_environment(folder / "home", PYTHONPATH=ways)) as found:
+        yield found
+
+
+@pytest.fixture
+def carrier(running: RunningCluster) -> Iterator[DaskCluster]:
+    with connected(running.address) as connection:
+        yield connection
+
+
+def test_results_come_in_order_and_each_is_told(carrier: DaskCluster) -> None:
+    told: list[int] = []
+    doubled = list(carrier.run(worker_tasks.double, range(40), told.append))
+    assert doubled == [2 * number for number in range(40)]
+    assert awaited(lambda: sorted(told) == list(range(40)))
+
+
+def test_what_a_task_raises_is_raised_here(carrier: DaskCluster) -> None:
+    with pytest.raises(RemoteRejected) as refused:
+        list(carrier.run(worker_tasks.refuse, range(3)))
+    assert refused.value.status == 409
+    with pytest.raises(WorkerDefect, match="ZeroDivisionError"):
+        list(carrier.run(worker_tasks.fail, range(3)))
+
+
+def test_no_log_tells_what_was_sent(carrier: DaskCluster, running: RunningCluster) -> None:
+    with pytest.raises(WorkerDefect):
+        list(carrier.run(worker_tasks.fail, [SECRET]))
+    assert list(carrier.run(worker_tasks.Keep(SECRET), [SECRET])) == [SECRET]
+    log = running.log.read_bytes()
+    assert log
+    assert SECRET.encode() not in log
+
+
+def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
+    xlbridge: Xlbridge, running: RunningCluster, samples: Path, home: Path, tmp_path: Path
+) -> None:
+    own = home / "schemas"
+    own.mkdir(parents=True)
+    shipped = (ROOT / "schemas" / "contasreceber.yaml").read_text(encoding="utf-8")
+    ours = shipped.replace("resource: contasreceber", "resource: mensalidade", 1)
+    (own / "mensalidade.yaml").write_text(ours, encoding="utf-8")
+    long = write_sheet(tmp_path / "long.xlsx", 10_000, 0.01).path
+    files = [samples / "contasreceber-com-erros.xlsx", long, samples / "demo.py", tmp_path / "none"]
+    options = ["--resource", "mensalidade", "--dates", "dmy", "--format", "json"]
+    alone = xlbridge("validate", *files, *options, "--workers", "1", XLBRIDGE_LANG="pt-BR")
+    with KillsAWorker(running) as killer:
+        where = ["--scheduler", running.address]
+        spread = xlbridge("validate", *files, *options, *where, XLBRIDGE_LANG="pt-BR")
+    assert killer.killed
+    assert (alone.returncode, spread.returncode) == (2, 2)
+    assert spread.stdout == alone.stdout
+    assert spread.stderr == alone.stderr
+    told = json.loads(alone.stdout)["files"]
+    assert [item["resource"] for item in told] == ["mensalidade", "mensalidade", None, None]
+    assert min(item["errors"] for item in told) > 0
+
+
+class KillsAWorker:
+    """Kills the first worker of a cluster that is seen at a workbook, in a thread."""
+
+    def __init__(self, running: RunningCluster) -> None:
+        self.killed: int | None = None
+        self._running = running
+        self._thread = threading.Thread(target=self._kill)
+
+    def _kill(self) -> None:
+        (worker, *_) = awaited(self._running.workers_at_a_workbook)
+        os.kill(worker, signal.SIGKILL)
+        self.killed = worker
+
+    def __enter__(self) -> "KillsAWorker":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+
+def test_an_item_that_loses_every_worker_is_lost_alone(
+    carrier: DaskCluster, tmp_path: Path
+) -> None:
+    task = worker_tasks.DieAt(number=2, times=100, marks=marks(tmp_path))
+    outcomes = list(carrier.run(task, range(6)))
+    assert outcomes == [0, 2, Lost(), 6, 8, 10]
+
+
+def marks(folder: Path) -> Path:
+    made = folder / "marks"
+    made.mkdir()
+    return made
+
+
+def test_a_cluster_without_the_task_is_told(
+    carrier: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text("def task(item): return item\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here
+
+    with pytest.raises(ConfigError, match="no xlbridge"):
+        list(carrier.run(only_here.task, [1]))
+
+
+def test_other_versions_on_a_worker_are_refused() -> None:
+    ordered = Order({"xlbridge": "0.0.1", "pandas": "1.0"}, Sealed(b""))
+    with pytest.raises(ConfigError, match=r"0\.0\.1.*1\.0"):
+        outcome(carry_out(ordered))
+
+
+def test_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 0.2)
+    with pytest.raises(TransportError, match="does not answer"), connected("tcp://127.0.0.1:9"):
+        pass
+    with pytest.raises(UsageError, match="not the address"), connected("http://127.0.0.1:9"):
+        pass
+    with pytest.raises(ConfigError, match="certificates"), connected("tls://127.0.0.1:9"):
+        pass
+    with pytest.raises(UsageError, match="exclude"), carrier_for([], 2, "tcp://127.0.0.1:9"):
+        pass
