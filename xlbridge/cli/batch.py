@@ -22,7 +22,7 @@ from xlbridge.cli.batch_session import (
 )
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import how_many_workers, own_schemas, report_format
+from xlbridge.cli.options import how_to_spread, own_schemas, report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.cli.spread import carrier_for
@@ -75,7 +75,7 @@ def _how_to_run(function: Decorated) -> Decorated:
         ),
     ):
         function = option(function)
-    return report_format(how_many_workers(own_schemas(function)))
+    return report_format(how_to_spread(own_schemas(function)))
 
 
 @command.command(
@@ -176,6 +176,7 @@ def _run(
     confirm: str | None,
     all_or_nothing: bool,
     workers: int | None,
+    scheduler: str | None,
     form: str,
 ) -> ExitCode:
     try:
@@ -184,7 +185,7 @@ def _run(
                 agree=Consent(batch, yes, confirm, activity),
                 options=RunOptions(consent=lambda _job, _seen: True, tell=activity.tell),
                 all_or_nothing=all_or_nothing,
-                carrier_for=partial(carrier_for, workers=workers),
+                carrier_for=partial(carrier_for, workers=workers, scheduler=scheduler),
                 tell=activity.tell,
             )
             ran = BatchRun(batch, way).go()
