@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from across_parts import Batch
 from batch_parts import WritePlan
 from databases import database_options
 from environment import clean_environment
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
+from xlbridge.online.listings import Listings
+from xlbridge.online.references import Registries
+from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
@@ -28,6 +32,16 @@ def client(batch_sandbox: RunningSandbox) -> Iterator[Client]:
     target = Target("rehearsal", running.base_url, running.email, running.password)
     with Client(target, timeout=20) as opened:
         yield opened
+
+
+@pytest.fixture
+def registries(client: Client) -> Registries:
+    return Registries(client, Listings(client))
+
+
+@pytest.fixture
+def batch(tmp_path: Path, catalogue: Catalogue) -> Batch:
+    return Batch(tmp_path, catalogue)
 
 
 @pytest.fixture

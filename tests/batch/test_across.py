@@ -1,109 +1,37 @@
 """Workbooks of a batch held against one another and against a real system."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
+from across_parts import (
+    ACTIVE_OWN,
+    INACTIVE_OWN,
+    STEPS,
+    Batch,
+    CountingClient,
+    client_row,
+    document,
+    titles,
+    told,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sheets import write_records, write_rows
-from stdnum.br import cnpj as cnpj_numbers
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
-from xlbridge.batch.across import Across, SheetFindings
+from xlbridge.batch.across import Across
 from xlbridge.batch.links import linked_catalogue
 from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.documents import masked_cnpj
 from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.validate import validate_workbook
-from xlbridge.wire.operation import Operation
 
-STEPS = ("clientes", "receber", "notas")
 INACTIVE, NOBODY = 1032, 999_999
-BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
-INACTIVE_OWN, ACTIVE_OWN = "CLI-01032", "CLI-01001"
 TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
-
-Rows = Sequence[Mapping[str, Any]]
-Told = list[tuple[str, str | None, str]]
-
-
-class CountingClient(Client):
-    """The client, noting which operations it is asked for; all of it is passed on."""
-
-    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
-        self.asked = getattr(self, "asked", Counter())
-        self.asked[operation.name] += 1
-        return super().records(operation, **asked)
-
-
-@pytest.fixture
-def registries(client: Client) -> Registries:
-    return Registries(client, Listings(client))
-
-
-class Batch:
-    """A batch in a folder: workbooks are written, judged and held against one another."""
-
-    def __init__(
-        self, folder: Path, catalogue: Catalogue, links: Mapping[str, str] = BY_OWN_CODE
-    ) -> None:
-        self.folder = folder
-        self.catalogue = catalogue
-        self.links = links
-        self.added: list[tuple[str, Path, str, Mapping[str, str]]] = []
-
-    def write(
-        self,
-        step: str,
-        name: str,
-        resource: str,
-        rows: Rows,
-        links: Mapping[str, str] | None = None,
-    ) -> None:
-        path = write_records(self.folder / name, resource, rows)
-        self.added.append((step, path, resource, self.links if links is None else links))
-
-    def across(self, registries: Registries | None = None, *, backwards: bool = False) -> Across:
-        across = Across(STEPS, self.folder, registries)
-        for step, path, resource, links in self.added[:: -1 if backwards else 1]:
-            forms = linked_catalogue(links, self.catalogue)
-            across.add(step, validate_workbook(path, forms, resource=resource))
-        return across
-
-    def told(self, registries: Registries | None = None) -> Told:
-        return told(self.across(registries).findings())
-
-
-def told(found: SheetFindings) -> Told:
-    return [
-        (file.name, finding.cell, finding.kind.code)
-        for (file, _), findings in found.items()
-        for finding in findings
-    ]
-
-
-@pytest.fixture
-def batch(tmp_path: Path, catalogue: Catalogue) -> Batch:
-    return Batch(tmp_path, catalogue)
-
-
-def document(number: int) -> str:
-    base = f"{number:08d}0001"
-    return base + cnpj_numbers.calc_check_digits(base)
-
-
-def client_row(number: int, **changes: Any) -> dict[str, Any]:
-    return {"cnpj": document(60_000_000 + number), "seuCodigo": f"AX-{number}", **changes}
-
-
-def titles(*named: object) -> list[dict[str, Any]]:
-    """Receivables for these clients, no two alike."""
-    return [{"codigoDoCliente": name, "valorDoLancamento": 10 + n} for n, name in enumerate(named)]
 
 
 def test_a_client_of_the_batch_or_of_the_system_is_known_and_no_other(
@@ -332,51 +260,70 @@ def test_what_is_inactive_in_its_own_workbook_is_told(
     ]
 
 
-def generated(batch: Batch, random: Random, clients: int, sheets: int, rows: int) -> set[Any]:
-    """Write workbooks of clients and receivables with planted errors; return what must be found."""
-    expected: set[Any] = set()
-    own = [f"GX-{number}" for number in range(clients)]
-    bad = set(random.sample(range(clients), clients // 20))
-    per_file = clients // 4
-    for part in range(4):
-        numbers = range(part * per_file, (part + 1) * per_file)
-        content = [
-            client_row(n, seuCodigo=own[n], email="nobody" if n in bad else "a@b.com.br")
-            for n in numbers
-        ]
-        batch.write("clientes", f"c{part}.xlsx", "cliente", content)
-    keys: list[tuple[str, str]] = []
-    for part in range(sheets):
-        file, content = f"r{part:02}.xlsx", []
-        for row in range(2, rows + 2):
-            idws, name = f"K-{part}-{row}", random.choice(own)
-            kind = random.random()
-            if kind < 0.02:
-                name = f"NX-{part}-{row}"
-                expected.add((file, f"B{row}", "reference-unknown-in-batch"))
-            elif kind < 0.04:
-                name = INACTIVE_OWN
-                expected.add((file, f"B{row}", "reference-inactive"))
-            elif kind < 0.06:
-                name = ACTIVE_OWN
-            elif int(name[3:]) in bad:
-                expected.add((file, f"B{row}", "reference-waits"))
-            if part and kind > 0.98:
-                idws = random.choice(keys)[1]
-                if idws not in {r["idws"] for r in content}:
-                    expected.add((file, f"J{row}", "duplicate-across-sheets"))
-            content.append({"codigoDoCliente": name, "idws": idws})
-        keys += [(file, r["idws"]) for r in content if r["idws"].startswith(f"K-{part}-")]
-        batch.write("receber", file, "contasreceber", content)
-    return expected
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_what_was_planted_is_found_and_nothing_else(
-    batch: Batch, registries: Registries, seed: int
+def test_sheets_that_nothing_could_be_read_of_say_nothing(
+    batch: Batch, registries: Registries, catalogue: Catalogue
 ) -> None:
-    expected = generated(batch, Random(seed), clients=200, sheets=4, rows=120)
-    found = batch.told(registries)
-    assert len(found) == len(set(found))
-    assert set(found) == expected
-    assert len({code for _, _, code in expected}) == 4
+    batch.write("receber", "r.xlsx", "contasreceber", titles(ACTIVE_OWN))
+    across = batch.across(registries)
+    empty = write_rows(batch.folder / "empty.xlsx", [], [])
+    strange = write_rows(batch.folder / "strange.xlsx", ["a", "b"], [[1, 2]])
+    bare = write_rows(batch.folder / "bare.xlsx", ["nomeComercial", "seuCodigo"], [])
+    across.add("clientes", validate_workbook(empty, catalogue))
+    across.add("clientes", validate_workbook(strange, catalogue, resource="cliente"))
+    across.add("clientes", validate_workbook(bare, catalogue, resource="cliente"))
+    assert told(across.findings()) == []
+    assert told(Across(STEPS, batch.folder).findings()) == []
+
+
+def test_findings_may_be_asked_for_again(batch: Batch) -> None:
+    batch.write("clientes", "a.xlsx", "cliente", [client_row(1)])
+    batch.write("clientes", "b.xlsx", "cliente", [client_row(1)])
+    across = batch.across()
+    first = across.findings()
+    assert told(across.findings()) == told(first) == [("b.xlsx", "C2", "duplicate-across-sheets")]
+
+
+FORMS = st.sampled_from(
+    [
+        lambda bare: bare,
+        masked_cnpj,
+        lambda bare: masked_cnpj(bare).lower(),
+        lambda bare: f" {bare} ",
+        lambda bare: bare.replace("A", "a"),
+    ]
+)
+FIRMS = ["11222333000181", "12ABC34501DE35", "19131243000197", "33000167000101"]
+WRITTEN = st.lists(st.tuples(st.sampled_from(FIRMS), FORMS), min_size=1, max_size=4)
+
+
+@given(first=WRITTEN, second=WRITTEN, named=WRITTEN)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_documents_are_compared_however_they_are_written(
+    catalogue: Catalogue,
+    registries: Registries,
+    first: list[Any],
+    second: list[Any],
+    named: list[Any],
+) -> None:
+    with TemporaryDirectory() as folder:
+        batch = Batch(Path(folder), catalogue, {"codigoDoCliente": "cnpj"})
+        for name, firms in (("a.xlsx", first), ("b.xlsx", second)):
+            rows = [{"cnpj": form(firm)} for firm, form in firms]
+            batch.write("clientes", name, "cliente", rows)
+        batch.write("receber", "r.xlsx", "contasreceber", titles(*(f(firm) for firm, f in named)))
+        found = batch.told(registries)
+    in_first, in_second = [firm for firm, _ in first], [firm for firm, _ in second]
+    assert found == [
+        *(
+            ("b.xlsx", f"C{row}", "duplicate-across-sheets")
+            for row, firm in enumerate(in_second, 2)
+            if firm in in_first and in_second.index(firm) == row - 2
+        ),
+        *(
+            ("r.xlsx", f"B{row}", "reference-unknown-in-batch")
+            for row, (firm, _) in enumerate(named, 2)
+            if firm not in {*in_first, *in_second}
+        ),
+    ]

@@ -33,7 +33,7 @@ def keep(step: str, sheet: ValidatedSheet, folder: Path) -> KeptSheet:
         sheet,
         file=seen_from(folder, sheet.file),
         frame=sheet.frame[[name for name in sheet.frame if name in compared]],
-        rows=array("l", sheet.rows),
+        rows=array("i", sheet.rows),
         findings=[f for f in sheet.findings if f.kind.severity is Severity.ERROR],
         mending=None,
     )

@@ -32,6 +32,8 @@ class Digests:
 def digests_of(sheet: ValidatedSheet) -> Digests:
     """Return the digests of a sheet's rows without an error and without a key: those of which
     nothing else tells whether they are there twice."""
+    if not len(sheet.rows):
+        return Digests(np.zeros(0, dtype=np.intp), np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64))
     unkeyed = ~rows_in_error(sheet)
     for _, columns in keys_of(sheet.resource) if sheet.resource else ():
         unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()

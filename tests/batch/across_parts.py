@@ -1,0 +1,89 @@
+"""Batches that tests write, judge and hold against one another."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sheets import write_records
+from stdnum.br import cnpj as cnpj_numbers
+
+from xlbridge.api.client import Client
+from xlbridge.api.records import Record
+from xlbridge.batch.across import Across, SheetFindings
+from xlbridge.batch.links import linked_catalogue
+from xlbridge.online.references import Registries
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.wire.operation import Operation
+
+STEPS = ("clientes", "receber", "notas")
+INACTIVE_OWN, ACTIVE_OWN = "CLI-01032", "CLI-01001"
+BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
+
+Rows = Sequence[Mapping[str, Any]]
+Told = list[tuple[str, str | None, str]]
+
+
+class CountingClient(Client):
+    """The client, noting which operations it is asked for; all of it is passed on."""
+
+    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
+        self.asked = getattr(self, "asked", Counter())
+        self.asked[operation.name] += 1
+        return super().records(operation, **asked)
+
+
+class Batch:
+    """A batch in a folder: workbooks are written, judged and held against one another."""
+
+    def __init__(
+        self, folder: Path, catalogue: Catalogue, links: Mapping[str, str] = BY_OWN_CODE
+    ) -> None:
+        self.folder = folder
+        self.catalogue = catalogue
+        self.links = links
+        self.added: list[tuple[str, Path, str, Mapping[str, str]]] = []
+
+    def write(
+        self,
+        step: str,
+        name: str,
+        resource: str,
+        rows: Rows,
+        links: Mapping[str, str] | None = None,
+    ) -> None:
+        path = write_records(self.folder / name, resource, rows)
+        self.added.append((step, path, resource, self.links if links is None else links))
+
+    def across(self, registries: Registries | None = None, *, backwards: bool = False) -> Across:
+        across = Across(STEPS, self.folder, registries)
+        for step, path, resource, links in self.added[:: -1 if backwards else 1]:
+            forms = linked_catalogue(links, self.catalogue)
+            across.add(step, validate_workbook(path, forms, resource=resource))
+        return across
+
+    def told(self, registries: Registries | None = None) -> Told:
+        return told(self.across(registries).findings())
+
+
+def told(found: SheetFindings) -> Told:
+    return [
+        (file.name, finding.cell, finding.kind.code)
+        for (file, _), findings in found.items()
+        for finding in findings
+    ]
+
+
+def document(number: int) -> str:
+    base = f"{number:08d}0001"
+    return base + cnpj_numbers.calc_check_digits(base)
+
+
+def client_row(number: int, **changes: Any) -> dict[str, Any]:
+    return {"cnpj": document(60_000_000 + number), "seuCodigo": f"AX-{number}", **changes}
+
+
+def titles(*named: object) -> list[dict[str, Any]]:
+    """Receivables for these clients, no two alike."""
+    return [{"codigoDoCliente": name, "valorDoLancamento": 10 + n} for n, name in enumerate(named)]
