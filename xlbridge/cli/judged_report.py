@@ -1,13 +1,13 @@
 """Printing what was judged, or writing it to a file, in the form that was asked for."""
 
-import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.output import remark, result, result_json, result_pieces
 from xlbridge.i18n import Text
 from xlbridge.validation.reports.html_report import report_html
-from xlbridge.validation.reports.json_report import report_json
+from xlbridge.validation.reports.json_report import json_pieces, report_json
 from xlbridge.validation.reports.judged import Judged
 from xlbridge.validation.reports.text_report import report_text
 from xlbridge.workbook.atomic import replacing
@@ -20,22 +20,26 @@ def write_report(
 
     Raises ``UsageError`` when the file cannot be written.
     """
-    if output is None and form == "json":
+    if output is None and form == "json" and sys.stdout.isatty():
         result_json(report_json(judged, limit))
+    elif output is None and form == "json":
+        result_pieces(json_pieces(judged, limit))
     elif output is None and form == "html":
         result(report_html(judged, limit))
     elif output is None:
         for line in report_text(judged, limit):
             result(line)
     else:
-        with replacing(output) as temporary:
-            temporary.write_text(_content(judged, form, limit), encoding="utf-8")
+        with replacing(output) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.writelines(_content(judged, form, limit))
         remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
 
 
-def _content(judged: Sequence[Judged], form: str, limit: int | None) -> str:
+def _content(judged: Sequence[Judged], form: str, limit: int | None) -> Iterator[str]:
     if form == "json":
-        return json.dumps(report_json(judged, limit), ensure_ascii=False) + "\n"
-    if form == "html":
-        return report_html(judged, limit)
-    return "".join(f"{line}\n" for line in report_text(judged, limit))
+        yield from json_pieces(judged, limit)
+        yield "\n"
+    elif form == "html":
+        yield report_html(judged, limit)
+    else:
+        yield from (f"{line}\n" for line in report_text(judged, limit))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -32,9 +33,16 @@ def result_json(document: Any) -> None:
     _print(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
 
 
-def _print(text: str) -> None:
+def result_pieces(pieces: Iterable[str]) -> None:
+    """Print a long result piece by piece. Raises ``StdoutFailed``, ``BrokenPipeError``."""
+    for piece in pieces:
+        _print(piece, end="")
+    _print("")
+
+
+def _print(text: str, end: str = "\n") -> None:
     try:
-        click.echo(text)
+        click.echo(text + end, nl=False)
     except BrokenPipeError:
         raise
     except OSError as error:

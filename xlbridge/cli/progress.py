@@ -53,7 +53,7 @@ def working(text: Text, total: int = 1) -> Iterator[Activity]:
         yield Activity(
             tell=lambda new: progress.update(task, description=escape(str(new))),
             paused=paused,
-            advance=lambda: progress.advance(task),
+            advance=lambda: progress.update(task, advance=1, refresh=True),
         )
 
 

@@ -1,68 +1,102 @@
-"""The cells of one column that could not be read, or were read with a remark."""
+"""The cells of one column that could not be read, or were read with a remark.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+Kept as columns themselves: in a bad sheet there are as many as cells.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.findings import CATALOGUE, Mended, Severity
+from xlbridge.findings import CATALOGUE, FindingKind, Mended, Severity
 
-_NO_DETAILS: Mapping[str, object] = MappingProxyType({})
+KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE.values())
+"""The kinds of findings; a problem tells its own by the place in here."""
+
+_NUMBERS = {kind.code: number for number, kind in enumerate(KINDS)}
+_NO_DETAILS: Mapping[str, object] = {}
 
 BoolArray = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class CellProblem:
-    """A finding in the making: the position in the column, and what the catalogue needs.
-
-    ``first_position`` is that of a repeated value's first occurrence; ``mended`` what the cell
-    would hold once it is put right, None where that is not certain.
-    """
-
-    position: int
-    code: str
-    details: Mapping[str, object]
-    first_position: int | None = None
-    mended: Mended | None = None
+Positions = npt.NDArray[np.intp]
 
 
 @dataclass(slots=True)
 class CellProblems:
-    """The problems of one column.
+    """The problems of one column, in the order in which they were found.
 
     ``failed`` marks the cells that have no usable value, and that no further rule may judge.
+    ``positions``, ``kinds`` and ``details`` have an entry for each problem: the position of its
+    cell, its place in ``KINDS``, and what the catalogue's texts need. By a problem's number,
+    ``firsts`` has the position of a repeated value's first occurrence, and ``mended`` what the cell
+    would hold once it is put right, where that is certain.
     """
 
     failed: BoolArray
-    items: list[CellProblem] = field(default_factory=list)
+    positions: "array[int]" = field(default_factory=lambda: array("i"))
+    kinds: "array[int]" = field(default_factory=lambda: array("H"))
+    details: list[Mapping[str, object]] = field(default_factory=list)
+    firsts: dict[int, int] = field(default_factory=dict)
+    mended: dict[int, Mended] = field(default_factory=dict)
 
     @classmethod
     def none(cls, size: int) -> "CellProblems":
         """No problem yet, in a column of ``size`` cells."""
         return cls(np.zeros(size, dtype=bool))
 
+    def __len__(self) -> int:
+        return len(self.positions)
+
     def add(
         self,
         position: int,
         code: str,
         details: Mapping[str, object] = _NO_DETAILS,
-        first_position: int | None = None,
         mended: Mended | None = None,
     ) -> None:
         """Note a problem; an error without a certain value takes the cell out of further rules."""
-        self.items.append(CellProblem(position, code, details, first_position, mended))
-        if mended is None and CATALOGUE[code].severity is Severity.ERROR:
+        number = _NUMBERS[code]
+        if mended is not None:
+            self.mended[len(self)] = mended
+        elif KINDS[number].severity is Severity.ERROR:
             self.failed[position] = True
+        self.positions.append(position)
+        self.kinds.append(number)
+        self.details.append(details)
+
+    def add_all(
+        self,
+        positions: Positions,
+        code: str,
+        details: Mapping[str, object] | Sequence[Mapping[str, object]] = _NO_DETAILS,
+        firsts: Sequence[int] = (),
+    ) -> None:
+        """Note one problem of several cells; ``details`` are of all, or those of each.
+
+        ``firsts`` are the first occurrences of repeated values, one for each cell.
+        """
+        number, count = _NUMBERS[code], len(positions)
+        if KINDS[number].severity is Severity.ERROR:
+            self.failed[positions] = True
+        self.firsts.update(enumerate(firsts, start=len(self)))
+        self.positions.frombytes(positions.astype(np.intc).tobytes())
+        self.kinds.extend(array("H", [number]) * count)
+        self.details.extend([details] * count if isinstance(details, Mapping) else details)
 
     def keep(self, kept: BoolArray) -> "CellProblems":
-        """Return the problems of the cells where ``kept`` is true, counted anew."""
-        moved = np.cumsum(kept) - 1
-        items = [
-            replace(item, position=int(moved[item.position]))
-            for item in self.items
-            if kept[item.position]
-        ]
-        return CellProblems(self.failed[kept], items)
+        """Return the problems of the cells where ``kept`` is true, counted anew.
+
+        Only what reads several cells knows a first occurrence, and that comes later.
+        """
+        positions = np.frombuffer(self.positions, dtype=np.intc)
+        numbers = np.flatnonzero(kept[positions])
+        moved = (np.cumsum(kept) - 1)[positions[numbers]]
+        places = {int(number): place for place, number in enumerate(numbers)}
+        return CellProblems(
+            self.failed[kept],
+            array("i", moved.astype(np.intc).tobytes()),
+            array("H", np.frombuffer(self.kinds, dtype=np.ushort)[numbers].tobytes()),
+            [self.details[number] for number in numbers],
+            mended={places[n]: value for n, value in self.mended.items() if n in places},
+        )

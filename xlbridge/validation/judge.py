@@ -19,9 +19,10 @@ import pandera.pandas as pa
 from xlbridge.resources.pandera_checks import column_checks, row_check
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_problems import CellProblems, Positions
 
 _REPEATED = "duplicate-in-sheet"
+_WRONG_LENGTH = "text-length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,14 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
     for item in sorted(_violations(frame, resource), key=lambda item: item.turn):
         column = problems[item.column]
         muted = np.logical_or.reduce([problems[n].failed for n in (item.column, *item.others)])
-        positions = item.positions[~muted[item.positions]].tolist()
+        positions = item.positions[~muted[item.positions]]
         if item.code == _REPEATED:
             firsts = first_of_equals(frame[list(item.others or (item.column,))])
-            for position in positions:
-                column.add(position, item.code, first_position=int(firsts[position]))
+            column.add_all(positions, item.code, firsts=firsts[positions].tolist())
+        elif item.code == _WRONG_LENGTH:
+            column.add_all(positions, item.code, _with_lengths(item, frame, positions))
         else:
-            for position in positions:
-                details = {**item.details, **_particulars(frame, item, position)}
-                column.add(position, item.code, details)
+            column.add_all(positions, item.code, item.details)
 
 
 def _violations(frame: pd.DataFrame, resource: Resource) -> Iterator[_Broken]:
@@ -90,11 +90,13 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Any:
     return np.flatnonzero(~verdicts)
 
 
-def _particulars(frame: pd.DataFrame, broken: _Broken, position: int) -> dict[str, object]:
-    """Return the details of a finding that depend on the very cell."""
-    if broken.code == "text-length":
-        return {"found": len(str(frame[broken.column].iat[position]))}
-    return {}
+def _with_lengths(
+    broken: _Broken, frame: pd.DataFrame, positions: Positions
+) -> list[Mapping[str, object]]:
+    """Return the details of each text with a wrong length; texts of one length share theirs."""
+    lengths = frame[broken.column].iloc[positions].str.len().tolist()
+    details = {length: {**broken.details, "found": length} for length in set(lengths)}
+    return [details[length] for length in lengths]
 
 
 def first_of_equals(keys: pd.DataFrame) -> Any:

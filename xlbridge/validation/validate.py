@@ -11,7 +11,7 @@ from xlbridge.findings import CATALOGUE, Finding, Severity
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.addresses import cell_findings
+from xlbridge.validation.cell_findings import cell_findings
 from xlbridge.validation.changes import Mending
 from xlbridge.validation.choice import Choice, choose
 from xlbridge.validation.collector import without_collector
@@ -22,6 +22,7 @@ from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
+from xlbridge.validation.sheet_findings import SheetFindings, errors_among
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.cells import SheetCells
@@ -47,13 +48,13 @@ class ValidatedSheet:
     frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     rows: Sequence[int] = field(default_factory=list, repr=False)
     columns: dict[str, int] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list, repr=False)
+    findings: Sequence[Finding] = field(default_factory=list, repr=False)
     mending: Mending | None = field(default=None, repr=False)
 
     @property
     def errors(self) -> int:
         """How many findings stop an upload."""
-        return sum(finding.kind.severity is Severity.ERROR for finding in self.findings)
+        return errors_among(self.findings)
 
     @property
     def warnings(self) -> int:
@@ -95,7 +96,7 @@ class ValidatedSheet:
         cells = sorted(
             [*cells, *found], key=lambda f: (f.row, self.columns.get(f.column or "", -1))
         )
-        self.findings[:] = [*layout, *cells]
+        self.findings = [*layout, *cells]
 
 
 def validate_workbook(
@@ -131,21 +132,7 @@ def judge_sheet(
     on_column: OnColumn = lambda *_: None,
 ) -> ValidatedSheet:
     """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
-    judged = _judged(path, choice.cells, choice.resource, reading, on_column)
-    if judged.resource is not None and judged.header_row is not None:
-        judged.findings[:0] = outdated_template(
-            fingerprint, judged.resource, choice.cells, judged.header_row - 1
-        )
-    return judged
-
-
-def _judged(
-    path: Path,
-    cells: SheetCells,
-    wanted: Resource | None,
-    reading: Reading,
-    on_column: OnColumn,
-) -> ValidatedSheet:
+    cells, wanted = choice.cells, choice.resource
     position = None if wanted is None else find_header_row(cells, wanted)
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
@@ -155,9 +142,10 @@ def _judged(
     layout = note_layout(wanted, header, cells, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
-    findings = header.findings + layout + cell_findings(wanted, typed, columns, cells)
+    layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
     if not typed.rows:
-        findings.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
+        layout.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
+    findings = SheetFindings(layout, cell_findings(wanted, typed, columns, cells))
     return ValidatedSheet(
         path, wanted, cells.name, header.row, typed.frame, typed.rows, columns, findings
     )

@@ -58,7 +58,7 @@ _WHOLE: Mapping[CellKind, Callable[[Any], int]] = {
     CellKind.TIME: _time_of_day,
     CellKind.DURATION: lambda value: value // _MICROSECOND,
 }
-_VALUES: Mapping[CellKind, Callable[[int], object]] = {
+_VALUES: Mapping[int, Callable[[int], object]] = {
     CellKind.BOOLEAN: bool,
     CellKind.DATE: dt.date.fromordinal,
     CellKind.DATETIME: lambda whole: _MIDNIGHT + whole * _MICROSECOND,
@@ -92,13 +92,13 @@ class CellColumn:
 
     def value(self, place: int) -> object:
         """Return a cell as a Python value; an empty cell, or one below the last, is ``""``."""
-        kind = CellKind(self.kinds[place]) if place < len(self.kinds) else CellKind.EMPTY
-        if kind is CellKind.EMPTY:
+        kind = self.kinds[place] if place < len(self.kinds) else CellKind.EMPTY
+        if kind == CellKind.EMPTY:
             return ""
-        if kind is CellKind.NUMBER:
+        if kind == CellKind.NUMBER:
             return memoryview(self.content).cast("d")[place]
         whole = memoryview(self.content).cast("q")[place]
-        return self.texts[whole] if kind is CellKind.TEXT else _VALUES[kind](whole)
+        return self.texts[whole] if kind == CellKind.TEXT else _VALUES[kind](whole)
 
 
 class CellEncoder:

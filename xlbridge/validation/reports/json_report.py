@@ -1,12 +1,22 @@
 """The report as the contract's JSON document. Source: the product brief, ``validate``."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from xlbridge.findings import Finding
 from xlbridge.validation.changes import mending_json
 from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet, is_good
 from xlbridge.validation.validate import ValidatedSheet
+
+_AT_ONCE = 4096
+_MOST_REMEMBERED = 4096
+_NONE_YET = '"findings": []'
+
+_text = json.JSONEncoder(ensure_ascii=False).encode
+
+_Detailed = Callable[[Iterable[Finding]], list[dict[str, Any]]]
 
 
 def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str, Any]:
@@ -15,16 +25,51 @@ def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str,
     ``limit`` caps the findings listed for each file; the counts stay exact, and ``truncated``
     says that there are more. ``skipped`` are the sheets that are for no resource.
     """
+    return _document(judged, limit, lambda findings: [finding_json(f) for f in findings])
+
+
+def json_pieces(judged: Sequence[Judged], limit: int | None = None) -> Iterator[str]:
+    """Yield the text of the same document piece by piece: it may be longer than memory is large."""
+    # No string in JSON can hold the mark, as it has quotes of its own.
+    skeleton = _text(_document(judged, limit, lambda _: []))
+    *before, end = skeleton.split(_NONE_YET)
+    files = [item for item in judged if not isinstance(item, SkippedSheet)]
+    for item, piece in zip(files, before, strict=True):
+        yield f"{piece}{_NONE_YET[:-1]}"
+        yield from _findings_text(_shown(item, limit))
+        yield "]"
+    yield end
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """Return one finding as JSON; the message and the hint in the active language."""
+    return {
+        "cell": finding.cell,
+        "row": finding.row,
+        **_kind_json(finding),
+        "value": finding.value,
+        **_texts_json(finding),
+    }
+
+
+def _document(judged: Sequence[Judged], limit: int | None, detailed: _Detailed) -> dict[str, Any]:
     skipped = [item for item in judged if isinstance(item, SkippedSheet)]
+    files = [item for item in judged if not isinstance(item, SkippedSheet)]
     return {
         "version": 1,
         "ok": all(map(is_good, judged)),
-        "files": [_file(item, limit) for item in judged if not isinstance(item, SkippedSheet)],
+        "files": [_file(item, limit, detailed(_shown(item, limit))) for item in files],
         "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in skipped],
     }
 
 
-def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, Any]:
+def _shown(item: ValidatedSheet | RefusedFile, limit: int | None) -> Iterable[Finding]:
+    return () if isinstance(item, RefusedFile) else islice(item.findings, limit)
+
+
+def _file(
+    item: ValidatedSheet | RefusedFile, limit: int | None, findings: list[dict[str, Any]]
+) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         return {
             "file": str(item.file),
@@ -36,7 +81,7 @@ def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, An
             "warnings": 0,
             "truncated": False,
             "refused": {"code": item.code, "message": str(item.refusal)},
-            "findings": [],
+            "findings": findings,
         }
     return {
         "file": str(item.file),
@@ -47,20 +92,50 @@ def _file(item: ValidatedSheet | RefusedFile, limit: int | None) -> dict[str, An
         "errors": item.errors,
         "warnings": item.warnings,
         "truncated": limit is not None and len(item.findings) > limit,
-        "findings": [finding_json(finding) for finding in item.findings[:limit]],
+        "findings": findings,
         **({"fixed": mending_json(item.mending)} if item.mending else {}),
     }
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return one finding as JSON; the message and the hint in the active language."""
+def _kind_json(finding: Finding) -> dict[str, Any]:
     return {
-        "cell": finding.cell,
-        "row": finding.row,
         "column": finding.column,
         "code": finding.kind.code,
         "severity": finding.kind.severity,
-        "value": finding.value,
-        "message": str(finding.message),
-        "hint": str(finding.hint),
     }
+
+
+def _texts_json(finding: Finding) -> dict[str, Any]:
+    return {"message": str(finding.message), "hint": str(finding.hint)}
+
+
+def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield the text of findings as JSON; what many of them share is rendered once."""
+    kinds: dict[tuple[str | None, str], str] = {}
+    texts: dict[tuple[int, str], tuple[str, Mapping[str, object]]] = {}
+
+    def told(finding: Finding) -> str:
+        code = finding.kind.code
+        kind, telling = (finding.column, code), (id(finding.details), code)
+        if kind not in kinds:
+            kinds[kind] = _members(_kind_json(finding))
+        if telling not in texts:
+            if len(texts) >= _MOST_REMEMBERED:
+                texts.clear()
+            # The details are kept as well, so that their identity stays their own.
+            texts[telling] = _members(_texts_json(finding)), finding.details
+        cell = "null" if finding.cell is None else f'"{finding.cell}"'
+        row = "null" if finding.row is None else finding.row
+        value = "null" if finding.value is None else _text(finding.value)
+        place = f'"cell": {cell}, "row": {row}'
+        return f'{{{place}, {kinds[kind]}, "value": {value}, {texts[telling][0]}}}'
+
+    rest = iter(findings)
+    separator = ""
+    while stretch := list(islice(rest, _AT_ONCE)):
+        yield separator + ", ".join(map(told, stretch))
+        separator = ", "
+
+
+def _members(part: Mapping[str, Any]) -> str:
+    return _text(part)[1:-1]

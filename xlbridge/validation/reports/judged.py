@@ -1,13 +1,15 @@
 """What every form of the report is made from."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
+from xlbridge.validation.sheet_findings import alike
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import column_index
 
@@ -57,14 +59,18 @@ _POOLED = frozenset({"column-unknown", "column-unnamed"})
 """The findings that are one group whatever their column: there may be thousands."""
 
 
-def by_rule(findings: Iterable[Finding]) -> dict[Rule, list[Finding]]:
+def by_rule(findings: Sequence[Finding]) -> dict[Rule, Sequence[Finding]]:
     """Group findings by ``rule_of``.
 
     Errors come before warnings, the layout before the cells, then the columns as they stand.
     """
-    groups: defaultdict[Rule, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        groups[rule_of(finding)].append(finding)
+    found: defaultdict[Rule, list[Sequence[Finding]]] = defaultdict(list)
+    for group in alike(findings):
+        found[rule_of(group[0])].append(group)
+    groups = {
+        rule: same[0] if len(same) == 1 else list(chain.from_iterable(same))
+        for rule, same in found.items()
+    }
     return dict(sorted(groups.items(), key=lambda entry: _place(entry[1][0])))
 
 

@@ -1,0 +1,87 @@
+"""The findings of a sheet are kept as columns and read as a list: nothing is lost on the way."""
+
+import json
+import pickle
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from bad_sheet import COLUMNS, BadSheet, write_sheet
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.findings import Severity
+from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.reports.json_report import json_pieces, report_json
+from xlbridge.validation.reports.judged import RefusedFile, SkippedSheet, by_rule, rule_of
+from xlbridge.validation.reports.text_report import report_text
+from xlbridge.validation.sheet_findings import SheetFindings, alike
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+ROWS = 9_000
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> BadSheet:
+    return write_sheet(tmp_path_factory.mktemp("bad") / "bad.xlsx", ROWS, 1)
+
+
+@pytest.fixture(scope="module")
+def judged(written: BadSheet, catalogue: Catalogue) -> ValidatedSheet:
+    return validate_workbook(written.path, catalogue)
+
+
+def test_every_cell_of_a_wholly_bad_sheet_has_its_finding(
+    written: BadSheet, judged: ValidatedSheet
+) -> None:
+    cells = [finding.cell for finding in judged.findings]
+    assert len(cells) == len(judged.findings) == ROWS * len(COLUMNS)
+    assert set(cells) == written.bad_cells
+    places = [(f.row, COLUMNS.index(f.column or "")) for f in judged.findings]
+    assert all(before < after for before, after in pairwise(places))
+
+
+def test_they_read_as_a_list(judged: ValidatedSheet) -> None:
+    findings, listed = judged.findings, list(judged.findings)
+    assert isinstance(findings, SheetFindings)
+    assert findings == listed
+    assert findings != listed[:-1]
+    assert [findings[0], findings[4_096], findings[-1]] == [listed[0], listed[4_096], listed[-1]]
+    for part in (slice(3), slice(4_090, 4_100), slice(-5, None), slice(None, None, -20_000)):
+        assert findings[part] == listed[part]
+    with pytest.raises(IndexError):
+        findings[len(listed)]
+    assert pickle.loads(pickle.dumps(findings)) == listed
+
+
+def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
+    listed = list(judged.findings)
+    errors = sum(finding.kind.severity is Severity.ERROR for finding in listed)
+    assert (judged.errors, judged.warnings) == (errors, len(listed) - errors)
+    groups = by_rule(judged.findings)
+    assert {rule: len(group) for rule, group in groups.items()} == Counter(map(rule_of, listed))
+    assert {rule: list(group) for rule, group in by_rule(listed).items()} == {
+        rule: list(group) for rule, group in groups.items()
+    }
+    assert list(groups) == list(by_rule(listed))
+    assert sum(map(len, alike(judged.findings))) == len(listed)
+    shown = "\n".join(report_text([judged], limit=0))
+    assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
+
+
+@pytest.mark.parametrize("limit", [None, 0, 4_097, 100_000])
+def test_the_json_report_in_pieces_is_the_document(
+    judged: ValidatedSheet, limit: int | None
+) -> None:
+    refused = RefusedFile(
+        Path('"findings": [].xlsx'), WorkbookRefused("damaged", Text(pt='"findings": []', en="x"))
+    )
+    items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
+    document = report_json(items, limit)
+    assert json.loads("".join(json_pieces(items, limit))) == document
+    total = ROWS * len(COLUMNS)
+    (_, file) = document["files"]
+    assert file["errors"] + file["warnings"] == total
+    assert len(file["findings"]) == (total if limit is None else limit)
+    assert file["truncated"] is (limit is not None and limit < total)

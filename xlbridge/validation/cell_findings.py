@@ -1,0 +1,184 @@
+"""From problems in columns to findings with the analyst's own addresses."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.findings import Finding, Mended, Severity
+from xlbridge.resources.resource import Resource
+from xlbridge.validation.cell_problems import KINDS
+from xlbridge.validation.columns import TypedRows
+from xlbridge.validation.display import display
+from xlbridge.workbook.address import column_letters
+from xlbridge.workbook.cells import CellColumn, CellKind, SheetCells
+
+Numbers = npt.NDArray[np.integer]
+_AT_ONCE = 4096
+_ERRORS = np.array([kind.severity is Severity.ERROR for kind in KINDS])
+
+
+@dataclass(frozen=True, slots=True)
+class FindingColumn:
+    """The findings of one column of a sheet, an entry of each for each.
+
+    ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
+    numbers, ``kinds`` places in ``KINDS``, ``cells`` what the cells hold, ``details`` what the
+    texts need. ``firsts`` has the row of a repeated value's first occurrence, ``mended`` what the
+    cell should hold, where there is such a thing.
+    """
+
+    name: str
+    letters: str | None
+    rows: Numbers
+    kinds: Numbers
+    cells: CellColumn
+    details: Sequence[Mapping[str, object]]
+    firsts: Mapping[int, int]
+    mended: Mapping[int, Mended]
+
+    def finding(self, number: int) -> Finding:
+        """Return one of them."""
+        row, details = int(self.rows[number]), self.details[number]
+        if number in self.firsts:
+            details = {"first": f"{self.letters}{self.firsts[number]}"}
+        return Finding(
+            KINDS[self.kinds[number]],
+            row=row,
+            column=self.name,
+            cell=None if self.letters is None else f"{self.letters}{row}",
+            value=self._value(number, details),
+            details=details,
+            mended=self.mended.get(number),
+        )
+
+    def _value(self, number: int, details: Mapping[str, object]) -> str | None:
+        if self.letters is None:
+            return None
+        if "error" in details:
+            return str(details["error"])
+        value = self.cells.value(number)
+        return None if value == "" else display(value)
+
+
+class CellFindings(Sequence[Finding]):
+    """The findings of a sheet's cells, ordered by row, then by column.
+
+    They are kept as columns, and a ``Finding`` is made whenever one is looked at: in a bad sheet
+    there are as many as cells.
+    """
+
+    def __init__(self, columns: Sequence[FindingColumn]) -> None:
+        """``columns`` stand in their order in the sheet."""
+        self._columns = columns
+        sizes = [len(column.rows) for column in columns]
+        which = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
+        rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
+        order = np.argsort(rows * np.int64(len(columns)) + which, kind="stable")
+        numbers = [np.arange(size, dtype=np.uint32) for size in sizes]
+        self._which = which[order]
+        self._numbers = np.concatenate([np.empty(0, dtype=np.uint32), *numbers])[order]
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Finding]: ...
+    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
+        if isinstance(key, slice):
+            return list(self.made(key))
+        column: FindingColumn = self._columns[self._which[key]]
+        return column.finding(int(self._numbers[key]))
+
+    def __iter__(self) -> Iterator[Finding]:
+        for begin in range(0, len(self), _AT_ONCE):
+            yield from self.made(slice(begin, begin + _AT_ONCE))
+
+    @property
+    def errors(self) -> int:
+        """How many stop an upload."""
+        return sum(int(_ERRORS[column.kinds].sum()) for column in self._columns)
+
+    def alike(self) -> Iterator[Sequence[Finding]]:
+        """Yield those of each column that are of one kind, in their order."""
+        for which, column in enumerate(self._columns):
+            places = np.flatnonzero(self._which == which)
+            kinds = column.kinds[self._numbers[places]]
+            for kind in np.unique(kinds):
+                yield SomeFindings(self, places[kinds == kind])
+
+    def made(self, places: slice | Numbers) -> Iterator[Finding]:
+        """Yield the findings at some places, counted from zero."""
+        whiches, numbers = self._which[places].tolist(), self._numbers[places].tolist()
+        for which, number in zip(whiches, numbers, strict=True):
+            yield self._columns[which].finding(number)
+
+
+class SomeFindings(Sequence[Finding]):
+    """Some of the findings of a sheet's cells, made when they are looked at."""
+
+    def __init__(self, findings: CellFindings, places: Numbers) -> None:
+        self._findings = findings
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Finding]: ...
+    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
+        if isinstance(key, slice):
+            return list(self._findings.made(self._places[key]))
+        return self._findings[int(self._places[key])]
+
+
+def cell_findings(
+    resource: Resource, typed: TypedRows, columns: Mapping[str, int], cells: SheetCells
+) -> CellFindings:
+    """Return the findings of all cells.
+
+    ``columns`` gives the zero-based position in the sheet of each column that is there; a finding
+    of a column that is not there has a row and no cell.
+    """
+    rows = np.array(typed.rows, dtype=np.intc)
+    absent = {name: len(columns) + place for place, name in enumerate(resource.by_name)}
+    names = [name for name in resource.by_name if len(typed.problems[name])]
+    names.sort(key=lambda name: columns.get(name, absent[name]))
+    return CellFindings([_column(name, rows, typed, columns.get(name), cells) for name in names])
+
+
+def _column(
+    name: str, rows: Numbers, typed: TypedRows, place: int | None, cells: SheetCells
+) -> FindingColumn:
+    problems = typed.problems[name]
+    there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
+    column = CellColumn() if place is None else cells.columns[place - cells.first_column]
+    return FindingColumn(
+        name,
+        letters=None if place is None else column_letters(place),
+        rows=there,
+        kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
+        cells=_cells_at(column, there - 1),
+        details=problems.details,
+        firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
+        mended=problems.mended,
+    )
+
+
+def _cells_at(column: CellColumn, places: Numbers) -> CellColumn:
+    """Return the cells at some places, so that the others need not be kept."""
+    kinds = np.zeros(len(places), dtype=np.uint8)
+    content = np.zeros(len(places), dtype=np.int64)
+    inside = places < len(column.kinds)
+    kinds[inside] = np.frombuffer(column.kinds, dtype=np.uint8)[places[inside]]
+    content[inside] = np.frombuffer(column.content, dtype=np.int64)[places[inside]]
+    is_text = kinds == CellKind.TEXT
+    used, content[is_text] = np.unique(content[is_text], return_inverse=True)
+    texts = [column.texts[number] for number in used.tolist()]
+    return CellColumn(bytearray(kinds), bytearray(content.view(np.uint8)), texts)
