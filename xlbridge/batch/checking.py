@@ -71,7 +71,7 @@ def check_all(
     batch: Batch,
     targets: Sequence[Target],
     carrier: Carrier | None,
-    advance: Callable[[str], None],
+    advance: Callable[[], None],
 ) -> Checked:
     """Judge workbooks, by themselves and against one another, and write down what came of it.
 
@@ -81,7 +81,7 @@ def check_all(
     gathered = _Gathered(batch)
     for target, judged in _judge_all(batch, targets, carrier):
         gathered.add(target, judged)
-        advance(target.workbook.name)
+        advance()
     checked = Checked()
     for target, judged in gathered.with_findings():
         check = _check(target, judged)

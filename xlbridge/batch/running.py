@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked, Target, check_all
@@ -25,6 +26,28 @@ _DIGEST_LENGTH = 8
 
 
 CarrierFor = Callable[[Sequence[Path]], AbstractContextManager[Carrier | None]]
+
+
+class Phase(Protocol):
+    """A part of a run that takes long: ``tell`` says what goes on, ``advance`` ends a step."""
+
+    @property
+    def tell(self) -> Callable[[Text], None]:
+        """What is told of each moment."""
+
+    @property
+    def advance(self) -> Callable[[], None]:
+        """What is called at the end of each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    tell: Callable[[Text], None] = lambda _text: None
+    advance: Callable[[], None] = lambda: None
+
+
+def _untold(_text: Text, _total: int) -> AbstractContextManager[Phase]:
+    return nullcontext(_Silence())
 
 
 def _this_process(_files: Sequence[Path]) -> AbstractContextManager[Carrier | None]:
@@ -59,25 +82,25 @@ class Way:
 
     ``agree`` is asked once, before anything is sent. ``all_or_nothing`` sends nothing where any
     workbook has errors. ``options`` are those of each upload. ``carrier_for`` gives what judges
-    so many files in place of this process, if anything does.
+    so many files in place of this process, if anything does. ``phase`` shows a part of the run
+    that has so many steps.
     """
 
     agree: Callable[[Agreement], bool]
     options: RunOptions
     all_or_nothing: bool = False
     carrier_for: CarrierFor = _this_process
-    tell: Callable[[Text], None] = lambda _text: None
-    phase: Callable[[Text, int], None] = lambda _text, _total: None
-    advance: Callable[[str], None] = lambda _name: None
+    phase: Callable[[Text, int], AbstractContextManager[Phase]] = _untold
 
 
 @dataclass(slots=True)
 class Ran:
-    """What a run came to."""
+    """What a run came to; ``worked`` says that something was sent or exported in it."""
 
     steps: list[StepState] = field(default_factory=list)
     checked: Checked = field(default_factory=Checked)
     agreed: bool = True
+    worked: bool = False
 
 
 class BatchRun:
@@ -86,7 +109,7 @@ class BatchRun:
     def __init__(self, batch: Batch, way: Way) -> None:
         self._batch = batch
         self._way = way
-        self._sender = Sender(batch, way.options)
+        self._worked = False
         self._failures: dict[tuple[str, str], XlbridgeError] = {}
         self._silent: dict[str | None, XlbridgeError] = {}
 
@@ -105,6 +128,7 @@ class BatchRun:
         if ran.agreed and not held:
             self._do_steps()
         ran.steps = self._overview()
+        ran.worked = self._worked
         return ran
 
     def _overview(self) -> list[StepState]:
@@ -118,9 +142,12 @@ class BatchRun:
         ]
         if not targets:
             return Checked()
-        self._way.phase(Text(pt="Conferindo", en="Checking"), len(targets))
-        with self._way.carrier_for([target.workbook.path for target in targets]) as carrier:
-            return check_all(self._batch, targets, carrier, self._way.advance)
+        files = [target.workbook.path for target in targets]
+        with (
+            self._way.phase(Text(pt="Conferindo", en="Checking"), len(targets)) as phase,
+            self._way.carrier_for(files) as carrier,
+        ):
+            return check_all(self._batch, targets, carrier, phase.advance)
 
     def _targets(self) -> list[tuple[Target, UnitState]]:
         return [
@@ -147,45 +174,46 @@ class BatchRun:
 
     def _do_steps(self) -> None:
         steps = in_order(self._batch.plan.steps)
-        self._way.phase(Text(pt="Enviando e exportando", en="Sending and exporting"), len(steps))
         before: dict[str, StepState] = {}
-        for step in steps:
-            state = state_of_step(self._batch, step, before, self._failures)
-            if not state.waits_for:
-                for unit in state.units:
-                    self._try_unit(step, unit)
+        doing = Text(pt="Enviando e exportando", en="Sending and exporting")
+        with self._way.phase(doing, len(steps)) as phase:
+            sender = Sender(self._batch, replace(self._way.options, tell=phase.tell))
+            for step in steps:
                 state = state_of_step(self._batch, step, before, self._failures)
-            before[step.name] = state
-            self._way.advance(step.name)
+                if not state.waits_for:
+                    for unit in state.units:
+                        phase.tell(_UNIT.format(step=step.name, unit=unit.name))
+                        self._try_unit(sender, step, unit)
+                    state = state_of_step(self._batch, step, before, self._failures)
+                before[step.name] = state
+                phase.advance()
 
-    def _try_unit(self, step: AnyStep, unit: UnitState) -> None:
+    def _try_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         """Do a unit; where that fails, note why, and go on with the others."""
-        self._way.tell(
-            Text(pt="{step} · {unit}", en="{step} · {unit}").format(step=step.name, unit=unit.name)
-        )
         if unit.standing is Standing.DONE:
             return
         if step.profile in self._silent:
             self._failures[step.name, unit.name] = self._silent[step.profile]
             return
         try:
-            self._do_unit(step, unit)
+            self._do_unit(sender, step, unit)
         except XlbridgeError as error:
             self._failures[step.name, unit.name] = error
             if isinstance(error, TransportError | AuthenticationFailed):
                 self._silent[step.profile] = TransportError(_NOT_TRIED.format(why=error.message))
 
-    def _do_unit(self, step: AnyStep, unit: UnitState) -> None:
+    def _do_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         if not isinstance(step, WorkbookStep):
+            self._worked = True
             do_export(self._batch, step, unit.sha256, lambda _advance: None)
-            return
-        if step.sending is None or (not unit.jobs and unit.standing is not Standing.NEW):
-            return
-        workbooks: Sequence[Workbook] = workbooks_of(self._batch.plan, step)
-        workbook = next(book for book in workbooks if book.name == unit.name)
-        self._sender.send(Target(step, workbook))
+        elif step.sending is not None and (unit.jobs or unit.standing is Standing.NEW):
+            self._worked = True
+            workbooks: Sequence[Workbook] = workbooks_of(self._batch.plan, step)
+            workbook = next(book for book in workbooks if book.name == unit.name)
+            sender.send(Target(step, workbook))
 
 
+_UNIT = Text(pt="{step} · {unit}", en="{step} · {unit}")
 _NOT_TRIED = Text(
     pt="não tentado, o sistema não respondeu antes: {why}",
     en="not tried, the system did not answer before: {why}",

@@ -1,19 +1,14 @@
 """``xlbridge batch``: many workbooks and exports, described once, run every month."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
-from xlbridge.batch.batch import Batch
 from xlbridge.batch.overview import overview
 from xlbridge.batch.plan_format import plan_format
-from xlbridge.batch.running import BatchRun, Way
 from xlbridge.cli.batch_options import given_parameters, plan_parameters
+from xlbridge.cli.batch_run import proof, resume, run
 from xlbridge.cli.batch_session import (
-    Consent,
     exit_code,
     open_batch,
     open_known_batch,
@@ -22,15 +17,10 @@ from xlbridge.cli.batch_session import (
 )
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import how_to_spread, own_schemas, report_format
+from xlbridge.cli.options import own_schemas, report_format
 from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.progress import working
-from xlbridge.cli.spread import carrier_for
-from xlbridge.errors import ApiError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.options import RunOptions
-
-Decorated = Callable[..., Any]
 
 
 @click.group(
@@ -46,36 +36,8 @@ def command() -> None:
     """The group of the commands of batches."""
 
 
-def _how_to_run(function: Decorated) -> Decorated:
-    for option in (
-        click.option(
-            "--yes",
-            is_flag=True,
-            help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
-        ),
-        click.option(
-            "--confirm",
-            metavar="ROWS:DIGEST",
-            help=str(
-                Text(
-                    pt="Confirma o lote como o plano o mostra; vale em produção.",
-                    en="Confirms the batch as its plan shows it; for production too.",
-                )
-            ),
-        ),
-        click.option(
-            "--all-or-nothing",
-            is_flag=True,
-            help=str(
-                Text(
-                    pt="Não envia nada se alguma pasta tiver erros.",
-                    en="Sends nothing where any workbook has errors.",
-                )
-            ),
-        ),
-    ):
-        function = option(function)
-    return report_format(how_to_spread(own_schemas(function)))
+for _part in (run, resume, proof):
+    command.add_command(_part)
 
 
 @command.command(
@@ -116,39 +78,6 @@ def show_plan(
 
 
 @command.command(
-    "run",
-    help=str(
-        Text(
-            pt="Confere, envia e exporta conforme o plano; o que está feito não se repete.",
-            en="Checks, sends and exports by the plan; what is done is not done twice.",
-        )
-    ),
-)
-@click.argument("plan", type=click.Path(path_type=Path))
-@plan_parameters
-@_how_to_run
-def run(plan: Path, month: str | None, given: tuple[str, ...], **how: Any) -> ExitCode:
-    with open_batch(plan, given_parameters(month, given)) as batch:
-        return _run(batch, **how)
-
-
-@command.command(
-    "resume",
-    help=str(
-        Text(
-            pt="Continua um lote (o mais novo, se não for dito qual).",
-            en="Continues a batch (the newest one, where none is named).",
-        )
-    ),
-)
-@click.argument("batch_id", metavar="[BATCH]", required=False)
-@_how_to_run
-def resume(batch_id: str | None, **how: Any) -> ExitCode:
-    with open_known_batch(batch_id) as batch:
-        return _run(batch, **how)
-
-
-@command.command(
     "status",
     help=str(
         Text(
@@ -167,38 +96,6 @@ def status(batch_id: str | None, form: str) -> ExitCode:
         steps = overview(batch)
         print_batch(batch, steps, form)
         return exit_code(steps)
-
-
-def _run(
-    batch: Batch,
-    *,
-    yes: bool,
-    confirm: str | None,
-    all_or_nothing: bool,
-    workers: int | None,
-    scheduler: str | None,
-    form: str,
-) -> ExitCode:
-    try:
-        with working(Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id), 2) as activity:
-            way = Way(
-                agree=Consent(batch, yes, confirm, activity),
-                options=RunOptions(consent=lambda _job, _seen: True, tell=activity.tell),
-                all_or_nothing=all_or_nothing,
-                carrier_for=partial(carrier_for, workers=workers, scheduler=scheduler),
-                tell=activity.tell,
-            )
-            ran = BatchRun(batch, way).go()
-    except (KeyboardInterrupt, ApiError):
-        remark(
-            Text(
-                pt="Para continuar: xlbridge batch resume {id}",
-                en="To go on: xlbridge batch resume {id}",
-            ).format(id=batch.id)
-        )
-        raise
-    print_batch(batch, ran.steps, form)
-    return exit_code(ran.steps)
 
 
 def _list(form: str) -> ExitCode:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from xlbridge.cli.options import how_to_spread, own_schemas, report_format
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
@@ -45,3 +46,36 @@ def given_parameters(month: str | None, texts: tuple[str, ...]) -> dict[str, str
             )
         given[name] = value
     return given | ({} if month is None else {"month": month})
+
+
+def how_to_run(function: Decorated) -> Decorated:
+    """Give a command the options of a run."""
+    for option in (
+        click.option(
+            "--yes",
+            is_flag=True,
+            help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
+        ),
+        click.option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            help=str(
+                Text(
+                    pt="Confirma o lote como o plano o mostra; vale em produção.",
+                    en="Confirms the batch as its plan shows it; for production too.",
+                )
+            ),
+        ),
+        click.option(
+            "--all-or-nothing",
+            is_flag=True,
+            help=str(
+                Text(
+                    pt="Não envia nada se alguma pasta tiver erros.",
+                    en="Sends nothing where any workbook has errors.",
+                )
+            ),
+        ),
+    ):
+        function = option(function)
+    return report_format(how_to_spread(own_schemas(function)))

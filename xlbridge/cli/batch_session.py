@@ -12,8 +12,8 @@ import click
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import Ledger
 from xlbridge.batch.overview import StepState
-from xlbridge.batch.plan import ExportStep
 from xlbridge.batch.plan_file import read_plan
+from xlbridge.batch.proving import WrittenProof, proof_json, proof_text
 from xlbridge.batch.report import batch_json, batch_text
 from xlbridge.batch.running import Agreement
 from xlbridge.batch.standing import Standing
@@ -21,11 +21,11 @@ from xlbridge.cli.batch_sites import open_sites
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.progress import Activity
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.upload.report import near
 
 _YES = frozenset({"s", "sim", "y", "yes"})
 
@@ -83,12 +83,31 @@ def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
         yield batch
 
 
-def print_batch(batch: Batch, steps: Sequence[StepState], form: str) -> None:
-    """Print how a batch stands."""
+def print_batch(
+    batch: Batch,
+    steps: Sequence[StepState],
+    form: str,
+    proofs: Sequence[WrittenProof] = (),
+    findings: Path | None = None,
+) -> None:
+    """Print how a batch stands, and which pages and workbooks tell more."""
     if form == "json":
-        result_json(batch_json(batch, steps))
-    else:
-        for line in batch_text(batch, steps):
+        told = {
+            "findings_page": None if findings is None else str(findings),
+            "proofs": [proof_json(proof) for proof in proofs],
+        }
+        result_json(batch_json(batch, steps) | told)
+        return
+    for line in batch_text(batch, steps):
+        result(line)
+    if findings is not None:
+        told_page = Text(
+            pt="Tudo o que está errado nas pastas: {page}",
+            en="All that is wrong in the workbooks: {page}",
+        )
+        result(told_page.format(page=near(findings)))
+    for proof in proofs:
+        for line in proof_text(proof):
             result(line)
 
 
@@ -109,25 +128,23 @@ class Consent:
     batch: Batch
     yes: bool
     confirm: str | None
-    activity: Activity
 
     def __call__(self, agreement: Agreement) -> bool:
-        with self.activity.paused():
-            for line in _agreement_text(self.batch, agreement):
-                remark(line)
-            if self.confirm is not None:
-                _require_token(agreement, self.confirm)
-                return True
-            production = self._production(agreement)
-            if self.yes and production:
-                raise UsageError(
-                    Text(
-                        pt="--yes não vale para um ambiente de produção.",
-                        en="--yes is not for a production environment.",
-                    ),
-                    _with_token(agreement),
-                )
-            return self.yes or _ask(agreement, production)
+        for line in _agreement_text(self.batch, agreement):
+            remark(line)
+        if self.confirm is not None:
+            _require_token(agreement, self.confirm)
+            return True
+        production = self._production(agreement)
+        if self.yes and production:
+            raise UsageError(
+                Text(
+                    pt="--yes não vale para um ambiente de produção.",
+                    en="--yes is not for a production environment.",
+                ),
+                _with_token(agreement),
+            )
+        return self.yes or _ask(agreement, production)
 
     def _production(self, agreement: Agreement) -> bool:
         profiles = {step.profile for step, _, _ in agreement.rows}
@@ -196,8 +213,3 @@ def _ask(agreement: Agreement, production: bool) -> bool:
         _require_token(agreement, answer)
         return True
     return not production and answer.strip().casefold() in _YES
-
-
-def exports_of(steps: Sequence[StepState]) -> list[StepState]:
-    """Return the steps that export."""
-    return [state for state in steps if isinstance(state.step, ExportStep)]

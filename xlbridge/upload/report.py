@@ -154,7 +154,7 @@ def job_text(job: Job) -> Iterator[str]:
             Text(
                 pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
                 en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
-            ).format(file=_near(Path(rejects)), job=job.id)
+            ).format(file=near(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _decide_text(job))
@@ -178,7 +178,7 @@ def _decide_text(job: Job) -> Iterator[Text]:
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
             en="What is known, and what to look at: {file}",
-        ).format(file=_near(Path(page)))
+        ).format(file=near(Path(page)))
     yield Text(
         pt='Depois de conferir: xlbridge resolve {job} --as applied|not-applied --reason "…"',
         en='After looking: xlbridge resolve {job} --as applied|not-applied --reason "…"',
@@ -189,7 +189,7 @@ def _moment(told: str | None) -> str:
     return "–" if told is None else f"{datetime.fromisoformat(told):%d/%m/%Y %H:%M:%S}"
 
 
-def _near(path: Path) -> Path:
+def near(path: Path) -> Path:
     """Return a path as short as it can be typed from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 

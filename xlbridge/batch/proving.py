@@ -1,0 +1,153 @@
+"""The closing proof of a batch: one workbook and one page for each environment it worked with."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.closing.close import close_batch
+from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofStep, ProofTitle
+from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.closing.proof_page import write_proof_page
+from xlbridge.batch.closing.proof_workbook import write_proof_workbook
+from xlbridge.batch.closing.verdict import open_items, verdict
+from xlbridge.batch.overview import StepState
+from xlbridge.batch.plan import ExportStep, WorkbookStep
+from xlbridge.batch.report import STANDINGS
+from xlbridge.batch.standing import Standing, UnitState
+from xlbridge.batch.workbooks import digest_of
+from xlbridge.i18n import Text
+from xlbridge.upload.report import near
+from xlbridge.workbook.atomic import reporting_failures
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenProof:
+    """A proof and the files that it was written to."""
+
+    proof: Proof
+    workbook: Path
+    page: Path
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything is accounted for."""
+        return not any(open_items(self.proof))
+
+
+def prove(
+    batch: Batch,
+    steps: Sequence[StepState],
+    at: datetime,
+    tell: Callable[[Text], None] = lambda _text: None,
+) -> Iterator[WrittenProof]:
+    """Write the proof of each environment, and yield it; none where nothing was sent or exported.
+
+    Raises what ``close_batch`` raises, and ``UsageError`` when a file cannot be written.
+    """
+    profiles = list(dict.fromkeys(state.step.profile for state in steps if _takes_part(state)))
+    for profile in profiles:
+        of_profile = [state for state in steps if state.step.profile == profile]
+        name = batch.plan.proof
+        if len(profiles) > 1:
+            name = f"{name}-{batch.sites.name(profile)}"
+        proof = close_batch(
+            batch.sites.desk(profile),
+            batch.sites.client(profile),
+            _title(batch),
+            [_step(batch, state) for state in of_profile if _sends(state)],
+            [_export(batch, state) for state in of_profile if isinstance(state.step, ExportStep)],
+            at=at,
+            tell=tell,
+        )
+        yield _written(proof, batch.plan.folder / name)
+
+
+def _written(proof: Proof, target: Path) -> WrittenProof:
+    workbook, page = (target.with_name(f"{target.name}{suffix}") for suffix in (".xlsx", ".html"))
+    with reporting_failures(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    write_proof_workbook(proof, workbook)
+    write_proof_page(proof, page)
+    return WrittenProof(proof, workbook, page)
+
+
+def _takes_part(state: StepState) -> bool:
+    """Whether something was sent or exported in a step."""
+    if isinstance(state.step, ExportStep):
+        return any(unit.standing is not Standing.NEW for unit in state.units)
+    return any(unit.jobs for unit in state.units)
+
+
+def _sends(state: StepState) -> bool:
+    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+
+
+def _title(batch: Batch) -> ProofTitle:
+    plan = batch.plan
+    return ProofTitle(plan.batch, plan.path, digest_of(plan.path), plan.parameters)
+
+
+def _step(batch: Batch, state: StepState) -> ProofStep:
+    return ProofStep(state.step.name, tuple(_file(batch, unit) for unit in state.units))
+
+
+def _file(batch: Batch, unit: UnitState) -> ProofFile:
+    left_out = unit.standing is not Standing.DONE and not unit.jobs
+    because = None
+    if left_out or unit.standing is Standing.CHANGED:
+        because = unit.problem or STANDINGS[unit.standing]
+    return ProofFile(
+        batch.plan.folder / unit.name,
+        _sent_content(unit),
+        unit.rows.read,
+        because,
+        tuple(job.id for job in unit.jobs[:1]),
+    )
+
+
+def _sent_content(unit: UnitState) -> str:
+    """Return the digest of a workbook as it was when it was sent; what it looks like may change."""
+    hashes = [job.events[0].detail.get("file_hash") for job in unit.jobs[:1]]
+    return hashes[0] if hashes and hashes[0] else unit.sha256
+
+
+def _export(batch: Batch, state: StepState) -> ProofExport:
+    (unit,) = state.units
+    if not isinstance(state.step, ExportStep):
+        raise TypeError(state.step)
+    done = batch.ledger.export_of(batch.id, state.step.name, batch.sites.name(state.step.profile))
+    output = batch.plan.folder / state.step.output
+    return ProofExport(
+        state.step.name,
+        state.step.listing,
+        output,
+        digest_of(output) or None,
+        done.manifest if done else None,
+        None if done else unit.problem or STANDINGS[unit.standing],
+    )
+
+
+def proof_json(written: WrittenProof) -> dict[str, Any]:
+    """Return what a proof says, and where it is, as JSON."""
+    return {
+        "profile": written.proof.profile,
+        "settled": written.settled,
+        "verdict": str(verdict(written.proof)),
+        "open": [str(item) for item in open_items(written.proof)],
+        "workbook": str(written.workbook),
+        "page": str(written.page),
+    }
+
+
+def proof_text(written: WrittenProof) -> Iterator[Text]:
+    """Yield the lines that a person is told of a proof."""
+    yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
+        verdict=verdict(written.proof)
+    )
+    for item in open_items(written.proof):
+        yield Text(pt="  ✗ {item}", en="  ✗ {item}").format(item=item)
+    for path in (written.workbook, written.page):
+        yield Text(pt="  {path}", en="  {path}").format(path=near(path))

@@ -1,0 +1,152 @@
+"""``xlbridge batch run``, ``resume`` and ``proof``: a batch goes on, and is proven."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.checking import Checked
+from xlbridge.batch.overview import StepState, overview
+from xlbridge.batch.proving import WrittenProof, prove
+from xlbridge.batch.running import BatchRun, Way
+from xlbridge.cli.batch_options import given_parameters, how_to_run, plan_parameters
+from xlbridge.cli.batch_session import (
+    Consent,
+    exit_code,
+    open_batch,
+    open_known_batch,
+    print_batch,
+)
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import own_schemas, report_format
+from xlbridge.cli.output import remark
+from xlbridge.cli.progress import working
+from xlbridge.cli.spread import carrier_for
+from xlbridge.errors import ApiError, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.upload.options import RunOptions
+from xlbridge.validation.reports.html_report import report_html
+from xlbridge.workbook.atomic import replacing, reporting_failures
+
+
+@click.command(
+    "run",
+    help=str(
+        Text(
+            pt="Confere, envia e exporta conforme o plano; o que está feito não se repete.",
+            en="Checks, sends and exports by the plan; what is done is not done twice.",
+        )
+    ),
+)
+@click.argument("plan", type=click.Path(path_type=Path))
+@plan_parameters
+@how_to_run
+def run(plan: Path, month: str | None, given: tuple[str, ...], **how: Any) -> ExitCode:
+    with open_batch(plan, given_parameters(month, given)) as batch:
+        return _run(batch, **how)
+
+
+@click.command(
+    "resume",
+    help=str(
+        Text(
+            pt="Continua um lote (o mais novo, se não for dito qual).",
+            en="Continues a batch (the newest one, where none is named).",
+        )
+    ),
+)
+@click.argument("batch_id", metavar="[BATCH]", required=False)
+@how_to_run
+def resume(batch_id: str | None, **how: Any) -> ExitCode:
+    with open_known_batch(batch_id) as batch:
+        return _run(batch, **how)
+
+
+@click.command(
+    "proof",
+    help=str(
+        Text(
+            pt="Grava a prova de fechamento de um lote, como está agora.",
+            en="Writes the closing proof of a batch, as it stands now.",
+        )
+    ),
+)
+@click.argument("batch_id", metavar="[BATCH]", required=False)
+@own_schemas
+@report_format
+def proof(batch_id: str | None, form: str) -> ExitCode:
+    with open_known_batch(batch_id) as batch:
+        steps = overview(batch)
+        proofs, failure = _prove(batch, steps)
+        if failure is not None:
+            raise failure
+        print_batch(batch, steps, form, proofs)
+        return _of_proofs(proofs)
+
+
+def _run(
+    batch: Batch,
+    *,
+    yes: bool,
+    confirm: str | None,
+    all_or_nothing: bool,
+    workers: int | None,
+    scheduler: str | None,
+    form: str,
+) -> ExitCode:
+    way = Way(
+        agree=Consent(batch, yes, confirm),
+        options=RunOptions(consent=lambda _job, _seen: True),
+        all_or_nothing=all_or_nothing,
+        carrier_for=partial(carrier_for, workers=workers, scheduler=scheduler),
+        phase=working,
+    )
+    try:
+        ran = BatchRun(batch, way).go()
+    except (KeyboardInterrupt, ApiError):
+        remark(_GO_ON.format(id=batch.id))
+        raise
+    findings = _write_findings(batch, ran.checked) if ran.checked.bad else None
+    proofs, failure = _prove(batch, ran.steps) if ran.worked else ([], None)
+    print_batch(batch, ran.steps, form, proofs, findings)
+    if failure is not None:
+        raise failure
+    return exit_code(ran.steps) or _of_proofs(proofs)
+
+
+def _write_findings(batch: Batch, checked: Checked) -> Path:
+    """Leave a page with all that is wrong in the workbooks, and return where it is."""
+    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
+    with reporting_failures(page):
+        page.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(page) as temporary:
+        temporary.write_text(report_html(checked.bad), encoding="utf-8")
+    return page
+
+
+def _prove(
+    batch: Batch, steps: Sequence[StepState]
+) -> tuple[list[WrittenProof], XlbridgeError | None]:
+    """Write the closing proof; where the system cannot be asked, return why with what there is."""
+    written: list[WrittenProof] = []
+    try:
+        with working(Text(pt="Lendo de volta", en="Reading back")) as activity:
+            written.extend(prove(batch, steps, datetime.now(), activity.tell))
+    except XlbridgeError as error:
+        return written, error
+    return written, None
+
+
+def _of_proofs(proofs: Sequence[WrittenProof]) -> ExitCode:
+    settled = all(one.settled for one in proofs)
+    return ExitCode.GOOD if settled else ExitCode.DATA_ERRORS
+
+
+_GO_ON = Text(
+    pt="Para continuar: xlbridge batch resume {id}",
+    en="To go on: xlbridge batch resume {id}",
+)
