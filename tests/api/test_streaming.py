@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
@@ -44,6 +44,7 @@ def pieces(text: bytes, sizes: list[int]) -> Iterator[bytes]:
     yield text[at:]
 
 
+@settings(deadline=None)
 @given(st.lists(json_values, max_size=6), st.lists(st.integers(0, 9)), st.booleans())
 def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
     values: list[Any], sizes: list[int], ascii_only: bool
@@ -60,6 +61,15 @@ def test_a_number_may_be_cut_anywhere(number: str) -> None:
         assert list(JsonText(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
 
 
+@pytest.mark.parametrize("number", ["-0.00", "1.5e+10", "12E-3", "7", "123456789012345678901.5"])
+def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
+    text = f'[{number}, {{"a": {number}}}, "{number}"]'.encode()
+    for size in range(len(text)):
+        read = JsonText(pieces(text, [size]), str).items()
+        assert list(read) == [number, {"a": number}, number]
+
+
+@settings(deadline=None)
 @given(st.binary(max_size=40), st.lists(st.integers(0, 9)))
 def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
     try:
@@ -83,6 +93,14 @@ def whole(text: bytes, sizes: list[int]) -> Any:
 def test_hostile_text_is_refused(text: str) -> None:
     with pytest.raises(BadJson):
         whole(text.encode(), [])
+
+
+def test_whoever_listens_sees_the_whole_answer(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(200, DOCUMENT)]
+    heard: list[bytes] = []
+    read = client.records(SALES_ORDER_LIST, numbers=str, seen=heard.append)
+    assert [record["numeroDoPedido"] for record in read] == [str(n) for n in range(9)]
+    assert b"".join(heard) == DOCUMENT
 
 
 def test_money_stays_exact(server: ScriptedServer, client: Client) -> None:

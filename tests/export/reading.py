@@ -1,18 +1,23 @@
 """Reading exports back, with readers that did not write them."""
 
+import json
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import openpyxl
 import python_calamine
 
-from xlbridge.export.books.book import OpenBook
+from xlbridge.export.books.book import OpenBook, Table
 from xlbridge.export.columns import ExportColumn
-from xlbridge.export.flatten import flattener
+from xlbridge.export.flatten import Flattener
+from xlbridge.export.lines import CELLS_AS_JSON
 from xlbridge.export.listing import Sheet
+from xlbridge.export.spool import Spool
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
@@ -22,19 +27,47 @@ Rows = list[list[Any]]
 MOMENT = datetime(2026, 11, 21, 10, 30)
 
 
+def spelt(value: Any) -> Any:
+    """Return a record as an export reads it: numbers as the text of their digits."""
+    if isinstance(value, dict):
+        return {name: spelt(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [spelt(inner) for inner in value]
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
+
+
+def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
+    """Return the cells of a record's rows, sheet by sheet."""
+    lines = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines(spelt(record))
+    return [[json.loads(line) for line in of_sheet] for of_sheet in lines]
+
+
 def write_all(
     path: Path, records: Sequence[dict[str, Any]], sheets: Sequence[Sheet], open_book: OpenBook
 ) -> dict[str, Rows]:
     """Write records as an export does; return the cells that were written, sheet by sheet."""
-    flatten = flattener(sheets)
-    flat = [flatten(record) for record in records]
+    cells = [cells_of_record(sheets, record) for record in records]
+    with (
+        open_book(path, sheets) as book,
+        TemporaryDirectory() as folder,
+        closing(Spool(Path(folder), len(sheets))) as spool,
+    ):
+        flattener = Flattener(sheets, list(map(book.form, sheets)))
+        with spool.new_part() as part:
+            for number, record in enumerate(records):
+                part.add([number], flattener.lines(spelt(record)))
+        spool.keep(part)
+        tables = [
+            Table(sheet, spool.rows(place), widths, spool.blocks(place))
+            for place, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
+        ]
+        counts = {table.sheet.name: table.rows for table in tables}
+        title = Text(pt="x", en="x")
+        book.write(tables, Summary(title, [], MOMENT, len(records), counts, complete=True))
     written = {
-        sheet.name: [row for of_record in flat for row in of_record[place]]
+        sheet.name: [row for of_record in cells for row in of_record[place]]
         for place, sheet in enumerate(sheets)
     }
-    with open_book(path, sheets) as book:
-        counts = {sheet.name: book.write(sheet, iter(written[sheet.name])) for sheet in sheets}
-        book.finish(Summary(Text(pt="x", en="x"), [], MOMENT, len(flat), counts, complete=True))
     assert counts == {name: len(rows) for name, rows in written.items()}
     return written
 

@@ -1,19 +1,21 @@
 """Listings, their columns and filters, and how records become rows."""
 
+import json
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.export.filters import Filter, Filters, read_date, read_filters
-from xlbridge.export.flatten import flattener
 from xlbridge.export.formats import format_of, opener_of
 from xlbridge.export.listing import Listing, flat
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.requests import check_filters
+from xlbridge.export.values import MarkedDigits, as_json
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.wire.model import WireModel
@@ -75,8 +77,8 @@ def test_a_child_row_takes_the_key_that_it_lacks_from_its_order() -> None:
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"numeroDoPedido": 6}]}
     parcelas = PEDIDOS.sheets[1]
     index = [column.name for column in parcelas.columns].index("numeroDoPedido")
-    (rows,) = flattener([parcelas])(record)
-    assert [row[index] for row in rows] == [5, 6]
+    (rows,) = cells_of_record([parcelas], record)
+    assert [row[index] for row in rows] == ["5", "6"]
 
 
 class Line(WireModel):
@@ -100,19 +102,26 @@ def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
     assert [column.name for column in own.columns] == ["numero", "ano"]
     assert [column.name for column in lines.columns] == ["numero", "ano", "texto"]
     record = {"numero": 3, "ano": 2026, "linhas": [{"texto": "a"}, {}]}
-    assert flattener([lines])(record) == [[[3, 2026, "a"], [3, 2026, None]]]
+    assert cells_of_record([lines], record) == [[["3", "2026", "a"], ["3", "2026", None]]]
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         ("codigoDaFilial", "um"),
+        ("codigoDaFilial", "007"),
+        ("codigoDaFilial", "1_0"),
         ("codigoDaFilial", Decimal("1.5")),
         ("codigoDaFilial", True),
+        ("codigoDaFilial", {"a": 1}),
         ("codigoDaFilial", Decimal("1E+999999")),
+        ("transportadoraQtde", True),
+        ("transportadoraQtde", "007.5"),
+        ("transportadoraQtde", "NaN"),
         ("transportadoraQtde", "1,5"),
         ("transportadoraQtde", Decimal("1E-999999")),
         ("dataDaOrdem", 46000),
+        ("dataDaOrdem", 20260131),
         ("dataDaOrdem", "31/01/2026"),
         ("processado", 1),
         ("cidade", ["São Paulo"]),
@@ -122,7 +131,7 @@ def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
 )
 def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any) -> None:
     with pytest.raises(TransportError, match=rf"pedidos, numeroDoPedido 5: the field {field} "):
-        flattener(PEDIDOS.sheets)({"numeroDoPedido": 5, field: value})
+        cells_of_record(PEDIDOS.sheets, {"numeroDoPedido": 5, field: value})
 
 
 @pytest.mark.parametrize(
@@ -189,12 +198,12 @@ def test_a_flat_sheet_has_the_record_beside_each_child() -> None:
     names = [column.name for column in sheet.columns]
     assert names.count("numeroDoPedido") == 1
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"valor": 2}]}
-    (rows,) = flattener([sheet])(record)
+    (rows,) = cells_of_record([sheet], record)
     places = names.index("numeroDoPedido"), names.index("valor")
-    assert [tuple(row[place] for place in places) for row in rows] == [(5, "1"), (5, "2")]
-    assert [[row[p] for p in places] for row in flattener([sheet])({"numeroDoPedido": 6})[0]] == [
-        [6, None]
-    ]
+    assert [tuple(row[place] for place in places) for row in rows] == [("5", "1"), ("5", "2")]
+    assert [
+        [row[p] for p in places] for row in cells_of_record([sheet], {"numeroDoPedido": 6})[0]
+    ] == [["6", None]]
 
 
 def test_a_column_that_record_and_child_have_is_told_apart() -> None:
@@ -202,7 +211,7 @@ def test_a_column_that_record_and_child_have_is_told_apart() -> None:
     names = [column.name for column in sheet.columns]
     place = names.index("codigoDoCentroDeCusto"), names.index("rateio.codigoDoCentroDeCusto")
     record = {"codigoDoCentroDeCusto": "01", "rateio": [{"codigoDoCentroDeCusto": "02"}]}
-    ((row,),) = flattener([sheet])(record)
+    ((row,),) = cells_of_record([sheet], record)
     assert [row[index] for index in place] == ["01", "02"]
 
 
@@ -211,19 +220,26 @@ def test_lists_within_lists_are_keyed_by_both() -> None:
     lines = [{"numeroDaTransacao": 7, "rateio": [{"valor": 1}, {"valor": 2}]}]
     *_, parts = statement.sheets
     assert parts.name == "lancamentos.rateio"
-    (rows,) = flattener([parts])({"codigoDaContaCorrente": 3, "lancamentos": lines})
+    (rows,) = cells_of_record([parts], {"codigoDaContaCorrente": 3, "lancamentos": lines})
     names = [column.name for column in parts.columns]
     place = [names.index(n) for n in ("codigoDaContaCorrente", "numeroDaTransacao", "valor")]
-    assert [[row[index] for index in place] for row in rows] == [[3, 7, "1"], [3, 7, "2"]]
+    assert [[row[index] for index in place] for row in rows] == [["3", "7", "1"], ["3", "7", "2"]]
 
 
 def test_the_token_of_a_signed_address_is_cut() -> None:
     sheet = next(s for s in LISTINGS["contaspagar"].sheets if s.name == "Arquivos")
     url = "https://me:key@files.example.com/a/b.pdf?token=SECRET#more"
-    ((row,),) = flattener([sheet])({"Arquivos": [{"Id": 1, "Url": url}]})
+    ((row,),) = cells_of_record([sheet], {"Arquivos": [{"Id": 1, "Url": url}]})
     assert "https://files.example.com/a/b.pdf" in row
     assert "SECRET" not in str(row)
     assert "key" not in str(row)
+
+
+def test_unknown_fields_are_json_with_numbers_as_they_were() -> None:
+    digits = ["5", "-0.10", "1e3", "12345678901234567.89", "9" * 30, "1e999"]
+    read = {"a": [MarkedDigits(text) for text in digits], "b": {"c": "007", "d": None}}
+    numbers = [5, -0.1, 1000.0, "12345678901234567.89", "9" * 30, "1e999"]
+    assert json.loads(as_json(read)) == {"a": numbers, "b": {"c": "007", "d": None}}
 
 
 def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:

@@ -221,7 +221,7 @@ def test_a_sheet_that_is_full_goes_on_in_the_next(tmp_path: Path) -> None:
 
 def test_a_text_that_no_cell_holds_stops_the_export(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"
-    with pytest.raises(UsageError, match=r"row 2.*descricaoDoProduto.*32768"):
+    with pytest.raises(UsageError, match=r"estoque.*idProd 1.*descricaoDoProduto.*32768"):
         write_all(path, [balance(descricaoDoProduto="é" * 32768)], ESTOQUE.sheets, open_xlsx)
     assert list(tmp_path.iterdir()) == []
 

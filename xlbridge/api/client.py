@@ -36,6 +36,7 @@ from xlbridge.api.answer import (
 )
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.groups import Operations
+from xlbridge.api.json_text import ReadNumber
 from xlbridge.api.outcome import (
     CHECK_ADDRESS,
     Doubtful,
@@ -45,7 +46,14 @@ from xlbridge.api.outcome import (
     data_of,
     lost,
 )
-from xlbridge.api.records import ListingAnswer, Record, as_rows, converter, record_model
+from xlbridge.api.records import (
+    ListingAnswer,
+    Record,
+    Seen,
+    as_rows,
+    converter,
+    record_model,
+)
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.session import (
     LOGIN_REFUSED,
@@ -161,12 +169,15 @@ class Client(Operations):
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
         keep_unknown: bool = False,
+        numbers: ReadNumber | None = None,
+        seen: Seen | None = None,
     ) -> Generator[Record]:
         """Call a listing and yield its records as the answer comes in, one by one.
 
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
-        ``keep_unknown`` kept as they came. One object is one record, null is none.
+        ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
+        place of that. ``seen`` is given the answer's bytes. One object is one record, null is none.
 
         The call is made when the first record is asked for, and repeated with backoff until an
         answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
@@ -183,7 +194,7 @@ class Client(Operations):
             self._data_of(operation, reply, as_rows)
             return
         with closing(reply):
-            answer = ListingAnswer(reply)
+            answer = ListingAnswer(reply, numbers, seen)
             try:
                 self._require_object(answer)
                 yield from map(convert, answer.records())

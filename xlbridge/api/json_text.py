@@ -1,14 +1,15 @@
 """JSON that comes in pieces, read value by value: what was read is let go of.
 
 The standard library's decoder does the reading; numbers with a point or an exponent are
-``Decimal``, so that money stays exact.
+``Decimal``, so that money stays exact, unless the caller makes something else of them.
 """
 
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 _LONGEST_VALUE = 64 * 2**20
@@ -33,17 +34,26 @@ def _refuse_constant(_name: str) -> Any:
     raise BadJson
 
 
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse_constant)
+ReadNumber = Callable[[str], Any]
+
+
+@cache
+def _decoder(numbers: ReadNumber | None) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        parse_float=numbers or Decimal, parse_int=numbers, parse_constant=_refuse_constant
+    )
 
 
 class JsonText:
     """A JSON text in UTF-8 whose pieces are asked for as they are needed.
 
-    Every method raises ``BadJson``, and whatever ``pieces`` raises.
+    ``numbers`` makes a value of a number's text, whole ones included. Every method raises
+    ``BadJson``, and whatever ``pieces`` raises.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(self, pieces: Iterator[bytes], numbers: ReadNumber | None = None) -> None:
         self._pieces = pieces
+        self._decode = _decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0
@@ -77,7 +87,7 @@ class JsonText:
             raise BadJson(ended=True)
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
+                value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if self._is_final(error):
                     raise BadJson from None
@@ -87,7 +97,7 @@ class JsonText:
             except RecursionError:
                 raise BadJson from None
             # A number may go on in the next piece, behind its point too.
-            may_go_on = isinstance(value, int | Decimal) and _CUT.fullmatch(self._text, end)
+            may_go_on = isinstance(value, int | Decimal | str) and _CUT.fullmatch(self._text, end)
             if not may_go_on or not self._more():
                 self._at = end
                 return value

@@ -5,22 +5,27 @@ memory than small ones. Names end up in the spec's own spelling, values stay as 
 (decimal numbers exact).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
 import httpx
 
 from xlbridge.api.answer import Unreadable
-from xlbridge.api.json_text import BadJson, JsonText
+from xlbridge.api.json_text import BadJson, JsonText, ReadNumber
 from xlbridge.i18n import Text
 from xlbridge.wire.envelope import Envelope
 from xlbridge.wire.model import WireModel, spellings
 
 Record = dict[str, Any]
+Seen = Callable[[bytes], object]
+"""Is given an answer piece by piece, as it came."""
+
 _Convert = Callable[[Any], Any]
+_Rename = Callable[[Record], Record]
 
 _LOOKED_AT = 10_000
+_MOST_PLANS = 1_000
 
 _CUT = Text(
     pt="A resposta parou no meio, depois de {n} registros: nada diz que foram todos.",
@@ -43,14 +48,17 @@ class ListingAnswer:
     """The answer to a listing while it comes in: an envelope whose ``data`` is not kept.
 
     ``envelope`` is whole once ``records`` has come to its end; ``data`` is in it only where it is
-    no list.
+    no list. ``seen`` is given every piece of the answer.
     """
 
-    def __init__(self, reply: httpx.Response) -> None:
+    def __init__(
+        self, reply: httpx.Response, numbers: ReadNumber | None = None, seen: Seen | None = None
+    ) -> None:
         self.reply = reply
         self.envelope: dict[str, Any] = {}
         self.opening = ""
-        self._text = JsonText(reply.iter_bytes())
+        pieces = reply.iter_bytes() if seen is None else _shown(reply.iter_bytes(), seen)
+        self._text = JsonText(pieces, numbers)
 
     @property
     def is_object(self) -> bool:
@@ -95,6 +103,12 @@ class ListingAnswer:
         text.expect("")
 
 
+def _shown(pieces: Iterator[bytes], seen: Seen) -> Iterator[bytes]:
+    for piece in pieces:
+        seen(piece)
+        yield piece
+
+
 def as_rows(data: Any) -> list[Any]:
     """Return the rows of a listing's whole data: one object is one row, null is none."""
     if data is None:
@@ -115,19 +129,33 @@ def converter(model: type[WireModel], *, keep_unknown: bool = False) -> _Convert
         for name, field in model.model_fields.items()
         if (inner := record_model(field.annotation))
     }
+    # Rows of an answer have the same fields nearly always: what to do with them is worked out once.
+    plans: dict[tuple[str, ...], _Rename] = {}
 
     def convert(row: Any) -> Record:
         _require_object(row)
-        if keep_unknown:
-            record = {names.get(key, key): value for key, value in row.items()}
-        else:
-            record = {names[key]: value for key, value in row.items() if key in names}
+        fields = tuple(row)
+        rename = plans.get(fields)
+        if rename is None:
+            if len(plans) >= _MOST_PLANS:
+                plans.clear()
+            rename = plans[fields] = _renaming(fields, names, keep_unknown=keep_unknown)
+        record = rename(row)
         for name, convert_item in nested.items():
             if record.get(name) is not None:
                 record[name] = _nested(record[name], convert_item)
         return record
 
     return convert
+
+
+def _renaming(fields: Sequence[str], names: Mapping[str, str], *, keep_unknown: bool) -> _Rename:
+    """Return what makes a record of a row with these fields, which often is one already."""
+    new = [names.get(field, field if keep_unknown else None) for field in fields]
+    if new == list(fields):
+        return lambda row: row
+    kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
+    return lambda row: {name: row[old] for old, name in kept.items()}
 
 
 def _nested(value: Any, convert: _Convert) -> Any:

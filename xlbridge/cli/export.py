@@ -201,7 +201,7 @@ def command(
         flat=flat,
         in_detail=with_files or attachments is not None,
         keep_unknown=keep_unknown,
-        as_sheets=template_layout(wanted, resource) if resource else None,
+        as_sheet=template_layout(wanted, resource) if resource else None,
     )
     layout.check(wanted)
     chosen = format_of(output, form)

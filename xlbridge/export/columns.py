@@ -10,15 +10,13 @@ from xlbridge.api.records import record_model
 from xlbridge.resources.column import Kind
 from xlbridge.wire.model import WireModel
 
-Cell = str | int | bool | list[str] | None
+Cell = str | bool | list[str] | None
 """What one cell holds on its way from an answer to a file.
 
-The column's kind tells what a text is: of a number or an amount it is the exact digits, with a
-decimal point and without an exponent; of a date it is ISO 8601, naive local time. A format that
-has no lists writes several texts as one, a line each.
+The column's kind tells what a text is: of a whole number, a number or an amount it is the exact
+digits, with a decimal point and without an exponent; of a date it is ISO 8601, naive local time. A
+format that has no lists writes several texts as one, a line each.
 """
-
-Row = list[Cell]
 
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOLEAN),

@@ -1,6 +1,6 @@
-"""A listing into files: fetch, flatten, leave out what came twice, write, count."""
+"""A listing into files: fetch, flatten, leave out what came twice, count, write."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,16 +10,16 @@ from tempfile import TemporaryDirectory
 from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.errors import UsageError
-from xlbridge.export.books.book import OpenBook
-from xlbridge.export.columns import Row
-from xlbridge.export.fetching import Fetcher, Progress
+from xlbridge.export.books.book import OpenBook, Table
+from xlbridge.export.fetching import Fetcher, Flatten, Progress
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Flatten, flattener, gather_unknown
+from xlbridge.export.flatten import Flattener, gather_unknown
 from xlbridge.export.listing import Listing, Sheet, flat, with_unknown_fields
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
 from xlbridge.export.spool import Spool
-from xlbridge.export.summary import Summary, total_rows, total_tables
+from xlbridge.export.summary import Summary, total_lines, total_tables
+from xlbridge.export.template_layout import Rearrange
 from xlbridge.i18n import Text
 
 
@@ -29,13 +29,13 @@ class Layout:
 
     ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
     each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the
-    interface does not show. ``as_sheets`` replaces the listing's sheets, and what makes rows.
+    interface does not show. ``as_sheet`` replaces the listing's sheets, and rearranges records.
     """
 
     flat: str | None = None
     in_detail: bool = False
     keep_unknown: bool = False
-    as_sheets: tuple[Sequence[Sheet], Flatten] | None = None
+    as_sheet: tuple[Sheet, Rearrange] | None = None
 
     def check(self, listing: Listing) -> None:
         """Raise ``UsageError`` for a list that the records of the listing do not have."""
@@ -60,24 +60,18 @@ class Layout:
 
     def sheets(self, listing: Listing) -> tuple[Sheet, ...]:
         """Return the sheets that are written."""
-        if self.as_sheets is not None:
-            return tuple(self.as_sheets[0])
+        if self.as_sheet is not None:
+            return (self.as_sheet[0],)
         sheets = listing.sheets
         if self.keep_unknown:
             sheets = with_unknown_fields(sheets)
         return sheets if self.flat is None else flat(sheets, self.flat)
 
-    def flatten(self, listing: Listing) -> Flatten:
-        """Return what makes a record's rows, with those of the control totals after them."""
-        rows_of = self.as_sheets[1] if self.as_sheets else flattener(self.sheets(listing))
-        totals_of = total_rows(listing)
-        gather = gather_unknown(listing.model) if self.keep_unknown else None
-
-        def flatten(record: Record) -> list[list[Row]]:
-            known = record if gather is None else gather(record)
-            return [*rows_of(known), totals_of(known)]
-
-        return flatten
+    def rearrange(self, listing: Listing) -> Rearrange:
+        """Return what makes of a record one whose fields stand where the sheets expect them."""
+        if self.as_sheet is not None:
+            return self.as_sheet[1]
+        return gather_unknown(listing.model) if self.keep_unknown else lambda record: record
 
 
 def export_listing(
@@ -110,12 +104,13 @@ def export_listing(
         TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder,
         closing(Spool(Path(folder), len(sheets) + 1)) as spool,
     ):
+        flattener = Flattener(sheets, list(map(book.form, sheets)))
         fetcher = Fetcher(
             client,
             wanted,
             filters,
             spool,
-            layout.flatten(wanted),
+            _flatten(wanted, layout, flattener),
             keep_unknown=layout.keep_unknown,
             on_record=on_record,
             on_progress=on_progress,
@@ -124,24 +119,31 @@ def export_listing(
         )
         fetcher.run()
         replaced = spool.settle()
-        counts = {
-            sheet.name: book.write(sheet, spool.rows(place)) for place, sheet in enumerate(sheets)
-        }
+        tables = [
+            Table(sheet, spool.rows(place), widths, spool.blocks(place))
+            for place, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
+        ]
         result = ExportResult(
             listing=listing.name,
             records=sum(window.records for window in fetcher.fetched) - replaced,
-            sheets=counts,
+            sheets={table.sheet.name: table.rows for table in tables},
             windows=tuple(fetcher.fetched),
             holes=tuple(fetcher.holes),
             missing=tuple(fetcher.missing),
             calls=fetcher.calls,
             replaced=replaced,
             newest=fetcher.newest,
-            totals=total_tables(listing.totals, spool.rows(len(sheets))),
+            totals=total_tables(listing.totals, spool.blocks(len(sheets))),
             begun=begun,
         )
-        book.finish(_summary(listing, filters, result))
+        book.write(tables, _summary(listing, filters, result))
     return result
+
+
+def _flatten(listing: Listing, layout: Layout, flattener: Flattener) -> Flatten:
+    """Return what makes a record's lines, with those of the control totals after them."""
+    rearrange, totals_of = layout.rearrange(listing), total_lines(listing)
+    return lambda record: [*flattener.lines(rearrange(record)), totals_of(record)]
 
 
 def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summary:

@@ -18,7 +18,6 @@ from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Flatten
 from xlbridge.export.listing import Each, Listing
 from xlbridge.export.requests import (
     Request,
@@ -29,6 +28,7 @@ from xlbridge.export.requests import (
 )
 from xlbridge.export.splitting import Splitter, Window
 from xlbridge.export.spool import Part, Spool
+from xlbridge.export.values import Digits, MarkedDigits
 
 UPDATED = "ultimaAtualizacao"
 """The field of a record that tells when it was last updated."""
@@ -47,7 +47,7 @@ class FetchedWindow:
     """A window after it was fetched.
 
     ``saturated`` says that the answer was as full as an answer can be, and could not be split:
-    there may be more records. ``digest`` is SHA-256 of its rows as they came.
+    there may be more records. ``digest`` is SHA-256 of the answers as they came.
     """
 
     window: Window
@@ -66,6 +66,9 @@ class Advance:
 
 
 Progress = Callable[[Advance], None]
+
+Flatten = Callable[[Record], list[list[str]]]
+"""Turns a record, whose numbers are ``Digits``, into its lines, sheet by sheet."""
 
 
 class _Stopped(Exception):
@@ -158,7 +161,7 @@ class Fetcher:
             paths = self._source_keys(each)
         else:
             (parameter,) = each.path
-            paths = ({parameter: code} for code in given)
+            paths = ({parameter: str(code)} for code in given)
         while batch := tuple(islice(paths, _AT_ONCE)):
             yield [Request(self._listing.operation, path) for path in batch]
 
@@ -166,12 +169,14 @@ class Fetcher:
         """Yield each different key of the source's records, once all of them have come."""
         source = replace(each.source, key=tuple(each.path.values()))
         offered = {n: v for n, v in self._filters.given.items() if n in source.filters}
-        with TemporaryDirectory(prefix="xlbridge-") as folder:
-            spool = Spool(Path(folder), sheets=0)
+        with (
+            TemporaryDirectory(prefix="xlbridge-") as folder,
+            closing(Spool(Path(folder), sheets=0)) as spool,
+        ):
             fetcher = Fetcher(self._client, source, Filters(offered), spool, lambda _record: [])
             fetcher.run()
             self.holes += fetcher.holes
-            for key in dict.fromkeys(spool.keys()):
+            for key in spool.different_keys():
                 if None not in key:
                     yield dict(zip(each.path, key, strict=True))
 
@@ -249,7 +254,12 @@ class Fetcher:
         each = self._listing.each
         known = {each.path[name]: value for name, value in request.path.items()} if each else {}
         records = self._client.records(
-            request.operation, path=path, query=request.query, keep_unknown=self._keep_unknown
+            request.operation,
+            path=path,
+            query=request.query,
+            keep_unknown=self._keep_unknown,
+            numbers=MarkedDigits if self._keep_unknown else Digits,
+            seen=part.see,
         )
         try:
             with closing(records):
@@ -272,7 +282,7 @@ class Fetcher:
             self.newest = max(self.newest, moment)
             if updated is not None:
                 updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
-        part.add([record.get(name) for name in self._listing.key], self._flatten(record))
+        part.add(list(map(record.get, self._listing.key)), self._flatten(record))
         self._tell(1)
 
     def _tell(self, more: int) -> None:

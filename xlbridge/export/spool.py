@@ -1,42 +1,68 @@
-"""Flattened records on disk, part by part, until all have come.
+"""The lines of records on disk, part by part, until all have come.
 
 Nothing is written into the output before every record is there, as a record that changes
 meanwhile comes a second time, in a later part: then the earlier one is left out. So memory does
 not grow with the records, and a part whose answer broke off is simply fetched again.
 """
 
+import codecs
 import hashlib
 import json
 import sqlite3
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from xlbridge.export.columns import Row
-
 _CACHE_KIB = 8_000
+_BLOCK = 2**17
+"""So many bytes of a part are read at once, and then to the end of the line."""
+
+_BUFFER = 2**20
+"""Few writes: each lets other threads go first, and waits for its turn afterwards."""
+
+_AT_ONCE = 1_000
+"""The sizes of so many records are read at once."""
+
+_TIDY = "xlbridge-half-characters"
+"""JSON can spell half of a surrogate pair, and no file can hold it."""
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+
+
+def _tidy(error: UnicodeError) -> tuple[bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return _REPLACEMENT * (error.end - error.start), error.end
+
+
+codecs.register_error(_TIDY, _tidy)
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Part:
-    """The records of one part, being written: one file for each sheet, a line for each record."""
+    """The records of one part, being written: for each sheet a file of lines."""
 
     def __init__(self, folder: Path, sheets: int) -> None:
         self.folder = folder
         self.records = 0
-        self._sheets = sheets
-        self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        self.rows = [0] * sheets
+        self._sizes = struct.Struct(f"<{2 * sheets}I")
         self._digest = hashlib.sha256()
         self._files = ExitStack()
 
     def __enter__(self) -> Self:
         self.folder.mkdir()
         self._streams = [
-            self._files.enter_context(_path(self.folder, number).open("wb"))
-            for number in range(self._sheets)
+            self._files.enter_context(_lines(self.folder, sheet).open("wb", buffering=_BUFFER))
+            for sheet in range(len(self.rows))
         ]
-        self._keys = self._files.enter_context((self.folder / "keys").open("w", encoding="utf-8"))
+        keys = (self.folder / "keys").open("w", encoding="utf-8", errors=_TIDY)
+        self._keys = self._files.enter_context(keys)
+        self._records = self._files.enter_context((self.folder / "sizes").open("wb"))
         return self
 
     def __exit__(
@@ -47,19 +73,33 @@ class Part:
     ) -> None:
         self._files.close()
 
-    def add(self, key: Sequence[object], rows: list[list[Row]]) -> None:
-        """Add one record: its key, and its rows sheet by sheet."""
-        for stream, of_sheet in zip(self._streams, rows, strict=True):
-            line = self._encode(of_sheet).encode() + b"\n"
-            stream.write(line)
-            self._digest.update(line)
-        self._keys.write(self._encode(key) + "\n")
+    def see(self, answer: bytes) -> None:
+        """Take in a piece of the answer that the records stand in, for the digest."""
+        self._digest.update(answer)
+
+    def add(self, key: Sequence[object], lines: list[list[str]]) -> None:
+        """Add one record: its key, and its lines sheet by sheet."""
+        sizes = []
+        for sheet, of_sheet in enumerate(lines):
+            written = "".join(of_sheet).encode("utf-8", _TIDY)
+            self._streams[sheet].write(written)
+            self.rows[sheet] += len(of_sheet)
+            sizes += [len(written), len(of_sheet)]
+        self._records.write(self._sizes.pack(*sizes))
+        self._keys.write(_encode(key) + "\n")
         self.records += 1
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the rows as they came, in hexadecimal."""
+        """SHA-256 of the answers as they came, in hexadecimal."""
         return self._digest.hexdigest()
+
+    def sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
+        """Yield for each record and sheet how many bytes and how many rows its lines are."""
+        with (self.folder / "sizes").open("rb") as stream:
+            while packed := stream.read(self._sizes.size * _AT_ONCE):
+                for sizes in self._sizes.iter_unpack(packed):
+                    yield list(zip(sizes[::2], sizes[1::2], strict=True))
 
 
 class Spool:
@@ -70,7 +110,8 @@ class Spool:
         self._sheets = sheets
         self._parts: list[Part] = []
         self._tries = 0
-        self._replaced: sqlite3.Connection | None = None
+        self._keys: sqlite3.Connection | None = None
+        self._replaced: dict[Part, set[int]] = {}
 
     def new_part(self) -> Part:
         """Return a part to write; it counts once it is kept."""
@@ -88,7 +129,56 @@ class Spool:
         """
         if len(self._parts) < 2:
             return 0
-        base = self._replaced = sqlite3.connect(self._folder / "keys.db")
+        base = self._read_keys()
+        base.execute("CREATE INDEX seen_by_key ON seen (key, part)")
+        found = base.execute(
+            "SELECT part, record FROM seen WHERE EXISTS (SELECT 1 FROM seen AS later "
+            "WHERE later.key = seen.key AND later.part > seen.part)"
+        )
+        for number, record in found:
+            self._replaced.setdefault(self._parts[number], set()).add(record)
+        return sum(map(len, self._replaced.values()))
+
+    def rows(self, sheet: int) -> int:
+        """Return how many rows a sheet has, by its position."""
+        left_out = sum(
+            sizes[sheet][1]
+            for part, replaced in self._replaced.items()
+            for record, sizes in enumerate(part.sizes())
+            if record in replaced
+        )
+        return sum(part.rows[sheet] for part in self._parts) - left_out
+
+    def blocks(self, sheet: int) -> Iterator[bytes]:
+        """Yield the lines of a sheet, many whole ones at a time, in the order in which they came.
+
+        They are UTF-8.
+        """
+        for part in self._parts:
+            with _lines(part.folder, sheet).open("rb") as stream:
+                if part not in self._replaced:
+                    while block := stream.read(_BLOCK):
+                        yield block + stream.readline()
+                    continue
+                for record, sizes in enumerate(part.sizes()):
+                    block = stream.read(sizes[sheet][0])
+                    if record not in self._replaced[part]:
+                        yield block
+
+    def different_keys(self) -> Iterator[tuple[Any, ...]]:
+        """Yield each key once, in the order in which they came first."""
+        found = self._read_keys().execute("SELECT key FROM seen GROUP BY key ORDER BY min(rowid)")
+        for (key,) in found:
+            yield tuple(json.loads(key))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._keys is not None:
+            self._keys.close()
+
+    def _read_keys(self) -> sqlite3.Connection:
+        """Return a database on disk of all keys: a table would not fit into every memory."""
+        base = self._keys = sqlite3.connect(self._folder / "keys.db")
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
             base.execute(f"PRAGMA {setting}")
         base.execute("CREATE TABLE seen (key TEXT, part INTEGER, record INTEGER)")
@@ -98,42 +188,8 @@ class Spool:
                     "INSERT INTO seen VALUES (?, ?, ?)",
                     ((key, number, record) for record, key in enumerate(keys)),
                 )
-        base.execute("CREATE INDEX seen_by_key ON seen (key, part)")
-        base.execute(
-            "CREATE TABLE replaced AS SELECT part, record FROM seen WHERE EXISTS (SELECT 1 FROM "
-            "seen AS later WHERE later.key = seen.key AND later.part > seen.part)"
-        )
-        base.execute("CREATE INDEX replaced_by_place ON replaced (part, record)")
-        (count,) = base.execute("SELECT count(*) FROM replaced").fetchone()
-        return int(count)
-
-    def rows(self, sheet: int) -> Iterator[Row]:
-        """Yield the rows of a sheet, by its position, in the order in which they came."""
-        for number, part in enumerate(self._parts):
-            replaced = self._replaced_in(number)
-            with _path(part.folder, sheet).open("rb") as lines:
-                for record, line in enumerate(lines):
-                    if record not in replaced:
-                        yield from json.loads(line)
-
-    def keys(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the keys of all records, those that came again among them."""
-        for part in self._parts:
-            with (part.folder / "keys").open(encoding="utf-8") as lines:
-                for line in lines:
-                    yield tuple(json.loads(line))
-
-    def close(self) -> None:
-        """Let go of the files."""
-        if self._replaced is not None:
-            self._replaced.close()
-
-    def _replaced_in(self, part: int) -> set[int]:
-        if self._replaced is None:
-            return set()
-        wanted = "SELECT record FROM replaced WHERE part = ?"
-        return {record for (record,) in self._replaced.execute(wanted, (part,))}
+        return base
 
 
-def _path(folder: Path, sheet: int) -> Path:
-    return folder / f"{sheet}.jsonl"
+def _lines(folder: Path, sheet: int) -> Path:
+    return folder / f"{sheet}.lines"

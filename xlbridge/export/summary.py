@@ -1,17 +1,20 @@
 """What an export came to, for people: what was asked for, counts, control totals."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 
 from xlbridge.api.records import Record
-from xlbridge.export.columns import Row
 from xlbridge.export.listing import Listing, Totals
 from xlbridge.i18n import Text
 
 _MONTH = slice(0, 7)
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +49,33 @@ class Summary:
     totals: Sequence[TotalTable] = ()
 
 
-def total_rows(listing: Listing) -> Callable[[Record], list[Row]]:
-    """Return what makes the rows that the control totals add up: month, branch, state, amount."""
+def total_lines(listing: Listing) -> Callable[[Record], list[str]]:
+    """Return what makes the lines that the control totals add up: month, branch, state, amount."""
     totals = listing.totals
     if totals is None:
         return lambda _record: []
 
-    def rows(record: Record) -> list[Row]:
+    def lines(record: Record) -> list[str]:
         parts = [record] if totals.sheet is None else record.get(totals.sheet) or ()
         situation = next((name for name in totals.situations if record.get(name)), None)
         return [
-            [
-                _month(part.get(totals.due or "")),
-                _text(part.get(totals.branch or "", record.get(totals.branch or ""))),
-                situation,
-                str(part.get(totals.amount) or 0),
-            ]
+            _encode(
+                [
+                    _month(part.get(totals.due or "")),
+                    part.get(totals.branch or "", record.get(totals.branch or "")),
+                    situation,
+                    part.get(totals.amount) or "0",
+                ]
+            )
+            + "\n"
             for part in parts
         ]
 
-    return rows
+    return lines
 
 
-def total_tables(totals: Totals | None, rows: Iterable[Row]) -> tuple[TotalTable, ...]:
-    """Add up the rows of ``total_rows``, by each thing that any of them has."""
+def total_tables(totals: Totals | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
+    """Add up the lines of ``total_lines``, by each thing that any of them has."""
     if totals is None:
         return ()
     titles = (
@@ -80,11 +86,12 @@ def total_tables(totals: Totals | None, rows: Iterable[Row]) -> tuple[TotalTable
     sums: list[dict[str, tuple[int, Decimal]]] = [
         defaultdict(lambda: (0, Decimal(0))) for _ in titles
     ]
-    for row in rows:
-        amount = Decimal(str(row[-1]))
-        for by, label in zip(sums, row, strict=False):
-            count, so_far = by[str(label or "–")]
-            by[str(label or "–")] = (count + 1, so_far + amount)
+    for line in chain.from_iterable(block.splitlines() for block in blocks):
+        *labels, digits = json.loads(line)
+        amount = Decimal(digits)
+        for by, label in zip(sums, labels, strict=True):
+            count, so_far = by[label or "–"]
+            by[label or "–"] = (count + 1, so_far + amount)
     return tuple(
         TotalTable(title, tuple(Total(label, *by[label]) for label in sorted(by, key=_order)))
         for title, by in zip(titles, sums, strict=True)
@@ -98,7 +105,3 @@ def _order(label: str) -> tuple[int, str]:
 
 def _month(value: object) -> str | None:
     return value[_MONTH] if isinstance(value, str) else None
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

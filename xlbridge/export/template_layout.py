@@ -4,21 +4,23 @@ Which field of a record a column comes from is what the resource's schema file s
 records back; a column that it does not name has the field's own name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xlbridge.api.records import Record
 from xlbridge.errors import UsageError
-from xlbridge.export.columns import ExportColumn, Row
-from xlbridge.export.flatten import Flatten, flattener
+from xlbridge.export.columns import ExportColumn
 from xlbridge.export.listing import Listing, Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources.read_back import Lookup
 from xlbridge.resources.resource import Resource
 
+Rearrange = Callable[[Record], Record]
+"""Makes of a record another that has its fields elsewhere."""
 
-def template_layout(listing: Listing, resource: Resource) -> tuple[tuple[Sheet, ...], Flatten]:
-    """Return the one sheet of a resource, and what makes its row of a listing's record.
+
+def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearrange]:
+    """Return the one sheet of a resource, and what puts a listing's record under its columns.
 
     Raises ``UsageError`` when the records of the listing are not the resource's.
     """
@@ -32,15 +34,10 @@ def template_layout(listing: Listing, resource: Resource) -> tuple[tuple[Sheet, 
         )
     columns = tuple(ExportColumn(c.name, c.kind) for c in resource.columns)
     sheet = Sheet(resource.name, columns, (), listing.key)
-    rows_of = flattener([sheet])
-
-    def flatten(record: Record) -> list[list[Row]]:
-        return rows_of(_as_row(record, resource, lookups))
-
-    return (sheet,), flatten
+    return sheet, lambda record: _as_row(record, resource, lookups)
 
 
-def _as_row(record: Record, resource: Resource, lookups: tuple[Lookup, ...]) -> dict[str, Any]:
+def _as_row(record: Record, resource: Resource, lookups: tuple[Lookup, ...]) -> Record:
     """Return a record under the names of the sheet's columns."""
     renamed = {column for lookup in lookups for column in lookup.key if column not in record}
     row = {c.name: record.get(c.name) for c in resource.columns if c.name not in renamed}

@@ -2,26 +2,40 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from xlbridge.export.columns import Row
+from xlbridge.export.lines import LineForm
 from xlbridge.export.listing import Sheet
 from xlbridge.export.summary import Summary
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All rows of a sheet: how many, how long each column's longest text is, and the lines.
+
+    ``blocks`` are many lines at a time, as the book's form of the sheet makes them, in UTF-8.
+    """
+
+    sheet: Sheet
+    rows: int
+    widths: Sequence[int]
+    blocks: Iterable[bytes]
+
+
 class Book(Protocol):
-    """Sheets being written, one after the other."""
+    """Sheets being written."""
 
-    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
-        """Write all rows of a sheet, a cell for each of its columns; return how many."""
+    def form(self, sheet: Sheet) -> LineForm:
+        """Return how a row of a sheet becomes a line, before any is written."""
 
-    def finish(self, summary: Summary) -> None:
-        """Say what the export came to, where the format has a place for it."""
+    def write(self, tables: Sequence[Table], summary: Summary) -> None:
+        """Write everything; what the export came to where the format has a place for it."""
 
 
 OpenBook = Callable[[Path, Sequence[Sheet]], AbstractContextManager[Book]]
-"""Opens a book for sheets, all of which must be written before it is finished.
+"""Opens a book for sheets.
 
 The files appear under their names, whole, when the context ends; an exception leaves none.
 """

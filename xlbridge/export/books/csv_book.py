@@ -4,22 +4,25 @@ The plain dialect has commas, decimal points and ISO dates; ``pt-br`` is what Ex
 by a double click: semicolons, decimal commas, dd/mm/yyyy.
 """
 
-import csv
+import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from xlbridge.export.books.book import Book, OpenBook, paths_of_sheets
-from xlbridge.export.columns import ExportColumn, Row
+from xlbridge.export.books.book import Book, OpenBook
+from xlbridge.export.books.line_book import open_lines
+from xlbridge.export.columns import ExportColumn
+from xlbridge.export.lines import LineForm, WriteValue
 from xlbridge.export.listing import Sheet
-from xlbridge.export.summary import Summary
+from xlbridge.export.values import reader_of
 from xlbridge.resources.column import Kind
-from xlbridge.workbook.atomic import replacing
 
+_BYTE_ORDER_MARK = "\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -43,20 +46,25 @@ CSV_DIALECTS: dict[str, CsvDialect] = {
 
 def csv_opener(dialect: CsvDialect) -> OpenBook:
     """Return what opens a CSV book in a dialect."""
+    return partial(_open_csv, dialect)
 
-    @contextmanager
-    def open_csv(path: Path, sheets: Sequence[Sheet]) -> Iterator[Book]:
-        with ExitStack() as files:
-            book = _CsvBook(dialect)
-            for target, sheet in zip(paths_of_sheets(path, sheets), sheets, strict=True):
-                temporary = files.enter_context(replacing(target))
-                stream = files.enter_context(temporary.open("w", encoding="utf-8-sig", newline=""))
-                writer = csv.writer(stream, delimiter=dialect.delimiter)
-                writer.writerow([column.name for column in sheet.columns])
-                book.writers[sheet.name] = writer.writerow
-            yield book
 
-    return open_csv
+def _open_csv(
+    dialect: CsvDialect, path: Path, sheets: Sequence[Sheet]
+) -> AbstractContextManager[Book]:
+    form = LineForm(
+        partial(_writer, dialect),
+        around=lambda _column, _place: ("", "") if dialect.decimal_point == "." else None,
+        between=dialect.delimiter,
+        after="\r\n",
+    )
+    quoted = _quoting(dialect)
+
+    def opening(sheet: Sheet) -> str:
+        names = dialect.delimiter.join(quoted(column.name) for column in sheet.columns)
+        return f"{_BYTE_ORDER_MARK}{names}\r\n"
+
+    return open_lines(path, sheets, form, opening)
 
 
 def neutral(text: str) -> str:
@@ -73,43 +81,36 @@ def neutral(text: str) -> str:
     return text
 
 
-class _CsvBook:
-    def __init__(self, dialect: CsvDialect) -> None:
-        self.writers: dict[str, Callable[[list[str]], object]] = {}
-        self._dialect = dialect
+def _writer(dialect: CsvDialect, column: ExportColumn, _place: int) -> WriteValue:
+    quoted, written, read = _quoting(dialect), _written(dialect, column), reader_of(column)
+    return lambda value: quoted(written(read(value)))
 
-    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
-        write = self.writers[sheet.name]
-        written = [self._writing(column) for column in sheet.columns]
-        count = 0
-        for row in rows:
-            cells = zip(written, row, strict=True)
-            write(["" if cell is None else put(cell) for put, cell in cells])
-            count += 1
-        return count
 
-    def finish(self, summary: Summary) -> None:
-        pass
+def _written(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]:
+    if column.is_list:
+        return lambda texts: neutral("\n".join(texts))
+    match column.kind:
+        case Kind.BOOLEAN:
+            return lambda flag: dialect.true if flag else dialect.false
+        case Kind.INTEGER:
+            return str
+        case Kind.NUMBER | Kind.MONEY:
+            return lambda digits: str(digits).replace(".", dialect.decimal_point)
+        case Kind.DATE:
+            return partial(_moment, dialect)
+        case _:
+            return neutral
 
-    def _writing(self, column: ExportColumn) -> Callable[[Any], str]:
-        dialect = self._dialect
-        if column.is_list:
-            return lambda texts: neutral("\n".join(texts))
-        match column.kind:
-            case Kind.BOOLEAN:
-                return lambda flag: dialect.true if flag else dialect.false
-            case Kind.INTEGER:
-                return str
-            case Kind.NUMBER | Kind.MONEY:
-                return lambda digits: digits.replace(".", dialect.decimal_point)
-            case Kind.DATE:
-                return self._moment
-            case _:
-                return neutral
 
-    def _moment(self, text: str) -> str:
-        moment = datetime.fromisoformat(text)
-        # Not strftime for the year: before 1000 it drops the leading zeros on some platforms.
-        day = self._dialect.day.replace("%Y", f"{moment.year:04d}")
-        at_midnight = moment.time() == datetime.min.time()
-        return moment.strftime(day if at_midnight else day + self._dialect.time)
+def _moment(dialect: CsvDialect, text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    # Not strftime for the year: before 1000 it drops the leading zeros on some platforms.
+    day = dialect.day.replace("%Y", f"{moment.year:04d}")
+    at_midnight = moment.time() == datetime.min.time()
+    return moment.strftime(day if at_midnight else day + dialect.time)
+
+
+def _quoting(dialect: CsvDialect) -> Callable[[str], str]:
+    """Return what puts a text between quotes where it needs them (RFC 4180)."""
+    special = re.compile(f'[{dialect.delimiter}"\r\n]').search
+    return lambda text: '"' + text.replace('"', '""') + '"' if special(text) else text

@@ -3,7 +3,7 @@
 Needs the extra ``parquet`` (pyarrow).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from decimal import Decimal
@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xlbridge.errors import UsageError
-from xlbridge.export.books.book import Book, paths_of_sheets
-from xlbridge.export.columns import ExportColumn, Row
+from xlbridge.export.books.book import Book, Table, paths_of_sheets
+from xlbridge.export.columns import ExportColumn
+from xlbridge.export.lines import CELLS_AS_JSON, LineForm, cells_of
 from xlbridge.export.listing import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
@@ -33,6 +34,7 @@ _TYPES: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.bool_(),
 }
 _READ: dict[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
     Kind.NUMBER: Decimal,
     Kind.MONEY: Decimal,
     Kind.DATE: datetime.fromisoformat,
@@ -57,17 +59,16 @@ class _ParquetBook:
     def __init__(self) -> None:
         self.writers: dict[str, pq.ParquetWriter] = {}
 
-    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
-        writer, waiting, count = self.writers[sheet.name], iter(rows), 0
-        while batch := list(islice(waiting, _ROWS_AT_ONCE)):
-            columns = zip(sheet.columns, zip(*batch, strict=True), strict=True)
-            arrays = [_array(sheet, column, cells) for column, cells in columns]
-            writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
-            count += len(batch)
-        return count
+    def form(self, sheet: Sheet) -> LineForm:
+        return CELLS_AS_JSON
 
-    def finish(self, summary: Summary) -> None:
-        pass
+    def write(self, tables: Sequence[Table], summary: Summary) -> None:
+        for table in tables:
+            writer, waiting = self.writers[table.sheet.name], cells_of(table.blocks)
+            while batch := list(islice(waiting, _ROWS_AT_ONCE)):
+                columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
+                arrays = [_array(table.sheet, column, cells) for column, cells in columns]
+                writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
 
 
 def _type(column: ExportColumn) -> pa.DataType:

@@ -1,6 +1,6 @@
 """An import workbook filled from a listing: the template's own sheet, checks and instructions."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -11,8 +11,8 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError
-from xlbridge.export.books.book import Book, OpenBook
-from xlbridge.export.columns import Row
+from xlbridge.export.books.book import Book, OpenBook, Table
+from xlbridge.export.lines import CELLS_AS_JSON, LineForm, cells_of
 from xlbridge.export.listing import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
@@ -27,41 +27,39 @@ EXCEL_ROWS = 1_048_576
 
 def template_opener(resource: Resource) -> OpenBook:
     """Return what opens an import workbook of a resource."""
+    return partial(_open_template, resource)
 
-    @contextmanager
-    def open_template(path: Path, _sheets: Sequence[Sheet]) -> Iterator[Book]:
-        with template_workbook(path, resource) as (book, sheet):
-            formats = [cell_format(book, column) for column in resource.columns]
-            yield _TemplateBook(sheet, resource, formats)
 
-    return open_template
+@contextmanager
+def _open_template(resource: Resource, path: Path, _sheets: Sequence[Sheet]) -> Iterator[Book]:
+    with template_workbook(path, resource) as (book, sheet):
+        formats = [cell_format(book, column) for column in resource.columns]
+        yield _TemplateBook(sheet, resource, formats)
 
 
 class _TemplateBook:
     def __init__(self, sheet: Worksheet, resource: Resource, formats: Sequence[Format]) -> None:
-        self._resource = resource
         self._writers = [
             (index, _writer(sheet, column), form)
             for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True))
         ]
 
-    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
-        number = 0
-        for number, row in enumerate(rows, start=1):
-            if number == EXCEL_ROWS:
-                raise UsageError(
-                    Text(
-                        pt="São registros demais para uma planilha de importação.",
-                        en="These are too many records for one import sheet.",
-                    )
+    def form(self, sheet: Sheet) -> LineForm:
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], summary: Summary) -> None:
+        (table,) = tables
+        if table.rows >= EXCEL_ROWS:
+            raise UsageError(
+                Text(
+                    pt="São registros demais para uma planilha de importação.",
+                    en="These are too many records for one import sheet.",
                 )
+            )
+        for number, row in enumerate(cells_of(table.blocks), start=1):
             for cell, (index, put, form) in zip(row, self._writers, strict=True):
                 if cell is not None:
                     put(number, index, cell, form)
-        return number
-
-    def finish(self, summary: Summary) -> None:
-        pass
 
 
 def _writer(sheet: Worksheet, column: Column) -> Callable[[int, int, Any, Format], int]:
@@ -69,7 +67,7 @@ def _writer(sheet: Worksheet, column: Column) -> Callable[[int, int, Any, Format
         case Kind.BOOLEAN:
             return sheet.write_boolean
         case Kind.INTEGER:
-            return sheet.write_number
+            return lambda row, index, cell, _form: sheet.write_number(row, index, int(cell))
         case Kind.NUMBER | Kind.MONEY:
             return lambda row, index, cell, form: sheet.write_number(row, index, float(cell), form)
         case Kind.DATE:

@@ -1,20 +1,19 @@
 """Excel workbooks: a cover, then one table for each sheet; exact numbers, safe texts."""
 
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
-from itertools import count as counting
+from math import ceil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from xlbridge.export.books.book import Book
+from xlbridge.export.books.book import Book, Table
 from xlbridge.export.books.xlsx_frame import DataSheet, frame, style_ids
-from xlbridge.export.books.xlsx_rows import SheetRows
-from xlbridge.export.columns import Row
+from xlbridge.export.books.xlsx_rows import numbered, row_form
+from xlbridge.export.lines import LineForm
 from xlbridge.export.listing import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.workbook.address import cell_address
@@ -25,7 +24,7 @@ _LONGEST_NAME = 31
 _FAST = 1
 """The rows' XML is so repetitive that better compression costs much time and saves little."""
 
-_CHUNK = 2**18
+_ROWS_AT_ONCE = 500
 _OF_DATA = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
 _RANGE = re.compile(rb' ref="A1:[A-Z]+[12]"')
 _END_OF_ROWS = b"</sheetData>"
@@ -37,72 +36,70 @@ def open_xlsx(
 ) -> Iterator[Book]:
     """Open a workbook. A sheet that outgrows ``rows_per_sheet`` goes on in ``name (2)``.
 
-    Memory does not grow with the rows: they wait in temporary files.
+    Memory does not grow with the rows.
     """
-    with (
-        replacing(path) as temporary,
-        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder,
-    ):
-        yield _XlsxBook(temporary, Path(folder), sheets[0].name, rows_per_sheet)
+    with replacing(path) as temporary:
+        yield _XlsxBook(temporary, sheets[0].name, rows_per_sheet)
 
 
 class _XlsxBook:
-    def __init__(self, path: Path, folder: Path, listing: str, rows_per_sheet: int) -> None:
+    def __init__(self, path: Path, listing: str, rows_per_sheet: int) -> None:
         self._path = path
-        self._folder = folder
         self._listing = listing
         self._most = rows_per_sheet - 1
-        self._written: list[DataSheet] = []
 
-    def write(self, sheet: Sheet, rows: Iterable[Row]) -> int:
-        waiting, count = iter(rows), 0
-        for part in counting(1):
-            written = self._write_part(sheet, part, islice(waiting, self._most))
-            self._written.append(written)
-            count += written.rows
-            following = next(waiting, None)
-            if following is None:
-                return count
-            waiting = chain((following,), waiting)
-        raise AssertionError("the loop ends by returning")
+    def form(self, sheet: Sheet) -> LineForm:
+        return row_form(style_ids())
 
-    def finish(self, summary: Summary) -> None:
+    def write(self, tables: Sequence[Table], summary: Summary) -> None:
+        parts = [part for table in tables for part in self._parts(table)]
         with (
-            ZipFile(frame(self._listing, summary, self._written)) as made,
+            ZipFile(frame(self._listing, summary, [sheet for sheet, _ in parts])) as made,
             ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=_FAST) as archive,
         ):
             for name in made.namelist():
                 content = made.read(name)
+                match = _OF_DATA.fullmatch(name)
                 with archive.open(name, "w", force_zip64=True) as member:
-                    self._copy(name, content, member)
+                    if match is None or match["sheet"] == "1":
+                        member.write(content)
+                    elif match["table"]:
+                        sheet, _ = parts[int(match["table"]) - 1]
+                        member.write(_with_range(content, sheet))
+                    else:
+                        _write_sheet(member, content, *parts[int(match["sheet"]) - 2])
 
-    def _write_part(self, sheet: Sheet, part: int, rows: Iterable[Row]) -> DataSheet:
-        suffix = "" if part == 1 else f" ({part})"
-        path = self._rows_file(len(self._written))
-        with path.open("w", encoding="utf-8", errors="replace", buffering=_CHUNK) as stream:
-            out = SheetRows(stream, sheet, style_ids())
-            out.write(rows)
-        name = sheet.name[: _LONGEST_NAME - len(suffix)] + suffix
-        return DataSheet(name, sheet.columns, out.widths, out.rows)
+    def _parts(self, table: Table) -> Iterator[tuple[DataSheet, Iterator[bytes]]]:
+        """Yield the worksheets that a table fills, each with its lines."""
+        lines = chain.from_iterable(block.splitlines() for block in table.blocks)
+        for part in range(max(1, ceil(table.rows / self._most))):
+            rows = min(self._most, table.rows - part * self._most)
+            suffix = f" ({part + 1})" if part else ""
+            name = table.sheet.name[: _LONGEST_NAME - len(suffix)] + suffix
+            sheet = DataSheet(name, table.sheet.columns, table.widths, rows)
+            yield sheet, islice(lines, rows)
 
-    def _copy(self, name: str, content: bytes, member: IO[bytes]) -> None:
-        """Copy a part of the frame; into a data sheet go its rows, into its table their range."""
-        match = _OF_DATA.fullmatch(name)
-        if match is None or match["sheet"] == "1":
-            member.write(content)
-            return
-        index = int(match["table"] or int(match["sheet"]) - 1) - 1
-        sheet = self._written[index]
-        corner = cell_address(max(sheet.rows, 1) + 1, len(sheet.columns) - 1)
-        content = _RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
-        if match["table"]:
-            member.write(content)
-            return
-        before, after = content.split(_END_OF_ROWS)
-        member.write(before)
-        with self._rows_file(index).open("rb") as rows:
-            shutil.copyfileobj(rows, member, _CHUNK)
-        member.write(_END_OF_ROWS + after)
 
-    def _rows_file(self, index: int) -> Path:
-        return self._folder / f"rows-{index}.xml"
+def _with_range(content: bytes, sheet: DataSheet) -> bytes:
+    corner = cell_address(max(sheet.rows, 1) + 1, len(sheet.columns) - 1)
+    return _RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
+
+
+def _write_sheet(
+    member: IO[bytes], content: bytes, sheet: DataSheet, lines: Iterator[bytes]
+) -> None:
+    before, after = _with_range(content, sheet).split(_END_OF_ROWS)
+    member.write(before)
+    number = 2
+    # Compressing leaves other threads to run: meanwhile the next rows get their numbers.
+    with ThreadPoolExecutor(1) as beside:
+        written: Future[int] | None = None
+        while batch := list(islice(lines, _ROWS_AT_ONCE)):
+            rows = numbered(batch, number)
+            number += len(batch)
+            if written is not None:
+                written.result()
+            written = beside.submit(member.write, rows)
+        if written is not None:
+            written.result()
+    member.write(_END_OF_ROWS + after)

@@ -27,6 +27,7 @@ from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRO
 _TABLE_STYLE = "Table Style Light 9"
 _NARROWEST, _WIDEST = 8, 50
 _FILTER_BUTTON = 4
+_USUAL_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _STYLES_FROM = 40
 """On the cover, far to the right, columns carry the data's styles: so they are in the file."""
 
@@ -44,7 +45,7 @@ _PLAIN = {
 
 @dataclass(frozen=True, slots=True)
 class DataSheet:
-    """One worksheet that holds data: its name, its columns and their widths, how many rows."""
+    """One worksheet that holds data: its name, columns, their longest texts, how many rows."""
 
     name: str
     columns: Sequence[ExportColumn]
@@ -112,8 +113,9 @@ def _add_data_sheet(
 ) -> None:
     worksheet: Worksheet = book.add_worksheet(sheet.name)
     worksheet.freeze_panes(1, 0)
-    for index, width in enumerate(sheet.widths):
-        shown = min(max(width, _NARROWEST), _WIDEST) + _FILTER_BUTTON
+    for index, (column, width) in enumerate(zip(sheet.columns, sheet.widths, strict=True)):
+        usual = _USUAL_WIDTHS.get(column.kind, _NARROWEST)
+        shown = min(max(usual, width, len(column.name)), _WIDEST) + _FILTER_BUTTON
         worksheet.set_column(index, index, shown)
     worksheet.add_table(
         0,

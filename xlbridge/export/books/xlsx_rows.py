@@ -1,4 +1,4 @@
-"""Rows of a worksheet as XML, into a file beside the workbook that is being made.
+"""Rows of a worksheet as XML, each a line with a mark for its number.
 
 xlsxwriter makes everything of a workbook but these rows: writing each cell through its methods
 costs several times as much as all the rest of an export together. Numbers go out with the digits
@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from types import NoneType
-from typing import Any, TextIO
+from typing import Any
 
-from xlbridge.errors import UsageError
-from xlbridge.export.columns import ExportColumn, Row
-from xlbridge.export.listing import Sheet
-from xlbridge.i18n import Text
+from xlbridge.export.columns import ExportColumn
+from xlbridge.export.lines import LineForm, TooLong, WriteValue
+from xlbridge.export.values import reader_of
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.column import Kind
 from xlbridge.workbook.address import column_letters
@@ -33,21 +31,19 @@ _FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
 """Excel believes in 29 February 1900; earlier serial numbers mean different days to programs."""
 
 _DAY = 86_400
-_SAMPLE = 200
-"""So many rows of a sheet decide its columns' widths."""
 
-_REMEMBERED, _SHORT = 1_000, 200
-"""So many different short cells of a column are kept ready: most columns repeat a few values."""
-
-_SELDOM_REPEATED = (Kind.NUMBER, Kind.MONEY)
-
+_LINE_BREAK = "\n"
 _ROW = "\0"
-"""Stands for a row's number in its shape."""
+"""Stands for a row's number, which is known only when all rows are there."""
 
-_SPECIAL = re.compile("[&<>\x00-\x1f\x7f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_|^\\s|\\s$").search
+_SUSPECT = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
+"""What has none of these, and no spaces at its ends, is written as it is."""
+
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "_x000D_"}
+_MARKUP = {
+    ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "_x000D_", ord("\n"): "&#10;",
+}  # fmt: skip
 
 
 class Style(StrEnum):
@@ -64,165 +60,107 @@ class Style(StrEnum):
 
 
 StyleIds = Mapping[Style, str]
-_Encode = Callable[[Any], str]
-"""Returns a cell from its style on: what follows its address."""
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}").fullmatch
+_WITH_CENTS = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,2})?").fullmatch
+_NUMBERS = {
+    Kind.INTEGER: (Style.INTEGER, _WHOLE),
+    Kind.NUMBER: (Style.NUMBER, _WITH_CENTS),
+    Kind.MONEY: (Style.MONEY, _WITH_CENTS),
+}
+"""Nearly all numbers look like these, which need no second look."""
 
 
-class _Ready(dict[Any, str]):
-    """Cells of one column, made when they are first asked for; not more than a bounded number."""
+def row_form(styles: StyleIds) -> LineForm:
+    """Return how a row becomes XML, on one line, its number still to be filled in."""
 
-    def __init__(self, encode: _Encode) -> None:
-        super().__init__()
-        self._encode = encode
+    def cell(column: ExportColumn, place: int) -> WriteValue:
+        return _writer(column, f'<c r="{column_letters(place)}{_ROW}" s="', styles)
 
-    def __missing__(self, cell: Any) -> str:
-        made = self._encode(cell)
-        if len(made) <= _SHORT:
-            if len(self) >= _REMEMBERED:
-                self.clear()
-            self[cell] = made
-        return made
+    def around(column: ExportColumn, place: int) -> tuple[str, str]:
+        style, _ = _NUMBERS[column.kind]
+        return f'<c r="{column_letters(place)}{_ROW}" s="{styles[style]}"><v>', "</v></c>"
+
+    return LineForm(cell, around, before=f'<row r="{_ROW}">', after="</row>\n")
 
 
-class SheetRows:
-    """Writes the rows of one worksheet, from row 2 on; remembers how wide its columns are."""
+def numbered(lines: Iterable[bytes], first: int) -> bytes:
+    """Give rows their numbers, from ``first`` on."""
+    mark = _ROW.encode()
+    return b"\n".join(
+        line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
+    )
 
-    def __init__(self, stream: TextIO, sheet: Sheet, styles: StyleIds) -> None:
-        self.rows = 0
-        self._number = 0
-        self.widths = [len(column.name) for column in sheet.columns]
-        self._stream = stream
-        self._sheet = sheet
-        self._styles = styles
-        self._shapes: dict[tuple[type, ...], str] = {}
-        self._ready = [
-            self._encoder(column)
-            if column.is_list or column.kind in _SELDOM_REPEATED
-            else _Ready(self._encoder(column)).__getitem__
-            for column in sheet.columns
-        ]
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write rows. Raises ``UsageError`` for a text that no cell holds."""
-        write, ready, shapes = self._stream.write, self._ready, self._shapes
-        number = self.rows + 2
-        for row in rows:
-            self._number = number
-            if number < _SAMPLE:
-                self._measure(row)
-            kinds = tuple(map(type, row))
-            shape = shapes.get(kinds) or self._shape(kinds)
-            cells = [make(cell) for make, cell in zip(ready, row, strict=True) if cell is not None]
-            write(shape.replace(_ROW, str(number)) % tuple(cells))
-            number += 1
-        self.rows = number - 2
+def _writer(column: ExportColumn, begin: str, styles: StyleIds) -> WriteValue:
+    """Return what writes a column's values as cells, which ``begin`` with their address."""
+    read: Callable[[Any], Any] = reader_of(column)
+    text = _text_encoder(begin, styles)
+    if column.is_list:
+        return lambda value: text("\n".join(read(value)))
+    match column.kind:
+        case Kind.INTEGER | Kind.NUMBER | Kind.MONEY:
+            return _number_writer(column.kind, read, begin, styles)
+        case Kind.DATE:
+            moment = _moment_encoder(begin, styles)
+            return lambda value: moment(read(value))
+        case Kind.BOOLEAN:
+            return lambda value: f'{begin}{styles[Style.BOOLEAN]}" t="b"><v>{read(value):d}</v></c>'
+        case _:
+            return lambda value: text(read(value))
 
-    def _shape(self, kinds: tuple[type, ...]) -> str:
-        """Return a row whose cells that are there, told by their types, are still to be filled."""
-        if len(self._shapes) >= _REMEMBERED:
-            self._shapes.clear()
-        places = [column_letters(n) for n, kind in enumerate(kinds) if kind is not NoneType]
-        cells = "".join(f'<c r="{letters}{_ROW}"%s' for letters in places)
-        shape = self._shapes[kinds] = f'<row r="{_ROW}">{cells}</row>\n'
-        return shape
 
-    def _measure(self, row: Row) -> None:
-        for index, (cell, column) in enumerate(zip(row, self._sheet.columns, strict=True)):
-            shown = 16 if column.kind is Kind.DATE else len(str(cell)) if cell is not None else 0
-            self.widths[index] = max(self.widths[index], shown)
+def _text_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    plain, lines = (f'{begin}{styles[s]}" t="inlineStr"><is>' for s in (Style.TEXT, Style.LINES))
 
-    def _encoder(self, column: ExportColumn) -> _Encode:
-        if column.is_list:
-            lines = self._text_encoder(column)
-            return lambda texts: lines("\n".join(texts))
-        match column.kind:
-            case Kind.INTEGER:
-                return self._integer_encoder(column)
-            case Kind.NUMBER | Kind.MONEY:
-                return self._number_encoder(column)
-            case Kind.DATE:
-                return self._moment_encoder(column)
-            case Kind.BOOLEAN:
-                style = self._styles[Style.BOOLEAN]
-                return lambda flag: f' s="{style}" t="b"><v>{flag:d}</v></c>'
-            case _:
-                return self._text_encoder(column)
+    def encode(text: str) -> str:
+        if len(text) > _LONGEST_TEXT // 2:
+            length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+            if length > _LONGEST_TEXT:
+                raise TooLong(length, _LONGEST_TEXT)
+        if not _SUSPECT(text) and text.strip() == text:
+            return f"{plain}<t>{text}</t></is></c>"
+        kept = f'<t xml:space="preserve">{_escaped(text)}</t>'
+        return f"{lines if _LINE_BREAK in text else plain}{kept}</is></c>"
 
-    def _text_encoder(self, column: ExportColumn) -> _Encode:
-        plain, lines = self._styles[Style.TEXT], self._styles[Style.LINES]
+    return encode
 
-        def encode(text: str) -> str:
-            if (
-                len(text) > _LONGEST_TEXT // 2
-                and len(text.encode("utf-16-le")) // 2 > _LONGEST_TEXT
-            ):
-                raise self._too_long(column, text)
-            if not _SPECIAL(text):
-                return f' s="{plain}" t="inlineStr"><is><t>{text}</t></is></c>'
-            style = lines if "\n" in text else plain
-            kept = f'<t xml:space="preserve">{_escaped(text)}</t>'
-            return f' s="{style}" t="inlineStr"><is>{kept}</is></c>'
 
-        return encode
+def _number_writer(
+    kind: Kind, read: Callable[[Any], str], begin: str, styles: StyleIds
+) -> WriteValue:
+    style, is_usual = _NUMBERS[kind]
+    as_text = _text_encoder(begin, styles)
+    usual, finer = (f'{begin}{styles[one]}"><v>' for one in (style, Style.NUMBER))
 
-    def _integer_encoder(self, column: ExportColumn) -> _Encode:
-        style, as_text = self._styles[Style.INTEGER], self._text_encoder(column)
+    def write(value: Any) -> str:
+        if isinstance(value, str) and is_usual(value):
+            return f"{usual}{value}</v></c>"
+        digits = read(value)
+        if len(digits) > _SURE_DIGITS and not _reads_back(digits):
+            return as_text(digits)
+        more_than_cents = digits.rfind(".", 0, -3) >= 0
+        return f"{finer if more_than_cents else usual}{digits}</v></c>"
 
-        def encode(number: int) -> str:
-            digits = str(number)
-            if len(digits) > _SURE_DIGITS and not _reads_back(digits):
-                return as_text(digits)
-            return f' s="{style}"><v>{digits}</v></c>'
+    return write
 
-        return encode
 
-    def _number_encoder(self, column: ExportColumn) -> _Encode:
-        as_text = self._text_encoder(column)
-        cents = Style.MONEY if column.kind is Kind.MONEY else Style.NUMBER
-        usual, finer = (f' s="{self._styles[style]}"><v>' for style in (cents, Style.NUMBER))
+def _moment_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    as_text = _text_encoder(begin, styles)
+    day_only, with_time = (f'{begin}{styles[s]}"><v>' for s in (Style.DAY, Style.MOMENT))
 
-        def encode(digits: str) -> str:
-            if len(digits) > _SURE_DIGITS and not _reads_back(digits):
-                return as_text(digits)
-            if digits[-2:-1] == "." or digits[-3:-2] == "." or "." not in digits:
-                return f"{usual}{digits}</v></c>"
-            return f"{finer}{digits}</v></c>"
-
-        return encode
-
-    def _moment_encoder(self, column: ExportColumn) -> _Encode:
-        as_text = self._text_encoder(column)
-        return lambda text: self._serial(text) or as_text(text)
-
-    def _serial(self, text: str) -> str | None:
+    def encode(text: str) -> str:
         moment = datetime.fromisoformat(text)
         day = moment.toordinal()
         if day < _FIRST_SAFE_DAY:
-            return None
+            return as_text(text)
         seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
         share = (seconds + moment.microsecond / 1e6) / _DAY
-        style = self._styles[Style.MOMENT if share else Style.DAY]
-        return f' s="{style}"><v>{day - _EPOCH + share if share else day - _EPOCH}</v></c>'
+        if share:
+            return f"{with_time}{day - _EPOCH + share}</v></c>"
+        return f"{day_only}{day - _EPOCH}</v></c>"
 
-    def _too_long(self, column: ExportColumn, text: str) -> UsageError:
-        return UsageError(
-            Text(
-                pt="{sheet}, linha {row}, campo {field}: o texto tem {length} caracteres, e uma "
-                "célula do Excel guarda {limit}.",
-                en="{sheet}, row {row}, field {field}: the text has {length} characters, and a "
-                "cell of Excel holds {limit}.",
-            ).format(
-                sheet=self._sheet.name,
-                row=self._number,
-                field=column.name,
-                length=len(text),
-                limit=_LONGEST_TEXT,
-            ),
-            Text(
-                pt="Exporte para .csv ou .jsonl, que não têm esse limite.",
-                en="Export to .csv or .jsonl, which have no such limit.",
-            ),
-        )
+    return encode
 
 
 def _escaped(text: str) -> str:
