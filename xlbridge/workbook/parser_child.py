@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -49,7 +49,7 @@ def parsed_in_child(
             watchdog.cancel()
 
 
-def _start(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
+def _start(path: Path, arguments: Mapping[str, object]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-P", "-m", "xlbridge.workbook.parser_process"]
     with path.open("rb") as file:
         return subprocess.Popen(  # noqa: S603 - our own command, no shell
