@@ -1,6 +1,6 @@
 """The cells of a column, grouped by the kind that each has in the file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,14 @@ class Cells:
         stripped = self._stripped[self.wholes[positions]]
         filled = stripped != ""
         return positions[filled], stripped[filled].tolist()
+
+    def set_aside(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Empty the cells that hold some of the column's texts, given by their indexes; yield the
+        position and text of each."""
+        positions = self.of_kind(CellKind.TEXT)
+        for position in positions[np.isin(self.wholes[positions], list(texts))].tolist():
+            self.kinds[position] = CellKind.EMPTY
+            yield position, texts[int(self.wholes[position])]
 
     def raw_texts(self, positions: Positions) -> list[str]:
         """Return the contents of text cells as they are in the file."""

@@ -14,6 +14,7 @@ from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.coercion import coerce
 from xlbridge.validation.display import display
+from xlbridge.validation.error_words import error_words
 from xlbridge.validation.header import Header
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.cells import SheetCells
@@ -58,9 +59,11 @@ def typed_rows(
             arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
-            arrays[column.name], found = coerce(
-                column, Cells(cells.columns[place], numbers), reading
-            )
+            filled = Cells(cells.columns[place], numbers)
+            errors = list(filled.set_aside(error_words(cells.columns[place])))
+            arrays[column.name], found = coerce(column, filled, reading)
+            for position, word in errors:
+                found.add(position, "cell-error", {"error": word})
             _note_raw(cells, cells.first_column + place, rows, found)
             _note_shown(column, cells, place, rows, found)
             problems[column.name] = found

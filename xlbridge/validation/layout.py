@@ -8,7 +8,8 @@ from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.column import Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.columns import TypedRows
-from xlbridge.validation.header import Header
+from xlbridge.validation.display import display
+from xlbridge.validation.header import Header, normalise
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.layout_marks import Range
@@ -25,7 +26,7 @@ def note_layout(
         _note_formulas(cells, name, place, typed)
     return [
         *_hidden(header, cells, places, typed),
-        *_unnamed(header, cells),
+        *_unnamed(resource, header, cells),
         *_old_dates(resource, header, cells, typed),
     ]
 
@@ -47,16 +48,19 @@ def _note_merged(area: Range, places: Mapping[str, int], typed: TypedRows) -> No
 
 
 def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
-    """Say once for a column that stored results are read."""
+    """Say once for a column that stored results are read; one that is empty is not."""
     rows = cells.raw.layout.formulas.get(place, ())
     position_of = {row: position for position, row in enumerate(typed.rows)} if rows else {}
     for row in rows:
         is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
+        result = cells.columns[place - cells.first_column].value(row - 1)
         # LibreOffice writes true and false themselves as formulas.
-        is_constant = isinstance(cells.columns[place - cells.first_column].value(row - 1), bool)
-        if row in position_of and is_stored and not is_constant:
-            typed.problems[name].add(position_of[row], "formula-result")
-            return
+        is_read = result != "" and not isinstance(result, bool)
+        position = position_of.get(row)
+        if position is None or not (is_stored and is_read) or typed.problems[name].failed[position]:
+            continue
+        typed.problems[name].add(position, "formula-result")
+        return
 
 
 def _hidden(
@@ -72,12 +76,20 @@ def _hidden(
             yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
 
 
-def _unnamed(header: Header, cells: SheetCells) -> Iterator[Finding]:
+def _unnamed(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
+    """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
     for place, column in enumerate(cells.columns):
-        named = header.row <= len(column.kinds) and column.kinds[header.row - 1]
-        if not named and any(column.kinds[header.row :]):
-            cell = cell_address(header.row, cells.first_column + place)
+        name = column.value(header.row - 1)
+        if normalise(name) or not any(column.kinds[header.row :]):
+            continue
+        cell = cell_address(header.row, cells.first_column + place)
+        if isinstance(name, str):
             yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
+        else:
+            details = {"header": display(name), "resource": resource.name}
+            yield Finding(
+                CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
+            )
 
 
 def _old_dates(

@@ -117,7 +117,7 @@ class _Walk:
     def _note(self, place: CellPlace, cell: Mapping[str, str]) -> None:
         value = None if self._value is None else "".join(self._value)
         kind = cell.get("t")
-        if kind == "e" and value is not None:
+        if kind == "e" and value:
             self.scan.raw.errors[place] = value
         if self._formula and (value is None or (value == "" and kind != "str")):
             self.scan.raw.unvalued.add(place)

@@ -36,7 +36,7 @@ def parsed_in_child(
     what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
     """
     seconds = limits.seconds + size // limits.size_per_second
-    arguments = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
+    arguments: dict[str, object] = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
     # A thread reads along, so that the process never waits for a full pipe.
     with ThreadPoolExecutor(max_workers=1) as reader, _start(path, arguments) as process:
         watchdog = Timer(_PATIENCE * seconds, process.kill)

@@ -26,6 +26,7 @@ from xlbridge.workbook.raw_scan import scanned_meanwhile
 from xlbridge.workbook.raw_sheet import RawSheet
 from xlbridge.workbook.refusals import cells_too_far, hostile, text_too_long, too_large, unreadable
 from xlbridge.workbook.signature import OWN_SHEETS
+from xlbridge.workbook.unknown_errors import with_known_errors
 
 _ROWS_AT_ONCE = 4096
 _TEXTS = Text(pt="o texto das células", en="the cells' text")
@@ -48,9 +49,22 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))
             for name in _chosen(book, sheet):
                 with scanned_meanwhile(package, name, telling) as scanned:
-                    yield from _sheet(book.get_sheet_by_name(name), scanned, budget)
+                    yield from _sheet(_opened(book, archive, package, name), scanned, budget)
         except CalamineError as error:
             raise unreadable() from error
+
+
+def _opened(
+    book: CalamineWorkbook, archive: zipfile.ZipFile, package: Package, name: str
+) -> CalamineSheet:
+    try:
+        return book.get_sheet_by_name(name)
+    except CalamineError:
+        part = package.sheet_part(name)
+        readable = None if part is None else with_known_errors(archive, part)
+        if readable is None:
+            raise
+    return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(name)
 
 
 def _chosen(book: CalamineWorkbook, sheet: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.raw_sheet import CellPlace, RawSheet
 
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
-_ERROR_CELL = re.compile(rb'<c\b([^>]*\bt="e"[^>]*)>(?:(?!</c>).)*?<v>([^<]*)<', re.DOTALL)
+_ERROR_CELL = re.compile(rb'<c\b([^>]*\bt="e"[^>]*)(?<!/)>(?:(?!</c>).)*?<v>([^<]+)<', re.DOTALL)
 _BARE_FORMULA = re.compile(
     rb"<c\b([^>]*)>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(<v\s*/>|<v></v>)?\s*</c>"
 )
@@ -57,7 +57,7 @@ def _note(block: bytes, raw: RawSheet) -> bool:
     """Note the block's error cells and formulas; False where one has no readable address."""
     if b't="e"' in block:
         for attributes, error in _ERROR_CELL.findall(block):
-            if (place := _place(attributes)) is None:
+            if (place := _place(attributes)) is None or b"&" in error:
                 return False
             raw.errors[place] = error.decode("utf-8", "replace")
     if b"<f" in block:

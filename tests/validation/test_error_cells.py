@@ -1,0 +1,124 @@
+"""Cells that show an error, in whichever way they hold it: the error is the finding."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text_row
+from sheets import GOOD, ErrorCell, write_records
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+NEWER = ["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#GETTING_DATA", "#BUSY!"]
+
+
+def found(judged: ValidatedSheet) -> list[tuple[str | None, str, str | None]]:
+    return [(f.cell, f.kind.code, f.value) for f in judged.findings]
+
+
+def with_rows(path: Path, rows: str) -> Path:
+    """Write a workbook of clients with further rows below its good one."""
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}{rows}</sheetData></worksheet>'
+    path.write_bytes(packed(good_parts(path.parent) | {SHEET: sheet.encode()}))
+    return path
+
+
+def with_error(path: Path, error: str, more: str = "") -> Path:
+    """Write a workbook of clients in which A3 shows an error."""
+    cells = f'<c r="A3" t="e"><v>{error}</v></c>{text_cell("B3", "J")}'
+    return with_rows(path, f'<row r="3">{cells}</row>{more}')
+
+
+@pytest.mark.parametrize("error", [*NEWER, "#N/A", "#DIV/0!", "#NULL!"])
+def test_every_error_is_a_finding_and_refuses_no_workbook(
+    tmp_path: Path, catalogue: Catalogue, error: str
+) -> None:
+    text = text_row(4, ("&lt;v&gt;#SPILL!&lt;/v&gt;",))
+    path = with_error(tmp_path / "a.xlsx", error, text)
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert found(judged) == [("A3", "cell-error", error)]
+    assert judged.frame["nomeComercial"].iloc[2] == "<v>#SPILL!</v>"
+
+
+def test_a_newer_error_in_a_large_sheet_is_found_too(tmp_path: Path, catalogue: Catalogue) -> None:
+    more = "".join(text_row(row, (f"Padaria {row}", "F")) for row in range(4, 6000))
+    path = with_error(tmp_path / "a.xlsx", "#SPILL!", more)
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert found(judged) == [("A3", "cell-error", "#SPILL!")]
+    assert len(judged.rows) == 5998
+
+
+def test_what_is_no_error_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = with_error(tmp_path / "a.xlsx", "0")
+    with pytest.raises(WorkbookRefused):
+        validate_workbook(path, catalogue, resource="cliente")
+
+
+@pytest.mark.parametrize("error", ["#SPILL!", "#N/A"])
+def test_a_formula_that_ends_in_an_error_has_that_one_finding(
+    tmp_path: Path, catalogue: Catalogue, error: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{"nomeComercial": ErrorCell(error)}])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert found(judged) == [("A2", "cell-error", error)]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["#N/D", "#N/A", "#VALOR!", " #NOME? ", "#NÚM!", "#núm!", "#DESPEJAR!", "Err:502", "#DIV/0!"],
+)
+@pytest.mark.parametrize(
+    "column", ["historico", "valorDoLancamento", "dataDeVencimento", "codigoDoCliente", "idws"]
+)
+def test_the_word_for_an_error_is_no_value(
+    tmp_path: Path, catalogue: Catalogue, word: str, column: str
+) -> None:
+    changes: list[dict[str, Any]] = [{column: word}, {"historico": "Nota #N/D ou Err:502"}]
+    path = write_records(tmp_path / "a.xlsx", "contasreceber", changes)
+    judged = validate_workbook(path, catalogue, resource="contasreceber")
+    [finding] = judged.findings
+    assert (finding.column, finding.row, finding.kind.code) == (column, 2, "cell-error")
+    assert word.strip() in finding.message.pt
+
+
+def test_a_row_of_error_words_only_is_a_row(tmp_path: Path, catalogue: Catalogue) -> None:
+    words = dict.fromkeys(GOOD["cliente"], "#N/D")
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{}, words])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert judged.rows == [2, 3]
+    assert [f.cell for f in judged.findings] == ["A3", "B3", "C3"]
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "named"),
+    [(2026, "column-unknown", "2026"), (date(2026, 1, 31), "column-unknown", "31/01/2026")],
+)
+def test_a_header_that_is_no_text_hides_no_data(
+    tmp_path: Path, catalogue: Catalogue, header: Any, code: str, named: str
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path, {"default_date_format": "dd/mm/yyyy"}) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["nomeComercial", header, header, "  "])
+        page.write_row(1, 0, ["Padaria", "minha nota", None, "outra"])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+        ("B1", code),
+        ("D1", "column-unnamed"),
+    ]
+    assert named in judged.findings[0].message.en
+
+
+def test_an_empty_result_is_missing_and_no_result_that_is_read(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    empty = '<c r="A3" t="str"><f>""</f><v></v></c>' + text_cell("B3", "J")
+    filled = '<c r="A4" t="str"><f>"Padaria"</f><v>Padaria</v></c>'
+    rows = f'<row r="3">{empty}</row><row r="4">{filled}</row>'
+    judged = validate_workbook(with_rows(tmp_path / "a.xlsx", rows), catalogue, resource="cliente")
+    codes = [(f.cell, f.kind.code) for f in judged.findings]
+    assert codes == [("A3", "required-missing"), ("A4", "formula-result")]

@@ -1,0 +1,111 @@
+"""The two scans of a sheet's raw XML tell the same, wherever the quick one tells anything."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from damages import DAMAGES
+from environment import ROOT
+from good_rows import make_rows
+from hostile_files import CASES, write_hostile
+from packing import FIRST_ROWS, MAIN, text_cell
+from sheets import write_rows
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.workbook.exact_scan import scan_exactly
+from xlbridge.workbook.number_formats import TellingStyles
+from xlbridge.workbook.package import Package
+from xlbridge.workbook.quick_scan import scan_quickly
+from xlbridge.workbook.raw_sheet import RawSheet
+
+BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
+
+
+_SMALL = 10**6
+
+
+def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        package = Package(archive)
+        telling = package.telling_styles()
+        for sheet in package.sheets:
+            quick = scan_quickly(package.sheet_pieces(sheet), telling)
+            yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), telling).raw
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)
+def test_they_agree_on_samples_and_templates(path: Path) -> None:
+    for sheet, quick, exact in scans(path):
+        assert quick == exact, sheet
+
+
+@pytest.mark.parametrize("resource", ["cliente", "contasreceber", "contaspagar"])
+def test_they_agree_on_the_corpus(tmp_path: Path, catalogue: Catalogue, resource: str) -> None:
+    columns = catalogue[resource].columns
+    (good,) = make_rows(resource, 1, "scans")
+    rows = [
+        [
+            damage.spoil(
+                column, column.example if good.get(column.name) is None else good[column.name]
+            )
+            if damage.fits(column)
+            else good.get(column.name)
+            for column in columns
+        ]
+        for damage in DAMAGES
+    ]
+    path = write_rows(tmp_path / "a.xlsx", [column.name for column in columns], rows)
+    [(_, quick, exact)] = scans(path)
+    assert quick == exact
+    assert exact.errors
+    assert exact.unvalued
+
+
+def test_they_agree_on_hostile_workbooks(tmp_path: Path) -> None:
+    small = [name for name, (outcome, _) in CASES.items() if outcome in {"good", "findings"}]
+    compared = 0
+    for name, path in write_hostile(tmp_path, small).items():
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _SMALL:
+                continue
+        with suppress(WorkbookRefused):
+            for _, quick, exact in scans(path):
+                assert quick in (None, exact), name
+                compared += quick is not None
+    assert compared > 10
+
+
+def scanned(cells: str) -> tuple[RawSheet | None, RawSheet]:
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}<row r="3">{cells}</row></sheetData>'
+    pieces = [sheet.encode() + b"</worksheet>"]
+    return scan_quickly(pieces, TellingStyles()), scan_exactly(pieces, TellingStyles()).raw
+
+
+@pytest.mark.parametrize(
+    ("cells", "errors"),
+    [
+        ('<c r="A3" t="e"/><c r="B3"><v>1</v></c>', {}),
+        ('<c r="A3" t="e"></c><c r="B3"><v>1</v></c>', {}),
+        ('<c r="A3" t="e"><v/></c><c r="B3"><v>1</v></c>', {}),
+        ('<c r="A3" t="e"><v></v></c>', {}),
+        ('<c r="A3" t="e"><v>#N/A</v></c>', {(3, 0): "#N/A"}),
+        ('<c r="A3" s="1" t="e"><f>1/0</f><v>#DIV/0!</v></c>', {(3, 0): "#DIV/0!"}),
+        ('<c r="A3" t="e"/><c r="B3" t="e"><v>#REF!</v></c>', {(3, 1): "#REF!"}),
+        ('<c r="A3" t="e" vm="1"><v>#SPILL!</v></c>', {(3, 0): "#SPILL!"}),
+        (text_cell("A3", "#N/A"), {}),
+    ],
+)
+def test_an_error_is_that_of_its_own_cell(cells: str, errors: dict[tuple[int, int], str]) -> None:
+    quick, exact = scanned(cells)
+    assert quick == exact
+    assert exact.errors == errors
+
+
+def test_what_the_quick_one_cannot_read_is_left_to_the_exact_one() -> None:
+    quick, exact = scanned('<c r="A3" t="e"><v>&#35;N/A</v></c>')
+    assert quick is None
+    assert exact.errors == {(3, 0): "#N/A"}
