@@ -79,7 +79,7 @@ def _layout(batch: Batch, step: ExportStep) -> Layout:
     if step.as_template is None:
         return Layout(flat=step.flat)
     resource = batch.sites.desk(step.profile).catalogue.named(step.as_template)
-    return Layout(flat=step.flat, as_sheets=template_layout(find_listing(step.listing), resource))
+    return Layout(flat=step.flat, as_sheet=template_layout(find_listing(step.listing), resource))
 
 
 def _output(batch: Batch, step: ExportStep) -> Path:

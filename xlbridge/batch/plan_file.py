@@ -194,7 +194,7 @@ class _Reader:
         as_template = body.get("as_template")
         layout = Layout(
             flat=body.get("flat"),
-            as_sheets=template_layout(listing, self._catalogue.named(as_template))
+            as_sheet=template_layout(listing, self._catalogue.named(as_template))
             if as_template
             else None,
         )
