@@ -23,6 +23,7 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
 from xlbridge.wire.operations.registry import CLIENT_LIST
 
 INACTIVE, NOBODY = 1032, 999_999
@@ -142,6 +143,21 @@ def test_many_documents_are_asked_in_bulk(
     OnlineCheck(counting).add_findings(sheet)
     assert [code for _, code in codes(sheet)] == ["already-registered"] * len(known)
     assert counting.asked["registry.clients.list"] < len(rows) / 2
+
+
+def test_many_titles_with_identifiers_are_found_in_their_listings(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    titles = counting.records(RECEIVABLE_LIST_OPEN)
+    known = [str(title["idws"]) for title in titles if title.get("idws")][: 2 * MOST_QUESTIONS]
+    assert len(known) == 2 * MOST_QUESTIONS
+    counting.asked.clear()
+    sheet = judged(
+        tmp_path, catalogue, "contasreceber", {"idws": "NOVO-1"}, *[{"idws": w} for w in known]
+    )
+    OnlineCheck(counting).add_findings(sheet)
+    assert [code for _, code in codes(sheet)] == ["record-exists"] * len(known)
+    assert counting.asked["financial.receivables.find"] == 1
 
 
 def test_a_title_with_the_same_document_is_a_warning(

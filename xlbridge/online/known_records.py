@@ -5,12 +5,13 @@ from types import MappingProxyType
 from typing import Any, get_origin
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
-from xlbridge.online.listings import Listings
+from xlbridge.api.records import Record, record_model
+from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.documents import bare_document
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
 
 MOST_QUESTIONS = 50
 """How many questions are asked one by one; with more of them the whole listing costs less."""
@@ -26,6 +27,7 @@ class KnownRecords:
     def __init__(self, client: Client, listings: Listings) -> None:
         self._client = client
         self._listings = listings
+        self._sources: dict[str, tuple[Operation, ...]] = {}
         self._by_key: dict[tuple[str, _Key], dict[_Key, list[Record]]] = {}
 
     def records(
@@ -37,27 +39,51 @@ class KnownRecords:
     ) -> Iterator[Record]:
         """Yield the records that a query of the operation would list."""
         wanted = {} if query is None else query.model_dump(exclude_none=True)
-        cap = next((r.cap for r in REFERENCES.values() if r.operation is operation), None)
-        if not wanted or not _lists(operation):
+        listings = self._listings_of(operation)
+        if not wanted or path or not listings:
             yield from self._client.records(operation, path=path, query=query)
             return
-        listed = self._listings.all(operation, cap)
-        found = self._index(operation, tuple(wanted), listed.records).get(_key(wanted), [])
-        if found or listed.whole:
+        found = self._index(operation, tuple(wanted), listings).get(_key(wanted), [])
+        whole = listings == (operation,) and self._listed(operation).whole
+        if found or whole:
             yield from found
         else:
             yield from self._client.records(operation, path=path, query=query)
 
+    def _listings_of(self, operation: Operation) -> tuple[Operation, ...]:
+        if operation.name not in self._sources:
+            lists = (operation,) if _lists(operation) else tuple(_listings_of_kind(operation))
+            self._sources[operation.name] = lists
+        return self._sources[operation.name]
+
+    def _listed(self, operation: Operation) -> Listed:
+        cap = next((r.cap for r in REFERENCES.values() if r.operation is operation), None)
+        return self._listings.all(operation, cap)
+
     def _index(
-        self, operation: Operation, fields: _Key, records: list[Record]
+        self, operation: Operation, fields: _Key, listings: tuple[Operation, ...]
     ) -> dict[_Key, list[Record]]:
         place = operation.name, fields
         if place not in self._by_key:
             index: dict[_Key, list[Record]] = {}
-            for record in records:
-                index.setdefault(_key({f: record.get(f) for f in fields}), []).append(record)
+            for listing in listings:
+                for record in self._listed(listing).records:
+                    index.setdefault(_key({f: record.get(f) for f in fields}), []).append(record)
             self._by_key[place] = index
         return self._by_key[place]
+
+
+def _listings_of_kind(operation: Operation) -> Iterator[Operation]:
+    """Yield the listings of the records of which an operation finds one.
+
+    The interface does not say that they tell all that the record is found by; what is not found in
+    them is asked for.
+    """
+    model = record_model(operation.data)
+    for other in OPERATIONS.values():
+        plain = other.method == "GET" and not other.path_parameters and _lists(other)
+        if plain and record_model(other.data) is model:
+            yield other
 
 
 def _lists(operation: Operation) -> bool:
