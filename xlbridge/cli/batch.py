@@ -7,6 +7,7 @@ import click
 from xlbridge.batch.overview import overview
 from xlbridge.batch.plan_format import plan_format
 from xlbridge.cli.batch_options import given_parameters, plan_parameters
+from xlbridge.cli.batch_rehearse import rehearse
 from xlbridge.cli.batch_run import proof, resume, run
 from xlbridge.cli.batch_session import (
     exit_code,
@@ -36,7 +37,7 @@ def command() -> None:
     """The group of the commands of batches."""
 
 
-for _part in (run, resume, proof):
+for _part in (run, resume, rehearse, proof):
     command.add_command(_part)
 
 

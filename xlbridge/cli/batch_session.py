@@ -53,12 +53,14 @@ def open_ledger(settings: Settings) -> Iterator[Ledger]:
 
 
 @contextmanager
-def open_batch(plan: Path, given: Mapping[str, str]) -> Iterator[Batch]:
-    """Read a plan and open what its batch works with.
+def open_batch(
+    plan: Path, given: Mapping[str, str], settings: Settings | None = None
+) -> Iterator[Batch]:
+    """Read a plan and open what its batch works with, by the command's own settings or others.
 
     Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
     """
-    settings = asked_settings()
+    settings = settings or asked_settings()
     read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
     with open_ledger(settings) as ledger, open_sites(settings) as sites:
         yield Batch(read, ledger, sites)

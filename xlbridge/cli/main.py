@@ -51,7 +51,7 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
-_LOCAL = frozenset({"resources", "template", "listings", "sandbox"})
+_LOCAL = frozenset({"resources", "template", "listings", "sandbox", "batch rehearse"})
 """The commands that are for no environment."""
 
 _HUNG_UP = 141
@@ -73,7 +73,7 @@ class _LazyGroup(click.Group):
         if isinstance(command, click.Group):
             for name in command.list_commands(ctx):
                 part = command.get_command(ctx, name)
-                if part is not None:
+                if part is not None and f"{cmd_name} {name}" not in _LOCAL:
                     of_environment(part)
             return command
         return of_environment(command)

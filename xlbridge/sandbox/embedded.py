@@ -65,7 +65,7 @@ def sandbox_process(
     ``options`` are further ones of the command line; ``environment`` replaces this process's, and
     the user's own address and credentials never pass. Raises like ``embedded_sandbox``.
     """
-    _require_extra()
+    require_extra()
     log = home / "sandbox.log"
     with reporting_failures(log):
         home.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,8 @@ def _environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
     return kept | {"XLBRIDGE_HOME": str(home)}
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
+    """Raise ``ConfigError`` where the ``sandbox`` extra is not installed."""
     if all(importlib.util.find_spec(name) for name in _NEEDED):
         return
     raise ConfigError(

@@ -74,17 +74,17 @@ def refuse_failed(sheet: Sheet) -> None:
 
 def wire_records(sheet: Sheet, resource: Resource) -> list[dict[str, Any]]:
     """Return the records that were read, as they go over the wire."""
-    return [_as_json(_input(line, resource)) for line in sheet.lines]
+    return [_as_json(input_of(line, resource)) for line in sheet.lines]
 
 
 def take_in(sheet: Sheet, resource: Resource, connection: Connection, now: datetime) -> None:
     """Write the lines that break no rule; the others are given their problems."""
-    intake = _intake(resource, connection, now)
+    intake = intake_of(resource, connection, now)
     for line in sheet.lines:
         if line.problems:
             continue
         try:
-            data = _input(line, resource)
+            data = input_of(line, resource)
         except ValidationError as error:
             line.problems.extend(explain(error))
             continue
@@ -98,14 +98,16 @@ def take_in(sheet: Sheet, resource: Resource, connection: Connection, now: datet
     intake.write()
 
 
-def _intake(resource: Resource, connection: Connection, now: datetime) -> Intake[Any, Any]:
+def intake_of(resource: Resource, connection: Connection, now: datetime) -> Intake[Any, Any]:
+    """Return what takes in the records of a resource, within one transaction."""
     model = record_model(resource)
     if model is None:
         return OwnRecordIntake(connection, resource.name)
     return _INTAKES[model](connection, now)
 
 
-def _input(line: Line, resource: Resource) -> Any:
+def input_of(line: Line, resource: Resource) -> Any:
+    """Return a line as the record that its resource's rules judge. Raises ``ValidationError``."""
     model = record_model(resource)
     if model is None:
         return {name: _as_json_value(value) for name, value in line.record.items()}

@@ -6,7 +6,7 @@ Source: the spec, Import and States (import log).
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, Row, exists, insert, or_, select, update
 
 from xlbridge.sandbox.records import Line, Sheet
 from xlbridge.sandbox.tables.access import users
@@ -87,6 +87,12 @@ def next_file(connection: Connection, now: datetime) -> Row[Any] | None:
             .values(state=ImportState.RUNNING, started=now)
         )
     return file
+
+
+def is_at_work(connection: Connection) -> bool:
+    """Whether a file that may be processed has not ended yet."""
+    unended = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
+    return bool(connection.scalar(select(exists().where(unended))))
 
 
 def finish(connection: Connection, log_id: int, sheet: Sheet, now: datetime) -> bool:

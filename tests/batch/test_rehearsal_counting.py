@@ -1,0 +1,113 @@
+"""What is told of a table, whatever the journal says of the rows that were sent for it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from xlbridge.batch.rehearsal.counting import Sent, tally
+from xlbridge.batch.rehearsal.outcome import Breach, Place, Tally
+from xlbridge.sandbox.holdings import Form, Held
+from xlbridge.upload.fates import Fate
+
+A, R, N, U = Fate.ACCEPTED, Fate.REJECTED, Fate.NOT_WRITTEN, Fate.UNKNOWN
+
+
+def counted(
+    rows: Sequence[tuple[str, Fate]], before: str, after: str, *, replaces: bool = False
+) -> Tally:
+    """Tally rows; each is one letter, of which the key of a replacing table forgets the case."""
+    sent = [
+        Sent(Place("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
+        for number, (letter, fate) in enumerate(rows, 2)
+    ]
+    states = (
+        Held("t", Counter(form_of(letter, replaces=replaces) for letter in letters), replaces)
+        for letters in (before, after)
+    )
+    earlier, later = states
+    return tally({"t": sent}, [earlier], [later])
+
+
+def form_of(letter: str, *, replaces: bool) -> Form:
+    return Form((letter.lower() if replaces else letter).encode(), letter.encode())
+
+
+def broken(found: Tally) -> list[tuple[Breach, int | None]]:
+    return [(b.kind, b.place.row if b.place else None) for b in found.broken]
+
+
+@pytest.mark.parametrize(
+    ("rows", "before", "after", "expected"),
+    [
+        ([("a", A), ("b", A)], "x", "xab", []),
+        ([("a", A), ("a", A)], "", "aa", []),
+        ([("a", A)], "", "aa", [(Breach.TWICE, 2)]),
+        ([("a", A), ("a", A)], "", "aaa", [(Breach.TWICE, 2)]),
+        ([("a", A), ("b", A)], "", "b", [(Breach.LOST, 2)]),
+        ([("a", A), ("a", A)], "", "a", [(Breach.LOST, 3)]),
+        ([("a", R)], "", "a", [(Breach.TOLD_WRONG, 2)]),
+        ([("a", N)], "", "a", [(Breach.TOLD_WRONG, 2)]),
+        ([("a", A), ("a", R)], "", "a", []),
+        ([("a", R), ("a", A)], "", "aa", [(Breach.TWICE, 3)]),
+        ([("a", U)], "", "", []),
+        ([("a", U)], "", "a", []),
+        ([("a", U)], "", "aa", [(Breach.TWICE, 2)]),
+        ([("a", A)], "", "ax", [(Breach.TWICE, None)]),
+        ([("a", A)], "x", "a", [(Breach.LOST, None)]),
+        ([("a", A)], "a", "a", [(Breach.LOST, 2)]),
+    ],
+)
+def test_breaches_of_a_table_that_rows_are_added_to(
+    rows: list[tuple[str, Fate]],
+    before: str,
+    after: str,
+    expected: list[tuple[Breach, int | None]],
+) -> None:
+    assert broken(counted(rows, before, after)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "before", "after", "expected"),
+    [
+        ([("a", A)], "x", "xa", []),
+        ([("a", A)], "A", "a", []),
+        ([("a", A), ("A", A)], "", "A", []),
+        ([("a", A)], "", "", [(Breach.LOST, 2)]),
+        ([("a", A)], "A", "A", [(Breach.LOST, 2)]),
+        ([("a", R)], "A", "a", [(Breach.TOLD_WRONG, 2)]),
+        ([("a", R)], "a", "a", []),
+        ([("a", R), ("a", A)], "", "a", []),
+        ([("a", U)], "", "", []),
+        ([("a", A)], "", "ax", [(Breach.TWICE, None)]),
+        ([("a", A)], "x", "a", [(Breach.LOST, None)]),
+    ],
+)
+def test_breaches_of_a_table_that_rows_replace_others_in(
+    rows: list[tuple[str, Fate]],
+    before: str,
+    after: str,
+    expected: list[tuple[Breach, int | None]],
+) -> None:
+    assert broken(counted(rows, before, after, replaces=True)) == expected
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_rows_in_doubt_are_named_and_looked_for(replaces: bool) -> None:
+    found = counted([("a", U), ("b", U), ("c", A)], "", "bc", replaces=replaces)
+    assert [(doubt.place.row, doubt.there) for doubt in found.doubts] == [(2, False), (3, True)]
+    (table,) = found.tables
+    assert (table.before, table.after, table.expected) == (0, 2, 2)
+
+
+def test_accepted_rows_that_were_there_before_are_named() -> None:
+    found = counted([("a", A), ("b", A)], "a", "aab")
+    assert (broken(found), [place.row for place in found.there_before]) == ([], [2])
+
+
+def test_a_table_that_nothing_was_sent_for_must_stay_as_it_is() -> None:
+    one, two = (
+        Held("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
+    )
+    assert [b.kind for b in tally({}, [one], [two]).broken] == [Breach.TWICE]
+    assert tally({}, [one], [one]) == Tally()

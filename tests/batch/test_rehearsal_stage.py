@@ -1,0 +1,115 @@
+"""The private place of a rehearsal: copies, a database of its own, stand-ins for unknown codes."""
+
+import shutil
+from contextlib import closing
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+from rehearsal_parts import Month, make_database
+from sheets import GOOD
+from sqlalchemy import select
+
+from xlbridge.batch.plan import Plan
+from xlbridge.batch.plan_file import read_plan
+from xlbridge.batch.rehearsal.copies import copy_month
+from xlbridge.batch.rehearsal.stage import set_stage
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.sandbox.business.numbers import Numbers
+from xlbridge.sandbox.faults import FaultPlan
+from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.stand_ins import StandIns
+from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.tables.registries import suppliers
+from xlbridge.settings import Settings
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> Month:
+    return Month(tmp_path / "month", tmp_path / "home").write()
+
+
+def read(month: Month, catalogue: Catalogue) -> Plan:
+    return read_plan(month.plan, catalogue, {}, date(2026, 11, 2))
+
+
+def test_a_month_is_copied_byte_for_byte_with_its_relative_paths(
+    month: Month, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    books = month.folder / "books"
+    left = books / "receivables-1-rejeitadas-20261101-101010-0a1b.xlsx"
+    shutil.copy(books / "payables.xlsx", left)
+    before = month.files()
+    copied, count = copy_month(read(month, catalogue), tmp_path / "copy")
+    assert (copied, count) == (tmp_path / "copy" / "plans" / "plan.yaml", 5)
+    assert month.files() == before
+    contents = {name: content for name, (content, _) in before.items() if "rejeitadas" not in name}
+    copies = {
+        name: content for name, (content, _) in Month(tmp_path / "copy", tmp_path).files().items()
+    }
+    assert copies == contents
+
+
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("../books/payables.xlsx", "/srv/payables.xlsx"),
+        ("../out/{month}.xlsx", "/srv/out.xlsx"),
+        ("name: month", "name: month\nproof: /srv/proof"),
+    ],
+)
+def test_a_plan_with_absolute_paths_is_refused(
+    month: Month, tmp_path: Path, catalogue: Catalogue, what: str, instead: str
+) -> None:
+    month.plan.write_text(month.plan.read_text("utf-8").replace(what, instead), "utf-8")
+    with pytest.raises(UsageError, match=r"/srv/.* is not relative to the plan"):
+        copy_month(read(month, catalogue), tmp_path / "copy")
+
+
+def test_a_database_is_copied_and_the_original_left_alone(tmp_path: Path) -> None:
+    database = tmp_path / "prepared" / "sandbox.db"
+    make_database(database, GOOD["contasreceber"])
+    before = {path.name: path.read_bytes() for path in database.parent.iterdir()}
+    settings = Settings(home=tmp_path / "home")
+    stage = set_stage(tmp_path / "stage", settings, FaultPlan(), database, Seed.DEMO)
+    assert {path.name: path.read_bytes() for path in database.parent.iterdir()} == before
+    with stage.storage() as storage, storage.transaction(writing=False) as connection:
+        assert connection.scalars(select(clients.c.codigoDoCliente)).all() == [1001]
+
+
+def test_a_database_that_is_none_of_the_practice_system_is_refused(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    other = tmp_path / "other.db"
+    with pytest.raises(UsageError, match=r"There is no database .*other\.db"):
+        set_stage(tmp_path / "1", settings, FaultPlan(), other, Seed.EMPTY)
+    other.write_bytes(b"a text, and no database at all" * 100)
+    with pytest.raises(ConfigError, match=r"other\.db cannot be copied"):
+        set_stage(tmp_path / "2", settings, FaultPlan(), other, Seed.EMPTY)
+
+
+def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    receivable = catalogue.named("contasreceber")
+    payable = catalogue.named("contaspagar")
+    inactive = 505
+    with (
+        closing(Storage(database_url(str(tmp_path / "sandbox.db")))) as storage,
+        storage.transaction(writing=True) as connection,
+    ):
+        seed(connection, Seed.EMPTY, 1)
+        stand_ins = StandIns(connection, datetime(2026, 11, 2))
+        row = {"codigoDoCliente": 5000, "codigoDaFilial": 1, "codigoDaContaCorrente": 9}
+        for _ in range(2):
+            stand_ins.for_row(receivable, {**row, "codigoDaCarteira": 1})
+            stand_ins.for_row(payable, {"codigoDoFornecedor": inactive, "codigoDaFilial": 70})
+        stand_ins.named("cliente", "seuCodigo", "K-1")
+        stand_ins.named("cliente", "seuCodigo", "K-1")
+        stand_ins.finish()
+        assert stand_ins.made == {
+            "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
+        }  # fmt: skip
+        assert connection.scalar(select(suppliers.c.active).where(suppliers.c.code == inactive))
+        assert Numbers(connection).next("client") == 5002

@@ -1,0 +1,1 @@
+"""A month rehearsed: the very same workbooks, in a private place, under faults."""

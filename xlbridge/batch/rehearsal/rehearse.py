@@ -1,0 +1,120 @@
+"""Rehearsing a month: under faults, and where it is wished for once more without any."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from xlbridge.batch.plan import Plan
+from xlbridge.batch.rehearsal.course import Conditions, Course, OpenBatch
+from xlbridge.batch.rehearsal.outcome import (
+    Counted,
+    CourseEnd,
+    Difference,
+    Place,
+    Rehearsed,
+)
+from xlbridge.batch.rehearsal.stage import set_stage
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.sandbox.faults import FaultPlan, parse_faults
+from xlbridge.sandbox.seed import Seed
+from xlbridge.settings import Settings
+from xlbridge.upload.fates import Fate
+from xlbridge.workbook.atomic import reporting_failures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What is to be rehearsed, and how.
+
+    ``faults`` is as the practice system takes it, ``seed_number`` another seed for it and for the
+    moments of ``kills``. ``database`` is one of the practice system, of which a copy is used;
+    without it a new one begins with ``kind``. ``stand_ins`` makes codes that are lacking there.
+    ``compare`` goes through the month without faults, too. ``keep`` is a folder that all stays
+    in; without it nothing stays. Of ``settings`` only schemas and limits are used.
+    """
+
+    plan: Plan
+    faults: str
+    settings: Settings
+    seed_number: int | None = None
+    database: Path | None = None
+    kind: Seed = Seed.DEMO
+    stand_ins: bool = False
+    kills: int = 0
+    compare: bool = False
+    keep: Path | None = None
+
+
+def rehearse(asked: Rehearsal, open_batch: OpenBatch, tell: Callable[[Text], None]) -> Rehearsed:
+    """Go through a month in a private place and return what it came to.
+
+    The real system is not asked for anything, and the workbooks are only read.
+
+    Raises ``UsageError`` for faults, paths or folders that cannot be used, and when the batch
+    cannot be run at all; ``ConfigError`` for a database that is unfit; ``TransportError`` when
+    the practice system does not come up.
+    """
+    plan = parse_faults(asked.faults)
+    seed = plan.seed if asked.seed_number is None else asked.seed_number
+    disturbed = Conditions(_specification(asked, plan), asked.kills, seed, asked.stand_ins)
+    with _folder(asked.keep) as folder:
+
+        def go(name: str, conditions: Conditions) -> CourseEnd:
+            stage = set_stage(folder / name, asked.settings, plan, asked.database, asked.kind)
+            return Course(stage, asked.plan, open_batch, tell).run(conditions)
+
+        calm = (
+            go("undisturbed", replace(disturbed, faults=None, kills=0)) if asked.compare else None
+        )
+        course = go("disturbed", disturbed)
+    differences = None if calm is None else tuple(_differences(calm.counted, course.counted))
+    told = disturbed.faults or ""
+    return Rehearsed(asked.plan.batch, str(asked.plan.path), told, course, differences)
+
+
+def _specification(asked: Rehearsal, plan: FaultPlan) -> str | None:
+    """Return the faults with the seed that holds, None where there are no faults."""
+    if not plan.faults:
+        return None
+    return asked.faults if asked.seed_number is None else f"{asked.faults},seed={asked.seed_number}"
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="xlbridge-rehearsal-") as folder:
+            yield Path(folder).resolve()
+        return
+    with reporting_failures(keep):
+        keep.mkdir(parents=True, exist_ok=True)
+        occupied = any(keep.iterdir())
+    if occupied:
+        raise UsageError(
+            Text(
+                pt="A pasta {folder} não está vazia.", en="The folder {folder} is not empty."
+            ).format(folder=keep),
+            Text(
+                pt="Dê uma pasta nova: nela fica tudo do ensaio.",
+                en="Name a new folder: all of the rehearsal stays in it.",
+            ),
+        )
+    yield keep.resolve()
+
+
+def _differences(calm: Counted, disturbed: Counted) -> Iterator[Difference]:
+    undisturbed = _fates(calm)
+    found = _fates(disturbed)
+    for place in sorted(undisturbed.keys() | found.keys()):
+        if undisturbed.get(place) != found.get(place):
+            yield Difference(place, undisturbed.get(place), found.get(place))
+
+
+def _fates(counted: Counted) -> dict[Place, Fate]:
+    return {
+        Place(workbook.step, workbook.name, row): fate
+        for workbook in counted.workbooks
+        for row, fate in workbook.fates.items()
+    }

@@ -1,0 +1,243 @@
+"""A rehearsal for programs and for people."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from xlbridge.batch.rehearsal.outcome import (
+    Breach,
+    Broken,
+    Counted,
+    Difference,
+    Place,
+    Rehearsed,
+    WorkbookEnd,
+)
+from xlbridge.i18n import Text
+from xlbridge.sandbox.stand_ins import TITLES
+from xlbridge.upload.fates import Fate
+
+_MOST_TOLD = 10
+_REFUSED = (Fate.REJECTED, Fate.NOT_WRITTEN)
+
+ASSERTIONS: dict[str, tuple[Text, tuple[Breach, ...]]] = {
+    "none_twice": (
+        Text(pt="Nenhuma linha duas vezes", en="No row twice"),
+        (Breach.TWICE, Breach.TOLD_WRONG),
+    ),
+    "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (Breach.LOST,)),
+    "verdict_for_every_row": (
+        Text(pt="Um resultado para cada linha", en="A verdict for every row"),
+        (Breach.NO_VERDICT,),
+    ),
+}
+"""What a rehearsal asserts, by its key in JSON, and what breaches it."""
+
+_FATES = {
+    Fate.ACCEPTED: Text(pt="aceita", en="accepted"),
+    Fate.REJECTED: Text(pt="rejeitada", en="rejected"),
+    Fate.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
+    Fate.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
+    None: Text(pt="não enviada", en="not sent"),
+}
+
+
+def rehearsal_json(rehearsed: Rehearsed) -> dict[str, Any]:
+    """Return a rehearsal as JSON."""
+    course, counted = rehearsed.course, rehearsed.counted
+    differences = rehearsed.differences
+    return {
+        "version": 1,
+        "batch": rehearsed.batch,
+        "plan": rehearsed.plan,
+        "faults": rehearsed.faults,
+        "runs": {"faulty": course.faulty, "calm": course.calm, "killed": course.killed},
+        "copied": course.copied,
+        "stand_ins": dict(course.stand_ins),
+        "assertions": {key: not rehearsed.broken(*kinds) for key, (_, kinds) in ASSERTIONS.items()},
+        "rows": _rows_json(counted.workbooks),
+        "workbooks": [
+            {
+                "step": w.step,
+                "workbook": w.name,
+                "rows": _rows_json([w]),
+                "problem": _said(w.problem),
+            }
+            for w in counted.workbooks
+        ],
+        "breaches": [
+            {"kind": b.kind.value, "message": str(b.told), **_place_json(b.place)}
+            for b in counted.tally.broken
+        ],
+        "in_doubt": [{**_place_json(d.place), "there": d.there} for d in counted.tally.doubts],
+        "rejected": [{**_place_json(r.place), "message": str(r.why)} for r in counted.refusals],
+        "there_before": [_place_json(place) for place in counted.tally.there_before],
+        "tables": [asdict(table) for table in counted.tally.tables],
+        "open_steps": {name: _said(problem) for name, problem in counted.open_steps.items()},
+        "differences": None if differences is None else list(map(_difference_json, differences)),
+    }
+
+
+def rehearsal_text(rehearsed: Rehearsed) -> Iterator[Text]:
+    """Yield the lines of a report: what was rehearsed, what became of it, the assertions last."""
+    yield from _course_text(rehearsed)
+    for workbook in rehearsed.counted.workbooks:
+        yield _workbook_text(workbook)
+    for name, problem in rehearsed.counted.open_steps.items():
+        yield Text(
+            pt="  passo não concluído: {name} {why}", en="  step not done: {name} {why}"
+        ).format(name=name, why=problem or "")
+    yield from _tables_text(rehearsed.counted)
+    yield from _lists_text(rehearsed)
+    yield from _assertions_text(rehearsed)
+
+
+def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
+    course = rehearsed.course
+    yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(
+        id=rehearsed.batch
+    )
+    yield Text(
+        pt="  pastas copiadas, byte a byte, para um lugar à parte: {n}; o ambiente real não foi "
+        "chamado",
+        en="  workbooks copied, byte for byte, to a private place: {n}; the real environment was "
+        "not called",
+    ).format(n=course.copied)
+    for table, count in course.stand_ins.items():
+        yield Text(
+            pt="  criados no ensaio, para códigos que lá faltavam: {n} {what}",
+            en="  made in the rehearsal for codes that were lacking there: {n} {what}",
+        ).format(n=count, what=TITLES[table])
+    yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
+        faults=rehearsed.faults or "–"
+    )
+    yield Text(
+        pt="  corridas: {faulty} sob falhas, {killed} delas mortas no meio; {calm} sem falhas",
+        en="  runs: {faulty} under faults, {killed} of them killed in the middle; {calm} without",
+    ).format(faulty=course.faulty, killed=course.killed, calm=course.calm)
+
+
+def _workbook_text(workbook: WorkbookEnd) -> Text:
+    rows = _rows_json([workbook])
+    good = rows["accepted"] == rows["read"]
+    told = Text(
+        pt="{mark} {step} · {name}: {read} linhas = {accepted} aceitas + {rejected} rejeitadas + "
+        "{unknown} em dúvida + {unsent} não enviadas",
+        en="{mark} {step} · {name}: {read} rows = {accepted} accepted + {rejected} rejected + "
+        "{unknown} in doubt + {unsent} not sent",
+    ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
+    if workbook.problem is None:
+        return told
+    return Text(pt="{told} ({why})", en="{told} ({why})").format(told=told, why=workbook.problem)
+
+
+def _tables_text(counted: Counted) -> Iterator[Text]:
+    for table in counted.tally.tables:
+        yield Text(
+            pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
+            en="  table {table}: {before} before, {after} after; expected: {expected} more",
+        ).format(**asdict(table))
+
+
+def _lists_text(rehearsed: Rehearsed) -> Iterator[Text]:
+    tally = rehearsed.counted.tally
+    refused = (_at(r.place, r.why) for r in rehearsed.counted.refusals)
+    yield from _cut(Text(pt="Rejeitadas", en="Rejected"), refused)
+    doubts = (
+        _at(
+            doubt.place,
+            Text(pt="está no sistema", en="is in the system")
+            if doubt.there
+            else Text(pt="não está no sistema", en="is not in the system"),
+        )
+        for doubt in tally.doubts
+    )
+    yield from _cut(Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts)
+    again = Text(pt="agora está mais de uma vez", en="is there more than once now")
+    yield from _cut(
+        Text(pt="Já estavam no banco antes", en="In the database before the run"),
+        (_at(place, again) for place in tally.there_before),
+    )
+    if rehearsed.differences is not None:
+        yield from _cut(
+            Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
+            (_at(d.place, _difference_text(d)) for d in rehearsed.differences),
+        )
+
+
+def _cut(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
+    waiting = iter(lines)
+    shown = list(islice(waiting, _MOST_TOLD))
+    if not shown:
+        return
+    more = sum(1 for _ in waiting)
+    yield Text(pt="{title}: {n}", en="{title}: {n}").format(title=title, n=len(shown) + more)
+    yield from shown
+    if more:
+        yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
+
+
+def _assertions_text(rehearsed: Rehearsed) -> Iterator[Text]:
+    for told, kinds in ASSERTIONS.values():
+        broken = rehearsed.broken(*kinds)
+        if not broken:
+            yield Text(pt="✓ {what}", en="✓ {what}").format(what=told)
+            continue
+        yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=told)
+        yield from map(_broken_text, broken[:_MOST_TOLD])
+        if len(broken) > _MOST_TOLD:
+            yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
+                n=len(broken) - _MOST_TOLD
+            )
+    if rehearsed.differences == ():
+        yield Text(
+            pt="✓ Cada linha terminou como no ensaio sem falhas",
+            en="✓ Each row ended as in the rehearsal without faults",
+        )
+
+
+def _broken_text(broken: Broken) -> Text:
+    if broken.place is None:
+        return Text(pt="  {told}", en="  {told}").format(told=broken.told)
+    return _at(broken.place, broken.told)
+
+
+def _at(place: Place, told: Text) -> Text:
+    return Text(
+        pt="  {workbook}, linha {row} ({step}): {told}",
+        en="  {workbook}, row {row} ({step}): {told}",
+    ).format(workbook=place.workbook, row=place.row, step=place.step, told=told)
+
+
+def _difference_text(difference: Difference) -> Text:
+    return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
+        calm=_FATES[difference.undisturbed], now=_FATES[difference.disturbed]
+    )
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    without, found = difference.undisturbed, difference.disturbed
+    return {
+        **_place_json(difference.place),
+        "undisturbed": None if without is None else without.value,
+        "disturbed": None if found is None else found.value,
+    }
+
+
+def _rows_json(workbooks: Sequence[WorkbookEnd]) -> dict[str, int]:
+    return {
+        "read": sum(workbook.rows for workbook in workbooks),
+        "accepted": sum(workbook.count(Fate.ACCEPTED) for workbook in workbooks),
+        "rejected": sum(workbook.count(*_REFUSED) for workbook in workbooks),
+        "unknown": sum(workbook.count(Fate.UNKNOWN) for workbook in workbooks),
+        "unsent": sum(workbook.unsent for workbook in workbooks),
+    }
+
+
+def _place_json(place: Place | None) -> dict[str, Any]:
+    return {"step": None, "workbook": None, "row": None} if place is None else asdict(place)
+
+
+def _said(text: Text | None) -> str | None:
+    return None if text is None else str(text)
