@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from xlbridge import __version__
+from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.output import StdoutFailed
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
@@ -51,6 +52,9 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
+_OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
+_SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
+
 _LOCAL = frozenset({"resources", "template", "listings", "sandbox", "batch rehearse"})
 """The commands that are for no environment."""
 
@@ -66,6 +70,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
+        command.options_metavar = str(_OPTIONS)
         if cmd_name in _LOCAL:
             return command
         from xlbridge.cli.environment import of_environment
@@ -73,10 +78,17 @@ class _LazyGroup(click.Group):
         if isinstance(command, click.Group):
             for name in command.list_commands(ctx):
                 part = command.get_command(ctx, name)
-                if part is not None and f"{cmd_name} {name}" not in _LOCAL:
+                if part is None:
+                    continue
+                part.options_metavar = str(_OPTIONS)
+                if f"{cmd_name} {name}" not in _LOCAL:
                     of_environment(part)
+            command.subcommand_metavar = str(_SUBCOMMAND)
             return command
         return of_environment(command)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [str(_OPTIONS), str(_SUBCOMMAND)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -94,7 +106,9 @@ def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language 
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="xlbridge")
+@click.version_option(
+    __version__, prog_name="xlbridge", help="Show the version and exit / mostra a versão e sai."
+)
 @click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
@@ -110,6 +124,7 @@ def root() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     set_language(choose(os.environ))
+    translate_click()
     code = _run(arguments)
     failure = _stdout_failure()
     return code if failure is None else _report_stdout(failure)

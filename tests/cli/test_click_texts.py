@@ -1,0 +1,96 @@
+"""What click itself tells is told in the language of all other messages."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from environment import Xlbridge
+
+from xlbridge.cli.click_texts import BY_ENGLISH
+from xlbridge.cli.main import main
+from xlbridge.i18n import set_language
+
+_MISNAMED = (
+    "No options defined but a name was passed ({name}). Did you mean to declare an argument "
+    "instead? Did you mean to pass '--{name}'?"
+)
+FOR_PROGRAMMERS = {
+    "Name '{name}' defined twice",
+    "Boolean option {decl!r} cannot use the same flag for true/false.",
+    "Could not determine name for option with declarations {decls!r}",
+    _MISNAMED,
+    "Arguments take exactly one parameter declaration, got {length}: {decls}.",
+    "Invalid start character for option ({option})",
+    "Unknown color {colour!r}",
+    "Unknown standard stream '{name}'",
+    "Choice({choices})",
+}
+NOT_USED = {
+    "{editor}: Editing failed",
+    "{editor}: Editing failed: {e}",
+    "Windows error: {error}",
+    "d",
+    "Show the version and exit.",
+    "%(prog)s, version %(version)s",
+    "Shell completion is not supported for Bash versions older than 4.4.",
+    "Couldn't detect Bash version, shell completion is not supported.",
+}
+"""Of editors, progress in days, consoles of Windows, and shells; ours say these themselves."""
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    set_language("en")
+
+
+def messages() -> Iterator[str]:
+    """Every text that click's own source asks a translation for."""
+    for file in Path(click.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"_", "ngettext"}:
+                for argument in node.args:
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                        yield argument.value
+
+
+def test_every_text_of_click_has_its_translation() -> None:
+    known = set(messages())
+    assert known - BY_ENGLISH.keys() == FOR_PROGRAMMERS | NOT_USED
+    assert BY_ENGLISH.keys() - known == {"required"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pt", "en"),
+    [
+        ([], ["Uso: xlbridge [OPÇÕES] COMANDO"], ["Usage: xlbridge [OPTIONS] COMMAND"]),
+        (["validate"], ["Falta o argumento 'FILES...'"], ["Missing argument 'FILES...'"]),
+        (["nada"], ["Não há o comando 'nada'", "Para ajuda"], ["No such command 'nada'", "Try '"]),
+        (["jobs", "--nada"], ["Não há a opção '--nada'"], ["No such option '--nada'"]),
+        (["validate", "a", "--sheet"], ["A opção '--sheet' pede um valor"], ["requires an arg"]),
+        (["validate", "a", "--format", "q"], ["Valor inválido em", "não é um destes"], ["one of"]),
+        (["validate", "a", "--limit", "-1"], ["fora do intervalo"], ["not in the range"]),
+        (["whoami", "a"], ["Há um argumento a mais (a)"], ["unexpected extra argument (a)"]),
+    ],
+)
+def test_click_speaks_the_chosen_language(
+    arguments: list[str], pt: list[str], en: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for language, words in (("pt-BR", pt), ("en", en)):
+        assert main(["--lang", language, *arguments]) == 2
+        told = capsys.readouterr()
+        for word in words:
+            assert word in told.out + told.err
+
+
+def test_the_environment_chooses_too(xlbridge: Xlbridge) -> None:
+    done = xlbridge("export", "estoque", XLBRIDGE_LANG="pt-BR")
+    assert done.returncode == 2
+    assert "Erro: Falta a opção '-o' / '--output'." in done.stderr
+    helped = xlbridge("validate", "--help", XLBRIDGE_LANG="pt-BR").stdout
+    assert helped.startswith("Uso: xlbridge validate [OPÇÕES]")
+    assert "\nOpções:\n" in helped
+    assert "Mostra esta mensagem e sai." in helped
+    assert "[padrão: text]" in helped
