@@ -51,6 +51,12 @@ def write_month(folder: Path, month: Month) -> list[Path]:
     return written
 
 
+def all_rows(month: Month) -> Iterator[Row]:
+    """Yield all rows of a month, workbook by workbook."""
+    for number in range(month.workbooks):
+        yield from _rows(list(_STEPS)[number % len(_STEPS)], number, month)
+
+
 def _rows(step: str, number: int, month: Month) -> Iterator[Row]:
     """Yield the rows of a workbook; chance for bad cells is apart from that for good ones."""
     random = Random(f"{month.seed} {number}")

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -57,14 +57,25 @@ class Workshop:
     folder: Path
     zygote: Zygote
 
-    def undisturbed(self) -> Left:
+    def undisturbed(self, month: Month = MONTH) -> Left:
         """Run the month to its end."""
-        with self._course("undisturbed") as course:
+        with self._course("undisturbed", month) as course:
             return course.end(kills=0)
+
+    def mended(self, month: Month, bad: float) -> tuple[int, Left]:
+        """Run the month with bad rows, mend it and go on; return the errors that were found."""
+        with self._course("mended", replace(month, bad=bad)) as course:
+            ended = course.run()
+            if ended.code != 1:
+                raise AssertionError(f"{ended.code}: {ended.stderr}")
+            steps = json.loads(ended.stdout)["steps"]
+            errors = sum(unit["errors"] for step in steps for unit in step["units"])
+            write_month(course.folder, month)
+            return errors, course.end(kills=0)
 
     def killed(self, seed: int, kills: int, longest: float) -> Left:
         """Run the month, killed so many times after up to ``longest`` seconds each time."""
-        with self._course(f"killed-{seed}") as course:
+        with self._course(f"killed-{seed}", MONTH) as course:
             random, done = Random(seed), 0
             for _ in range(kills):
                 ended = course.run(random.uniform(0.0, longest))
@@ -74,15 +85,15 @@ class Workshop:
             return course.end(kills=done)
 
     @contextmanager
-    def _course(self, name: str) -> Iterator["Course"]:
+    def _course(self, name: str, month: Month) -> Iterator["Course"]:
         folder = self.folder / name
         folder.mkdir()
         database = folder / "sandbox.db"
-        month = folder / "month"
-        write_month(month, MONTH)
-        options = ["--db", f"sqlite:///{database}", "--schemas", str(month / "schemas")]
+        written = folder / "month"
+        write_month(written, month)
+        options = ["--db", f"sqlite:///{database}", "--schemas", str(written / "schemas")]
         with sandbox_process(folder, options, clean_environment(folder)) as sandbox:
-            yield Course(month, database, sandbox, self.zygote)
+            yield Course(written, database, sandbox, self.zygote)
         shutil.rmtree(folder)
 
 
@@ -90,7 +101,7 @@ class Workshop:
 class Course:
     """One month and all that is done about it."""
 
-    month: Path
+    folder: Path
     database: Path
     sandbox: RunningSandbox
     zygote: Zygote
@@ -178,8 +189,8 @@ class Course:
 
     def _xlbridge(self, *arguments: str, **more: Any) -> Ended:
         environment = clean_environment(
-            self.month / "home",
+            self.folder / "home",
             **credentials(self.sandbox, XLBRIDGE_SETTLE="0"),
-            XLBRIDGE_SCHEMAS=str(self.month / "schemas"),
+            XLBRIDGE_SCHEMAS=str(self.folder / "schemas"),
         )
-        return self.zygote.run(self.month, environment, list(arguments), **more)
+        return self.zygote.run(self.folder, environment, list(arguments), **more)

@@ -1,8 +1,11 @@
-"""A batch that is killed again and again ends as one that nobody disturbed."""
+"""A batch that is killed again and again, or mended, ends as one that nobody disturbed."""
+
+from dataclasses import replace
 
 import pytest
 from batch_kills import MONTH, Left, Workshop
 from forked import Zygote
+from make_month import Month, all_rows
 
 KILLS = 20
 LONGEST = 1.5
@@ -39,3 +42,29 @@ def test_many_killed_batches_end_as_an_undisturbed_one(
     left = workshop.killed(seed=seed, kills=KILLS, longest=LONGEST)
     assert left.steps == undisturbed.steps
     assert left.records == undisturbed.records
+
+
+def planted(month: Month, bad: float) -> int:
+    """Return how many rows of a month are bad."""
+    return sum(
+        good != row
+        for good, row in zip(all_rows(month), all_rows(replace(month, bad=bad)), strict=True)
+    )
+
+
+def test_a_mended_batch_ends_as_one_that_was_good_at_once(workshop: Workshop) -> None:
+    month = Month(workbooks=16, rows=25, seed="mended")
+    errors, left = workshop.mended(month, bad=0.05)
+    assert errors == planted(month, bad=0.05) > 0
+    whole = workshop.undisturbed(month)
+    assert (left.steps, left.records) == (whole.steps, whole.records)
+
+
+@pytest.mark.slow
+def test_a_month_of_200_000_rows_is_run_and_mended(workshop: Workshop) -> None:
+    month = Month(workbooks=40, rows=5000, seed="large")
+    errors, left = workshop.mended(month, bad=0.01)
+    assert errors == planted(month, bad=0.01)
+    whole = workshop.undisturbed(month)
+    assert sum(rows["accepted"] for _, rows in whole.steps.values()) == 200_000
+    assert (left.steps, left.records) == (whole.steps, whole.records)
