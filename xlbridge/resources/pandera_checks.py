@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
+import pandas as pd
 import pandera.pandas as pa
 
 from xlbridge.resources import checks
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES, RowRule, Rule
+
+# The first check of all would import what checks run on. Here it is done while a file is read.
+pa.Check.get_backend(pd.Series(dtype=object))
 
 
 def column_checks(column: Column) -> dict[str, pa.Check]:

@@ -1,10 +1,9 @@
-"""Reading one schema file into a resource; every mistake in it is named with its line."""
+"""Reading one schema file into a resource."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.control_totals import ControlTotals, usual_totals
@@ -12,8 +11,6 @@ from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import RULES
-from xlbridge.yaml_files.document import read_document, told
-from xlbridge.yaml_files.form import Mistake
 from xlbridge.yaml_files.places import YamlText
 
 _Content = Mapping[str, Any]
@@ -26,28 +23,14 @@ def read_schema_file(path: Path) -> Resource:
     is allowed there.
     """
     # Late, as it imports all of the interface, whose names a file may hold.
-    from xlbridge.resources.schema_mistakes import mistakes_in
+    from xlbridge.resources.schema_mistakes import flawless
 
-    document = read_document(path)
-    mistakes = [document] if isinstance(document, Mistake) else mistakes_in(document)
-    if isinstance(document, Mistake) or mistakes:
-        raise _wrong(path, mistakes)
-    return _resource(path, document.content)
+    return _resource(path, flawless(path).content)
 
 
 def read_shipped_file(path: Path) -> Resource:
     """Read a schema file that came with xlbridge, which is known to be right."""
     return _resource(path, YamlText(path.read_text(encoding="utf-8")).content)
-
-
-def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
-    return SchemaFileError(
-        told(path, mistakes),
-        Text(
-            pt="O que cabe no arquivo: xlbridge resources --json-schema",
-            en="What the file may hold: xlbridge resources --json-schema",
-        ),
-    )
 
 
 def _resource(path: Path, root: _Content) -> Resource:

@@ -1,23 +1,45 @@
 """What is wrong in a schema file: its form, and names that lead nowhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import DTYPES_OF_KIND, Kind
 from xlbridge.resources.interface import wire_model
 from xlbridge.resources.rules import ROW_RULES
 from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.model import WireModel
+from xlbridge.yaml_files.document import read_document, told
 from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
 from xlbridge.yaml_files.places import Place, YamlText
 
 _Content = Mapping[str, Any]
 
 
-def mistakes_in(document: YamlText) -> list[Mistake]:
-    """Return the mistakes of a schema file, of its form first."""
-    return mistakes_of(document, schema_format()) or list(_contradictions(document))
+def flawless(path: Path) -> YamlText:
+    """Return the document of a schema file in which nothing is wrong.
+
+    Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
+    is allowed there.
+    """
+    document = read_document(path)
+    if isinstance(document, Mistake):
+        raise _wrong(path, [document])
+    if mistakes := mistakes_of(document, schema_format()) or list(_contradictions(document)):
+        raise _wrong(path, mistakes)
+    return document
+
+
+def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
+    return SchemaFileError(
+        told(path, mistakes),
+        Text(
+            pt="O que cabe no arquivo: xlbridge resources --json-schema",
+            en="What the file may hold: xlbridge resources --json-schema",
+        ),
+    )
 
 
 def _contradictions(document: YamlText) -> Iterator[Mistake]:

@@ -81,14 +81,14 @@ def _read_texts(
 
 def _doubtful(column: Column, raw: list[str], texts: list[str]) -> Iterable[int]:
     """Return the places of the texts that cannot be taken as they are."""
-    plain = _plain_test(column, "".join(set(texts)))
-    if plain is None and raw == texts:
-        return ()
-    return [
-        place
-        for place, (before, text) in enumerate(zip(raw, texts, strict=True))
+    distinct = dict(zip(raw, texts, strict=True))
+    plain = _plain_test(column, "".join(distinct.values()))
+    doubtful = {
+        before
+        for before, text in distinct.items()
         if before != text or (plain is not None and not plain(text))
-    ]
+    }
+    return [place for place, before in enumerate(raw) if before in doubtful] if doubtful else ()
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
