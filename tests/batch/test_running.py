@@ -12,7 +12,9 @@ from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import GOOD, write_rows
 
+from xlbridge.i18n import Text
 from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.upload.lock import held
 
 PLAN = """\
 name: month
@@ -250,6 +252,18 @@ def test_without_consent_nothing_is_sent(
     token = done.stderr.rpartition("--confirm ")[2].split()[0]
     assert batch("run", plan, "--confirm", "1:00000000").returncode == 2
     assert report(batch("run", plan, "--confirm", token, "--format", "json"), 0)["rows"]["accepted"]
+
+
+def test_a_batch_is_run_by_one_process_at_a_time(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path, home: Path
+) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
+    write_payables(tmp_path, "p.xlsx", 501)
+    with held(home, "batch-a", Text(pt="–", en="–")):
+        done = batch("run", plan, "--yes")
+    assert done.returncode == 2
+    assert "The batch a is being run by another process already." in done.stderr
+    assert batch("run", plan, "--yes").returncode == 0
 
 
 def test_a_plan_without_workbooks_says_so(batch: Batch, write_plan: WritePlan) -> None:

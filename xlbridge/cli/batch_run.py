@@ -21,6 +21,7 @@ from xlbridge.cli.batch_session import (
     open_known_batch,
     print_batch,
 )
+from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import own_schemas, report_format
 from xlbridge.cli.output import remark
@@ -28,6 +29,7 @@ from xlbridge.cli.progress import working
 from xlbridge.cli.spread import carrier_for
 from xlbridge.errors import ApiError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.upload.lock import held
 from xlbridge.upload.options import RunOptions
 from xlbridge.validation.reports.html_report import report_html
 from xlbridge.workbook.atomic import replacing, reporting_failures
@@ -106,7 +108,8 @@ def _run(
         phase=working,
     )
     try:
-        ran = BatchRun(batch, way).go()
+        with held(asked_settings().home, f"batch-{batch.id}", _HELD.format(id=batch.id)):
+            ran = BatchRun(batch, way).go()
     except (KeyboardInterrupt, ApiError):
         remark(_GO_ON.format(id=batch.id))
         raise
@@ -146,6 +149,10 @@ def _of_proofs(proofs: Sequence[WrittenProof]) -> ExitCode:
     return ExitCode.GOOD if settled else ExitCode.DATA_ERRORS
 
 
+_HELD = Text(
+    pt="O lote {id} já está correndo em outro processo.",
+    en="The batch {id} is being run by another process already.",
+)
 _GO_ON = Text(
     pt="Para continuar: xlbridge batch resume {id}",
     en="To go on: xlbridge batch resume {id}",
