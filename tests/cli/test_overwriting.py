@@ -35,6 +35,25 @@ def test_a_check_writes_over_no_file_that_it_reads_or_writes(
     assert not (tmp_path / "new.xlsx").exists()
 
 
+@pytest.mark.parametrize("option", ["-o", "--annotate", "--fix"])
+def test_a_check_replaces_no_workbook_that_is_not_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    mine = Path(shutil.copy(SAMPLE, tmp_path / "mine.xlsx"))
+    check = ["validate", str(SAMPLE), option, str(mine)]
+    assert main(check) == 2
+    assert "--force" in capsys.readouterr().err
+    assert mine.read_bytes() == SAMPLE.read_bytes()
+    assert main([*check, "--force"]) == 1
+    assert mine.read_bytes() != SAMPLE.read_bytes()
+
+
+def test_a_check_replaces_its_own_reports_and_marked_copies(tmp_path: Path) -> None:
+    for option, name in (("--annotate", "marked.xlsx"), ("-o", "report.json")):
+        check = ["validate", str(SAMPLE), option, str(tmp_path / name)]
+        assert [main(check), main(check)] == [1, 1]
+
+
 def test_an_export_replaces_only_exports(
     xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
 ) -> None:

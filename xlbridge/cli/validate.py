@@ -12,6 +12,7 @@ from xlbridge.cli.options import (
     every_sheet,
     how_to_read,
     how_to_spread,
+    may_replace,
     own_schemas,
     validation_format,
     which_sheet,
@@ -85,6 +86,7 @@ from xlbridge.workbook.reader import reading_ahead
         )
     ),
 )
+@may_replace
 @which_sheet
 @every_sheet
 @own_schemas

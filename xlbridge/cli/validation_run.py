@@ -25,7 +25,8 @@ from xlbridge.validation.together import supplied_by
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
 from xlbridge.workbook.assembly import WorkbookSource
-from xlbridge.workbook.atomic import require_apart
+from xlbridge.workbook.atomic import require_apart, require_new
+from xlbridge.workbook.overwriting import ANNOTATED, require_no_archive, require_own
 
 
 def run(
@@ -55,6 +56,8 @@ def run(
             )
         )
     require_apart([task.output, task.annotated, task.fixed], task.files)
+    if not task.force:
+        _require_replaceable(task)
     workbooks = list(_workbooks(task))
     catalogue = load_catalogue(settings.schemas)
     if carrier is None:
@@ -83,6 +86,17 @@ def _workbooks(task: ValidationTask) -> Iterator[WorkbookToJudge]:
             all_sheets=task.all_sheets,
             reading=Reading(dates=task.dates, numbers=task.numbers),
         )
+
+
+def _require_replaceable(task: ValidationTask) -> None:
+    """Raise ``UsageError`` when something that was not written by such a command would be lost."""
+    if task.annotated:
+        require_own(task.annotated, ANNOTATED)
+    if task.fixed:
+        # Nothing tells a mended copy from a workbook that someone goes on working in.
+        require_new(task.fixed)
+    if task.output:
+        require_no_archive(task.output)
 
 
 def _sheets_of(judged: Sequence[Judged]) -> list[ValidatedSheet]:

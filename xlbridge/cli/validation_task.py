@@ -19,6 +19,7 @@ class ValidationTask:
     annotated: Path | None
     fixed: Path | None
     limit: int | None
+    force: bool
     online: bool
     dates: DateOrder | None
     numbers: NumberStyle | None

@@ -15,11 +15,9 @@ from xlbridge.workbook.changed_package import (
     within,
 )
 from xlbridge.workbook.sheet_frame import unselect
+from xlbridge.workbook.signature import SUMMARY_NAME
 
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
-_OWNER = "xlbridge.summary"
-"""The hidden name, local to our sheet, that it is known by whatever it is called."""
-
 _PRINT_TITLES = "_xlnm.Print_Titles"
 _BEFORE_NAMES = [
     "fileVersion",
@@ -94,7 +92,7 @@ class SheetList:
         sheet.set(next(key for key in last.attrib if key.endswith("}id")), identity)
         place = str(len(self._all()) - 1)
         self._define(_PRINT_TITLES, place, f"'{chosen}'!{titles}")
-        self._define(_OWNER, place, f"'{chosen}'!$A$1", hidden="1")
+        self._define(SUMMARY_NAME, place, f"'{chosen}'!$A$1", hidden="1")
         return chosen
 
     def show(self, name: str) -> None:
@@ -130,7 +128,7 @@ class SheetList:
 
     def _owned(self) -> int | None:
         for item in entries(self._root, "definedNames"):
-            if item.get("name") == _OWNER and item.get("localSheetId", "").isdigit():
+            if item.get("name") == SUMMARY_NAME and item.get("localSheetId", "").isdigit():
                 place = int(item.get("localSheetId"))
                 return place if place < len(self._all()) else None
         return None

@@ -15,6 +15,9 @@ LISTS_SHEET = "Listas"
 SUMMARY_SHEET = "xlbridge"
 """The sheet that lists the findings in an annotated workbook; never data."""
 
+SUMMARY_NAME = "xlbridge.summary"
+"""The hidden name, local to that sheet, that it is known by whatever it is called."""
+
 COVER_SHEET = "Exportação"
 """The first sheet of an export: what was asked for, counts, control totals; never data."""
 
