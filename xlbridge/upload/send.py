@@ -86,13 +86,7 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
     Raises ``UsageError`` when the job belongs to another environment or runs elsewhere just now,
     and what ``Runner.run`` raises.
     """
-    if job.what.profile != client.target.profile:
-        raise UsageError(
-            Text(
-                pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
-                en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
-            ).format(job=job.id, theirs=job.what.profile, ours=client.target.profile)
-        )
+    require_profile(job, client.target.profile)
     settle = max(options.settle_seconds, client.least_settle)
     options = replace(options, settle_seconds=settle)
     bench = Bench(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
@@ -106,6 +100,17 @@ def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:
         else:
             ended = _run_part(bench, job)
         return _evidenced(desk, ended)
+
+
+def require_profile(job: Job, profile: str) -> None:
+    """Raise ``UsageError`` when a job belongs to another environment."""
+    if job.what.profile != profile:
+        raise UsageError(
+            Text(
+                pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
+                en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
+            ).format(job=job.id, theirs=job.what.profile, ours=profile)
+        )
 
 
 def resolve_job(desk: Desk, job: Job, seen: Resolution, reason: str) -> Job:

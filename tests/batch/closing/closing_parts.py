@@ -56,13 +56,16 @@ class Bench:
         mode: WantedMode = "queue",
         chunk_rows: int | None = None,
         options: RunOptions = AT_ONCE,
+        again: str | None = None,
     ) -> Job:
         """Send a workbook as a part of a step."""
         sheet = validate_workbook(path, self.desk.catalogue)
         assert sheet.ok, sheet.findings
         assert sheet.resource is not None
         plan = choose_mode(sheet.resource, mode)
-        job = write_down(self.desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=chunk_rows)
+        job = write_down(
+            self.desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=chunk_rows, again=again
+        )
         self.add(step, path, len(sheet.rows), job.id)
         return run_job(self.desk, self.client, job, options)
 

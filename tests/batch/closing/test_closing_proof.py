@@ -1,19 +1,23 @@
 """Every row of a batch is accounted for, and held against what the system has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from closing_parts import AT, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
+from closing_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from upload_parts import new_cnpj
 
+from xlbridge.api.client import Client
 from xlbridge.batch.closing.close import close_batch
 from xlbridge.batch.closing.proof import Counts, Proof, Seen, TotalTable
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.states import State
 
@@ -200,3 +204,67 @@ def test_records_that_were_there_before_are_nobody_s(
     later = new_bench()
     later.send("agora", later.write("agora.xlsx", "contasreceber", row))
     assert closed(later).counts == Counts(read=1, accepted=1, same=1)
+
+
+def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:
+    bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
+    other = replace(client.target, profile="producao")
+    with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; producao"):
+        close_batch(bench.desk, elsewhere, TITLE, bench.proof_steps, at=AT)
+
+
+def test_an_own_resource_is_proven_by_what_its_file_says(
+    bench: Bench, tmp_path: Path, client: Client
+) -> None:
+    shipped_file = bench.desk.catalogue.named("contasreceber").source
+    declared = "control_totals: {amount: valorDoLancamento, by: [dataDeVencimento, "
+    own = shipped_file.read_text(encoding="utf-8")
+    assert declared in own
+    by_centre = declared.replace("dataDeVencimento", "codigoDoCentroDeCusto")
+    (tmp_path / "contasreceber.yaml").write_text(own.replace(declared, by_centre), encoding="utf-8")
+    desk = replace(bench.desk, catalogue=load_catalogue(tmp_path))
+    ana = bench.customer()
+    mine = Bench(desk, client, bench.folder)
+    row = title_row(ana, "OWN-1", 12.34, OCTOBER)
+    mine.send("receber", mine.write("r.xlsx", "contasreceber", row))
+    proof = closed(mine)
+    (untold,) = table(proof, "contasreceber", "Cost centre code").totals
+    assert (untold.label, untold.amount, untold.found) == ("01.001", Decimal("12.34"), None)
+    assert table(proof, "contasreceber", "Client code").sum.found == Decimal("12.34")
+    assert [t for t in proof.totals if t.by_month] == []
+
+
+def test_what_the_system_refuses_to_tell_is_told(bench: Bench, proxy: LossyProxy) -> None:
+    rows = [{"cnpj": new_cnpj()}, {"cnpj": new_cnpj()}]
+    bench.send("clientes", bench.write("c.xlsx", "cliente", *rows))
+    proxy.decide = lambda method, path: "refuse" if "/v2/cliente?" in path else "pass"
+    try:
+        proof = closed(bench)
+    finally:
+        proxy.decide = lambda _method, _path: "pass"
+    assert proof.counts == Counts(read=2, accepted=2, unread=2)
+    assert "did not let them be read: " in str(proof.unread[0].why)
+
+
+def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
+    path = bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()})
+    job = bench.send("clientes", path, options=replace(AT_ONCE, wait=False))
+    assert job.state in (State.STAGED, State.POLLING)
+    proof = closed(bench)
+    assert proof.counts == Counts(read=1, unknown=1)
+    assert [row.seen for row in proof.rows] == [None]
+
+
+def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
+    ana = bench.customer()
+    path = bench.write("r.xlsx", "contasreceber", title_row(ana, "TWICE", 5, OCTOBER))
+    one = bench.send("receber", path)
+    two = bench.send("receber", path, again="outra vez")
+    file = bench.steps.pop("receber")[0]
+    bench.steps["receber"] = [replace(file, job_ids=(one.id, two.id))]
+    proof = closed(bench)
+    assert proof.counts == Counts(read=1, accepted=1, doubled=1)
+    assert [
+        f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
+        for b in proof.breaches
+    ] == [True]

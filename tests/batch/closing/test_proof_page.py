@@ -45,7 +45,7 @@ def test_the_verdict_names_what_is_open(tmp_path: Path, page: Page, month: Proof
     told = page.run("document.querySelector('.verdict').innerText")
     assert told.startswith("Open: 9")
     for part in (
-        "rows in doubt, of which nobody knows whether they were written: 2",
+        "rows without an outcome, in doubt or still under way: 2",
         "accepted rows that are not in the system: 1",
         "accepted rows that are in the system more than once: 1",
         "cells that the system has with another value: 2, in rows: 1",

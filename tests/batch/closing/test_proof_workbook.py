@@ -34,7 +34,7 @@ def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
     assert facts["Environment"] == "rehearsal"
     assert facts["Proven at"] == "02/11/2026 08:30:00"
     assert facts["Parameter month"] == "2026-10"
-    assert facts["Rows"] == "read 12 · accepted 8 · rejected 2 · in doubt 2"
+    assert facts["Rows"] == "read 12 · accepted 8 · rejected 2 · unknown 2"
     assert book.sheetnames == [
         "Proof",
         "Steps",
@@ -65,6 +65,14 @@ def test_text_is_nothing_but_text(tmp_path: Path, month: Proof) -> None:
     assert [cell.data_type for cell in hostile] == ["s"]
     for sheet in book:
         assert not any(cell.data_type == "f" for row in sheet.iter_rows() for cell in row)
+
+
+def test_odd_names_and_long_texts_are_written(tmp_path: Path, month: Proof) -> None:
+    title = replace(month.title, batch="lote \udcff" * 60, parameters={"nota": "x" * 40_000})
+    book = written(tmp_path, replace(month, title=title))
+    facts = {line[0]: line[1] for line in lines(book, "Proof")}
+    assert facts["Parameter nota"] == "x" * 32_767
+    assert "lote ?" in str(book["Proof"]["A1"].value)
 
 
 def test_digests_and_uploads_are_all_there(tmp_path: Path, month: Proof) -> None:

@@ -17,11 +17,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Desk
+from xlbridge.upload.send import Desk, require_profile
 
 _DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, em dúvida {unknown}",
-    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, in doubt {unknown}",
+    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, sem resultado "
+    "{unknown}",
+    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, unknown {unknown}",
 )
 
 
@@ -40,11 +41,14 @@ def close_batch(
     The journal says what became of each row, retries and parts of split sheets included; the
     system is asked what it has for the accepted ones. ``at`` is the proof's time.
 
-    Raises ``UsageError`` when a job does not exist or its resource is not known any more, and
-    ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    Raises ``UsageError`` when a job does not exist, is of another environment, or its resource is
+    not known any more; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
+    asked.
     """
     uploads = Uploads(desk.journal)
     files = [uploads.of(step.name, file) for step in steps for file in step.files]
+    for job in (job for file in files for job in file.jobs):
+        require_profile(job, client.target.profile)
     seen = [
         (resource, read_back(desk, client, resource, rows, tell))
         for resource, rows in _by_resource(desk, files)

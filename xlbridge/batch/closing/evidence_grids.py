@@ -96,7 +96,7 @@ def job_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Linhas", en="Rows"), 9),
             Heading(Text(pt="Aceitas", en="Accepted"), 9),
             Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
-            Heading(Text(pt="Em dúvida", en="In doubt"), 9, alarming=True),
+            Heading(Text(pt="Sem resultado", en="Unknown"), 9, alarming=True),
             Heading(
                 Text(pt="SHA-256 do que foi enviado", en="SHA-256 of what was sent"),
                 66,

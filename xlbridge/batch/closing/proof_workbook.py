@@ -29,6 +29,8 @@ MOST_LINES = 1_000_000
 
 _COVER = Text(pt="Prova", en="Proof")
 _LONGEST_TEXT = 32_767  # Excel's own
+_LONGEST_FOOTER = 200
+_LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _LINE_HEIGHT = 15
 _HIGHEST_ROW = 409  # Excel's own
 _BOLD_WIDTH = 1.25
@@ -51,7 +53,7 @@ def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LIN
     bytes. Raises ``UsageError`` when the file cannot be written.
     """
     with new_workbook(path, constant_memory=True) as book:
-        book.set_properties({"title": str(title(proof))})
+        book.set_properties({"title": _clean(title(proof))})
         styles = _Styles(book)
         _write_cover(book, styles, proof)
         for name, of_sheet in _sheets(proof, most_lines):
@@ -157,7 +159,7 @@ class _SheetWriter:
         lines = math.ceil(len(text) / across)
         self._sheet.set_row(self._row, lines * _LINE_HEIGHT + 5)
         self._sheet.merge_range(self._row, 0, self._row, max(len(self._widths) - 1, 1), "", form)
-        write_plain_text(self._sheet, self._row, 0, text, form)
+        _write_text(self._sheet, self._row, 0, text, form)
         self._row += 1
 
     def _write_headings(self, grid: Grid) -> None:
@@ -205,35 +207,46 @@ def _write_value(sheet: Worksheet, row: int, at: int, value: Value, form: Format
         case date():
             sheet.write_datetime(row, at, datetime(value.year, value.month, value.day), form)
         case _:
-            write_plain_text(sheet, row, at, str(value)[:_LONGEST_TEXT], form)
+            _write_text(sheet, row, at, value, form)
 
 
 def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> None:
     sheet: Worksheet = book.add_worksheet(str(_COVER))
-    sheet.set_column(0, 0, 26)
-    sheet.set_column(1, 1, 96)
+    sheet.set_column(0, 0, _LABEL_WIDTH)
+    sheet.set_column(1, 1, _TEXT_WIDTH)
     sheet.hide_gridlines(2)
-    print_across_pages(sheet, str(title(proof)))
-    big = styles.of(bold=True, font_size=16, font_color=style.STRONG)
-    write_plain_text(sheet, 0, 0, str(title(proof)), big)
+    name = _clean(title(proof))
+    print_across_pages(sheet, name[:_LONGEST_FOOTER])
+    _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
     items = list(open_items(proof))
-    look = (
-        {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
-        if items
-        else {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
-    )
+    look = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
+    if not items:
+        look = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
     said = styles.of(**look, bold=True, text_wrap=True, font_size=12)
     sheet.merge_range(2, 0, 2, 1, "", said)
-    write_plain_text(sheet, 2, 0, str(verdict(proof)), said)
-    row = 3
-    for item in items:
-        write_plain_text(sheet, row, 0, "•", styles.of(**look, align="right"))
-        write_plain_text(
-            sheet, row, 1, str(item)[:_LONGEST_TEXT], styles.of(**look, text_wrap=True)
-        )
-        row += 1
-    row += 1
-    for name, value in facts(proof):
-        write_plain_text(sheet, row, 0, str(name), styles.of(font_color=style.QUIET))
-        write_plain_text(sheet, row, 1, str(value), styles.of(text_wrap=True))
-        row += 1
+    _write_text(sheet, 2, 0, verdict(proof), said)
+    label, text = styles.of(**look, align="right"), styles.of(**look, text_wrap=True)
+    for row, item in enumerate(items, start=3):
+        _write_pair(sheet, row, "•", item, label, text)
+    label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
+    for row, (fact, value) in enumerate(facts(proof), start=4 + len(items)):
+        _write_pair(sheet, row, fact, value, label, text)
+
+
+def _write_pair(
+    sheet: Worksheet, row: int, label: object, text: object, look: Format, form: Format
+) -> None:
+    lines = math.ceil(len(str(text)) / _TEXT_WIDTH)
+    if lines > 1:
+        sheet.set_row(row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
+    _write_text(sheet, row, 0, label, look)
+    _write_text(sheet, row, 1, text, form)
+
+
+def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format) -> None:
+    write_plain_text(sheet, row, at, _clean(value), form)
+
+
+def _clean(value: object) -> str:
+    """Return a text as far as Excel holds it; what is no character, as in odd names, is a mark."""
+    return str(value)[:_LONGEST_TEXT].encode("utf-8", "replace").decode()

@@ -14,7 +14,6 @@ from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.listings import Listings
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.fates import Fate
-from xlbridge.upload.job import Job
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import load_payload, payload_frame
 from xlbridge.upload.reading import (
@@ -98,7 +97,7 @@ def read_back(
         by_job.setdefault(sent.job.id, []).append((file, sent))
     questions = _Questions(client, resource)
     read = [row for pairs in by_job.values() for row in _of_job(desk, resource, pairs, questions)]
-    return _matched(resource, read, _before(desk, [pairs[0][1].job for pairs in by_job.values()]))
+    return _matched(resource, read, _before(desk, [file for file, _ in rows]))
 
 
 def _sent_at(sent: SentRow) -> tuple[object, ...]:
@@ -163,10 +162,13 @@ def _plain(resource: Resource, column: str | None, row: Row) -> str | None:
     return plain_value(resource.by_name[column].kind, row.get(column))
 
 
-def _before(desk: Desk, jobs: Sequence[Job]) -> Mapping[str, frozenset[str]]:
-    """Return the codes that each key's records had before the first of the jobs was sent."""
+def _before(desk: Desk, files: Sequence[SentFile]) -> Mapping[str, frozenset[str]]:
+    """Return the codes that each key's records had before anything of the batch was sent."""
+    jobs = {
+        job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
+    }
     codes: dict[str, frozenset[str]] = {}
-    for job in jobs:
+    for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
         first = next((r for _, moment, r in desk.journal.readings(job.id) if moment == BEFORE), ())
         for row in filter(None, from_json(first)):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))

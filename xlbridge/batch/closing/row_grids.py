@@ -18,11 +18,11 @@ _STATES = {
     Seen.MISSING: Text(pt="não está no sistema", en="not in the system"),
     Seen.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
 }
-_DOUBT_FOUND = Text(pt="em dúvida; encontrada no sistema", en="in doubt; found in the system")
+_DOUBT_FOUND = Text(pt="sem resultado; encontrada no sistema", en="unknown; found in the system")
 _DOUBT_NOT_FOUND = Text(
-    pt="em dúvida; não encontrada no sistema", en="in doubt; not found in the system"
+    pt="sem resultado; não encontrada no sistema", en="unknown; not found in the system"
 )
-_DOUBT_NO_KEY = Text(pt="em dúvida; não pode ser procurada", en="in doubt; cannot be looked for")
+_DOUBT_NO_KEY = Text(pt="sem resultado; não pode ser procurada", en="unknown; cannot be looked for")
 
 
 def difference_grid(proof: Proof) -> Grid:
@@ -92,8 +92,8 @@ def open_row_grid(proof: Proof) -> Grid:
             for row in proof.rows
         ],
         none=Text(
-            pt="Nenhuma linha falta, se repete ou está em dúvida.",
-            en="No row is missing, there more than once, or in doubt.",
+            pt="Nenhuma linha falta, se repete ou está sem resultado.",
+            en="No row is missing, there more than once, or unknown.",
         ),
     )
 

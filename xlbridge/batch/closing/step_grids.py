@@ -28,7 +28,7 @@ def step_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Aceitas", en="Accepted"), 10),
             Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
             Heading(Text(pt="Destas, não enviadas", en="Of these, not sent"), 10, alarming=True),
-            Heading(Text(pt="Em dúvida", en="In doubt"), 10, alarming=True),
+            Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
             Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
             Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
             Heading(Text(pt="Ausentes", en="Missing"), 10, alarming=True),
@@ -39,9 +39,9 @@ def step_grid(proof: Proof) -> Grid:
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
-            pt="Lidas = aceitas + rejeitadas + em dúvida. Aceitas = iguais + com diferença + "
+            pt="Lidas = aceitas + rejeitadas + sem resultado. Aceitas = iguais + com diferença + "
             "ausentes + mais de uma vez + sem leitura possível.",
-            en="Read = accepted + rejected + in doubt. Accepted = the same + different + missing + "
+            en="Read = accepted + rejected + unknown. Accepted = the same + different + missing + "
             "more than once + cannot be read back.",
         ),
     )

@@ -8,8 +8,10 @@ from xlbridge.batch.closing.values import counted
 from xlbridge.i18n import Text
 
 ACCOUNTED_FOR = Text(
-    pt="Tudo conferido: cada linha lida está no sistema uma vez, como foi enviada.",
-    en="Everything accounted for: each row that was read is in the system once, as it was sent.",
+    pt="Tudo conferido: cada linha lida está no sistema uma vez, com o valor enviado em cada campo "
+    "comparado.",
+    en="Everything accounted for: each row that was read is in the system once, with the value "
+    "that was sent in each field compared.",
 )
 ACCEPTED = Text(
     pt="Tudo conferido: cada linha lida foi aceita uma vez; nem todas podem ser lidas de volta.",
@@ -25,8 +27,8 @@ _REJECTED = Text(
 )
 _COUNTED = {
     "unknown": Text(
-        pt="linhas em dúvida, que ninguém sabe se foram gravadas: {n}",
-        en="rows in doubt, of which nobody knows whether they were written: {n}",
+        pt="linhas sem resultado, em dúvida ou ainda a caminho: {n}",
+        en="rows without an outcome, in doubt or still under way: {n}",
     ),
     "missing": Text(
         pt="linhas aceitas que não estão no sistema: {n}",
