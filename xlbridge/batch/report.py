@@ -95,12 +95,20 @@ def _rows_text(rows: Rows, workbooks: int) -> Text:
             pt="{n} pastas, {read} linhas conferidas, nada enviado",
             en="{n} workbooks, {read} rows checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
-    return Text(
-        pt="{n} pastas, {read} linhas: {accepted} aceitas, {rejected} rejeitadas, {unknown} sem "
-        "prova, {unsent} não enviadas",
-        en="{n} workbooks, {read} rows: {accepted} accepted, {rejected} rejected, {unknown} "
-        "without proof, {unsent} not sent",
-    ).format(n=workbooks, rejected=rows.rejected, **asdict(rows))
+    told = Text(
+        pt="{n} pastas, {read} linhas: {accepted} aceitas",
+        en="{n} workbooks, {read} rows: {accepted} accepted",
+    ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
+    for count, text in (
+        (rows.rejected, Text(pt="{n} rejeitadas", en="{n} rejected")),
+        (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
+        (rows.unsent, Text(pt="{n} não enviadas", en="{n} not sent")),
+    ):
+        if count:
+            told = Text(pt="{told}, {more}", en="{told}, {more}").format(
+                told=told, more=text.format(n=count)
+            )
+    return told
 
 
 def _unit_text(unit: UnitState) -> Iterator[Text]:

@@ -142,6 +142,10 @@ class BatchRun:
         ]
         if not targets:
             return Checked()
+        for target in targets:
+            if target.step.sending is not None:
+                # Whatever is told about the environment is told before the phase begins.
+                self._batch.sites.client(target.step.profile)
         files = [target.workbook.path for target in targets]
         with (
             self._way.phase(Text(pt="Conferindo", en="Checking"), len(targets)) as phase,
@@ -176,17 +180,17 @@ class BatchRun:
         steps = in_order(self._batch.plan.steps)
         before: dict[str, StepState] = {}
         doing = Text(pt="Enviando e exportando", en="Sending and exporting")
-        with self._way.phase(doing, len(steps)) as phase:
+        units = sum(len(state.units) for state in self._overview())
+        with self._way.phase(doing, units) as phase:
             sender = Sender(self._batch, replace(self._way.options, tell=phase.tell))
             for step in steps:
                 state = state_of_step(self._batch, step, before, self._failures)
-                if not state.waits_for:
-                    for unit in state.units:
+                for unit in state.units:
+                    if not state.waits_for:
                         phase.tell(_UNIT.format(step=step.name, unit=unit.name))
                         self._try_unit(sender, step, unit)
-                    state = state_of_step(self._batch, step, before, self._failures)
-                before[step.name] = state
-                phase.advance()
+                    phase.advance()
+                before[step.name] = state_of_step(self._batch, step, before, self._failures)
 
     def _try_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         """Do a unit; where that fails, note why, and go on with the others."""
