@@ -18,15 +18,21 @@ class Cost:
     """What a command took: seconds by the clock in each run, the greatest memory in MB.
 
     The memory is that of the process and its helpers together, looked at 50 times a second; None
-    where the system does not tell.
+    where the system does not tell. ``processor_runs`` are the seconds of processor time that they
+    took together: on a machine with other things to do, the clock tells of those as well.
     """
 
     runs: list[float] = field(default_factory=list)
+    processor_runs: list[float] = field(default_factory=list)
     megabytes: float | None = None
 
     @property
     def seconds(self) -> float:
         return statistics.median(self.runs)
+
+    @property
+    def processor_seconds(self) -> float:
+        return statistics.median(self.processor_runs)
 
 
 def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
@@ -34,11 +40,13 @@ def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
     found = {name: Cost() for name in commands}
     for number in range(runs + 1):
         for name, command in commands.items():
+            before = _processor_seconds()
             seconds, megabytes = _run(name, command)
             cost = found[name]
             cost.megabytes = max(megabytes, cost.megabytes or 0) if megabytes else None
             if number or runs == 0:
                 cost.runs.append(seconds)
+                cost.processor_runs.append(_processor_seconds() - before)
     return found
 
 
@@ -51,6 +59,12 @@ def print_ratios(taken: Mapping[str, float], unit: str) -> None:
     """Print each command's time, and how many times that of ``unit`` it is."""
     for name, seconds in taken.items():
         print(f"{name:45} {seconds:8.3f} s  {seconds / taken[unit]:7.2f} x")
+
+
+def _processor_seconds() -> float:
+    """Return what all commands that have ended took, with their helpers."""
+    ended = os.times()
+    return ended.children_user + ended.children_system
 
 
 def _run(name: str, command: Sequence[str]) -> tuple[float, float | None]:

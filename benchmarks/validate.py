@@ -1,10 +1,13 @@
 """``xlbridge validate`` against the bare parser and what else judges sheets, whole processes.
 
-Usage: python benchmarks/validate.py [ROWS... [--runs RUNS]]
+Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
+                                     [--frictionless PYTHON]
 
-Sheets of ROWS × 12 cells (1,000, 10,000 and 100,000 unless told; Excel's last is 1,048,575) with
-no, 1 % and 100 % bad cells. The others are run up to 100,000 rows, and not on 100 % bad cells,
-where they take many minutes; frictionless only where the extra ``bench`` is installed.
+Sheets of ROWS × 12 cells (1,000, 10,000, 100,000 and Excel's last, 1,048,575, unless told) with
+no, 1 % and 100 % bad cells. In each run the commands take turns; above 100,000 rows each is run
+once. The others are run up to 100,000 rows, and not on 100 % bad cells, where they take many
+minutes; frictionless with the interpreter that has it, this one unless told, where the extra
+``bench`` is installed. Memory is that of a command and its helper processes together.
 """
 
 import argparse
@@ -14,6 +17,8 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bad_sheet import BadSheet, write_sheet
@@ -29,29 +34,50 @@ _BARE_READ = (
     "s = c.CalamineWorkbook.from_path(sys.argv[1]).get_sheet_by_index(0); "
     "print(sum(1 for _ in s.iter_rows()))"
 )
-_SHARES = (0, 0.01, 1)
+_LAST_ROW = 1_048_575
 _MOST_FOR_OTHERS = 100_000
 _SMALL = 1_000
+_ALL = 100
 
 
 def main() -> None:
     """Print the costs, the ratios, and whether what was found is what is wrong."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("rows", nargs="*", type=int, default=[1_000, 10_000, 100_000])
+    parser.add_argument("rows", nargs="*", type=int, default=[1_000, 10_000, 100_000, _LAST_ROW])
+    parser.add_argument("--bad", nargs="+", type=float, default=[0, 1, 100], metavar="PERCENT")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--frictionless", metavar="PYTHON", default=_with_frictionless())
     asked = parser.parse_args()
-    taken: dict[float, dict[int, Cost]] = {share: {} for share in _SHARES}
+    taken: list[Taken] = []
     with tempfile.TemporaryDirectory() as folder:
         for rows in asked.rows:
-            for share in _SHARES:
-                written = write_sheet(Path(folder) / "bad.xlsx", rows, share)
-                found = costs(_commands(written.path, rows, share), asked.runs)
-                _print_costs(rows, share, written, found)
-                taken[share][rows] = found[OURS]
-    _print_growth(taken)
+            for percent in asked.bad:
+                written = write_sheet(Path(folder) / "bad.xlsx", rows, percent / 100)
+                commands = _commands(written.path, rows, percent, asked.frictionless)
+                found = costs(commands, asked.runs if rows <= _MOST_FOR_OTHERS else 0)
+                _print_costs(rows, percent, written, found)
+                taken.append(Taken(rows, percent, len(written.bad_cells), found[OURS]))
+    _print_growth_of_rows(taken)
+    _print_growth_of_findings(taken)
 
 
-def _commands(path: Path, rows: int, share: float) -> dict[str, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What our command took for a sheet."""
+
+    rows: int
+    percent: float
+    findings: int
+    cost: Cost
+
+
+def _with_frictionless() -> str | None:
+    return sys.executable if importlib.util.find_spec("frictionless") else None
+
+
+def _commands(
+    path: Path, rows: int, percent: float, frictionless: str | None
+) -> dict[str, list[str]]:
     here = Path(__file__).parent
     commands = {
         OURS: [*_ours(path), "--format", "json"],
@@ -59,11 +85,14 @@ def _commands(path: Path, rows: int, share: float) -> dict[str, list[str]]:
     }
     if rows <= _SMALL:
         commands[IMPORT] = [sys.executable, "-c", "import pandera.pandas"]
-    if rows <= _MOST_FOR_OTHERS and share < 1:
+    if rows <= _MOST_FOR_OTHERS and percent < _ALL:
         commands[USUAL] = [sys.executable, str(here / "usual_pipeline.py"), str(path)]
-        if importlib.util.find_spec("frictionless"):
-            script = here / "frictionless_pipeline.py"
-            commands[FRICTIONLESS] = [sys.executable, str(script), str(path)]
+        if frictionless:
+            commands[FRICTIONLESS] = [
+                frictionless,
+                str(here / "frictionless_pipeline.py"),
+                str(path),
+            ]
     return commands
 
 
@@ -71,39 +100,62 @@ def _ours(path: Path) -> list[str]:
     return [sys.executable, "-m", "xlbridge", "validate", str(path)]
 
 
-def _print_costs(rows: int, share: float, written: BadSheet, found: dict[str, Cost]) -> None:
-    print(f"\n{rows:,} rows x 12 columns, {len(written.bad_cells):,} bad cells ({share:.0%})")
+def _print_costs(rows: int, percent: float, written: BadSheet, found: dict[str, Cost]) -> None:
+    print(f"\n{rows:,} rows x 12 columns, {len(written.bad_cells):,} bad cells ({percent:g} %)")
     ours = found[OURS].seconds
     for name, cost in found.items():
         memory = "" if cost.megabytes is None else f"{cost.megabytes:8.0f} MB"
         times = cost.seconds / ours
-        print(f"  {name:45} {cost.seconds:8.3f} s {memory} {times:8.2f} x ours")
+        processor = f"{cost.processor_seconds:8.2f} s of processors"
+        print(f"  {name:45} {cost.seconds:8.3f} s {processor} {memory} {times:8.2f} x ours")
     print(f"  ours is {ours / found[BARE].seconds:.2f} times the bare parser")
     if IMPORT in found:
         print(f"  ours is {ours - found[IMPORT].seconds:.3f} s over the import of pandera")
-    _print_exactness(written)
+    _print_exactness(written, rows)
 
 
-def _print_exactness(written: BadSheet) -> None:
-    done = subprocess.run(
-        [*_ours(written.path), "--format", "json"], stdout=subprocess.PIPE, check=False
-    )
-    told = {f["cell"] for f in json.loads(done.stdout)["files"][0]["findings"]}
+def _print_exactness(written: BadSheet, rows: int) -> None:
+    limit = [] if rows <= _MOST_FOR_OTHERS else ["--limit", "0"]
+    command = [*_ours(written.path), "--format", "json", *limit]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    (file,) = json.loads(done.stdout)["files"]
+    if limit:
+        print(f"  findings counted: {file['errors'] + file['warnings']:,}")
+        return
+    told = {finding["cell"] for finding in file["findings"]}
     missed, invented = written.bad_cells - told, told - written.bad_cells
     print(f"  bad cells missed: {len(missed)}, good cells called bad: {len(invented)}")
 
 
-def _print_growth(taken: dict[float, dict[int, Cost]]) -> None:
+def _print_growth_of_rows(taken: Sequence[Taken]) -> None:
     print("\nfrom size to size: rows, seconds and memory of ours, times those of the size before")
-    for share, of_rows in taken.items():
-        sizes = sorted(of_rows)
+    for percent in sorted({each.percent for each in taken}):
+        sizes = sorted((t for t in taken if t.percent == percent), key=lambda each: each.rows)
         for before, after in itertools.pairwise(sizes):
-            small, large = of_rows[before], of_rows[after]
-            memory = (large.megabytes or 0) / (small.megabytes or 1)
             print(
-                f"  {share:5.0%} bad, {before:,} to {after:,}: rows x {after / before:.1f}, "
-                f"seconds x {large.seconds / small.seconds:.1f}, memory x {memory:.1f}"
+                f"  {percent:3g} % bad, {before.rows:,} to {after.rows:,}: "
+                f"rows x {after.rows / before.rows:.1f}, "
+                f"seconds x {after.cost.seconds / before.cost.seconds:.1f}, "
+                f"memory x {_megabytes(after) / max(_megabytes(before), 1):.1f}"
             )
+
+
+def _print_growth_of_findings(taken: Sequence[Taken]) -> None:
+    print("\nwhat findings add: to a sheet of as many rows without any, for each thousand of them")
+    clean = {each.rows: each for each in taken if not each.findings}
+    for each in taken:
+        if each.findings and each.rows in clean:
+            thousands = each.findings / 1_000
+            seconds = each.cost.seconds - clean[each.rows].cost.seconds
+            megabytes = _megabytes(each) - _megabytes(clean[each.rows])
+            print(
+                f"  {each.rows:,} rows, {each.findings:,} findings: "
+                f"{seconds / thousands * 1_000:.1f} ms and {megabytes / thousands:.2f} MB each"
+            )
+
+
+def _megabytes(each: Taken) -> float:
+    return each.cost.megabytes or 0
 
 
 if __name__ == "__main__":
