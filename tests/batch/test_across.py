@@ -174,18 +174,18 @@ def test_what_an_unread_workbook_may_hold_is_not_said_to_be_missing(
     broken = batch.folder / "c.xlsx"
     for unread in (catalogue["cliente"], None):
         across = batch.across(registries)
-        across.add_unread(broken, unread)
+        across.add_unsettled(broken, unread)
         findings = across.findings()[batch.folder / "r.xlsx", "Plan1"]
-        assert [f.kind.code for f in findings] == ["reference-unread"] * 2
+        assert [f.kind.code for f in findings] == ["reference-unsettled"] * 2
         assert findings[0].details["files"] == "c.xlsx"
     across = batch.across(registries)
-    across.add_unread(broken, catalogue["contaspagar"])
+    across.add_unsettled(broken, catalogue["contaspagar"])
     assert {code for _, _, code in told(across.findings())} == {"reference-unknown-in-batch"}
     write_rows(broken, ["nomeComercio", "seuCodigo"], [["Padaria", "AX-1"]])
     across.add("clientes", validate_workbook(broken, catalogue, resource="cliente"))
     assert told(across.findings()) == [
         ("r.xlsx", "B2", "reference-waits"),
-        ("r.xlsx", "B3", "reference-unread"),
+        ("r.xlsx", "B3", "reference-unsettled"),
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xlbridge.batch.kept import KeptSheet, keep, seen_from
-from xlbridge.batch.referring import Referring, Unread
+from xlbridge.batch.referring import Referring, Unsettled
 from xlbridge.batch.same_rows import same_rows
 from xlbridge.findings import Finding
 from xlbridge.online.references import Registries
@@ -33,18 +33,19 @@ class Across:
         self._folder = folder
         self._registries = registries
         self._kept: list[KeptSheet] = []
-        self._unread: list[Unread] = []
+        self._unsettled: list[Unsettled] = []
 
     def add(self, step: str, sheet: ValidatedSheet) -> None:
         """Take a judged sheet that the step sends; it may be dropped then."""
         self._kept.append(keep(step, sheet, self._folder))
 
-    def add_unread(self, file: Path, resource: Resource | None) -> None:
-        """Take note of a workbook that could not be read, and what it should have held, if known.
+    def add_unsettled(self, file: Path, resource: Resource | None) -> None:
+        """Take note of a workbook that could not be read, or whose rows are sent and not all in the
+        system yet, and of its resource, if known.
 
-        What it may have brought is not said to be missing.
+        What it may bring is not said to be missing.
         """
-        self._unread.append(Unread(seen_from(self._folder, file), resource))
+        self._unsettled.append(Unsettled(seen_from(self._folder, file), resource))
 
     def findings(self) -> SheetFindings:
         """Return what is found of each sheet, none where nothing is.
@@ -61,8 +62,8 @@ class Across:
             for each, findings in zip(kept, repeated, strict=True)
         ]
         broken = [each.sheet for each in kept if not each.sheet.readable]
-        unread = [*self._unread, *(Unread(sheet.file, sheet.resource) for sheet in broken)]
-        referring = Referring(sheets, unread, self._registries)
+        unread = (Unsettled(sheet.file, sheet.resource) for sheet in broken)
+        referring = Referring(sheets, [*self._unsettled, *unread], self._registries)
         for findings, sheet in zip(found, sheets, strict=True):
             findings += referring.findings(sheet)
         for number, finding in same_rows(sheets, [each.digests for each in kept]):

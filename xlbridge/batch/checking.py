@@ -72,13 +72,16 @@ def check_all(
     targets: Sequence[Target],
     carrier: Carrier | None,
     advance: Callable[[], None],
+    under_way: Sequence[Target] = (),
 ) -> Checked:
     """Judge workbooks, by themselves and against one another, and write down what came of it.
 
-    ``carrier`` judges them in place of this process. Raises what ``Client.records`` raises: then
-    nothing is written down.
+    ``carrier`` judges them in place of this process. What those ``under_way`` may still bring is
+    not said to be missing. Raises what ``Client.records`` raises: then nothing is written down.
     """
     gathered = _Gathered(batch)
+    for target in under_way:
+        gathered.add_unsettled(target)
     for target, judged in _judge_all(batch, targets, carrier):
         gathered.add(target, judged)
         advance()
@@ -108,9 +111,14 @@ class _Gathered:
             across.add(target.step.name, judged)
             judged = replace(judged, frame=pd.DataFrame())
         else:
-            catalogue = self._batch.sites.desk(target.step.profile).catalogue
-            across.add_unread(judged.file, catalogue.get(target.step.resource or ""))
+            self.add_unsettled(target)
         self._judged.append((target, judged))
+
+    def add_unsettled(self, target: Target) -> None:
+        """Take note of a workbook that was not judged, or whose rows are not all there yet."""
+        catalogue = self._batch.sites.desk(target.step.profile).catalogue
+        resource = catalogue.get(target.step.resource or "")
+        self._of_environment(target.step).add_unsettled(target.workbook.path, resource)
 
     def with_findings(self) -> Iterator[tuple[Target, JudgedWorkbook]]:
         """Yield what was judged with what the workbooks show together.

@@ -18,9 +18,9 @@ _FaultOf = Callable[[str], Fault | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """A workbook that could not be read, and what it should have held, None where that is not
-    known."""
+class Unsettled:
+    """A workbook of which is not known what it brings, and its resource, None where that is not
+    known either."""
 
     file: Path
     resource: Resource | None
@@ -40,11 +40,11 @@ class Referring:
     def __init__(
         self,
         sheets: Sequence[ValidatedSheet],
-        unread: Sequence[Unread],
+        unsettled: Sequence[Unsettled],
         registries: Registries | None,
     ) -> None:
         self._sheets = sheets
-        self._unread = unread
+        self._unsettled = unsettled
         self._registries = registries
         self._codes = None if registries is None else Codes(registries)
         self._supplies: dict[tuple[str, str | None, Kind], Supply] = {}
@@ -102,9 +102,9 @@ class Referring:
 
     def _missing(self, registry: str, link: Link | None, *, whole: bool) -> Fault:
         """Return what is wrong with a value that is neither in the system nor in the batch."""
-        unread = [str(each.file) for each in self._unread if each.may_register(registry, link)]
-        if unread:
-            return Fault("reference-unread", {"files": ", ".join(unread)})
+        files = [str(each.file) for each in self._unsettled if each.may_register(registry, link)]
+        if files:
+            return Fault("reference-unsettled", {"files": ", ".join(files)})
         if not whole:
             return Fault("reference-unproven", _details(registry))
         filled = any(sheet.resource and sheet.resource.name == registry for sheet in self._sheets)

@@ -135,10 +135,14 @@ class BatchRun:
         return overview(self._batch, self._failures)
 
     def _check(self) -> Checked:
+        all_targets = self._targets()
         targets = [
+            target for target, state in all_targets if state.standing in _JUDGED and not state.jobs
+        ]
+        under_way = [
             target
-            for target, state in self._targets()
-            if state.standing in _JUDGED and not state.jobs
+            for target, state in all_targets
+            if state.jobs and state.standing is not Standing.DONE
         ]
         if not targets:
             return Checked()
@@ -151,7 +155,7 @@ class BatchRun:
             self._way.phase(Text(pt="Conferindo", en="Checking"), len(targets)) as phase,
             self._way.carrier_for(files) as carrier,
         ):
-            return check_all(self._batch, targets, carrier, phase.advance)
+            return check_all(self._batch, targets, carrier, phase.advance, under_way)
 
     def _targets(self) -> list[tuple[Target, UnitState]]:
         return [

@@ -76,15 +76,16 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
-        "reference-unread",
+        "reference-unsettled",
         Text(
-            pt="Não se sabe se o registro existe: não se leu a pasta {files} deste lote.",
-            en="It is not known whether the record exists: {files} of this batch could not be "
-            "read.",
+            pt="Ainda não se sabe se o registro existe: a pasta {files} deste lote não se leu, ou "
+            "não está inteira no sistema.",
+            en="It is not known yet whether the record exists: {files} of this batch could not be "
+            "read, or is not wholly in the system.",
         ),
         Text(
-            pt="Corrija aquela pasta primeiro.",
-            en="Mend that workbook first.",
+            pt="Corrija aquela pasta primeiro; esta espera por ela.",
+            en="Mend that workbook first; this one waits for it.",
         ),
     ),
     warning(

@@ -1,0 +1,75 @@
+"""A batch whose receivables name clients that go with it, run by the real command."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from batch_parts import WritePlan
+from environment import Xlbridge, credentials
+from openpyxl import load_workbook
+from sheets import write_records, write_rows
+
+from xlbridge.api.client import Client
+from xlbridge.online.references import Registries
+from xlbridge.resources.references import REFERENCES
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.wire.operations.financial import RECEIVABLE_FIND
+
+PLAN = """\
+name: linked
+steps:
+  titles:
+    upload: titles.xlsx
+    resource: contasreceber
+    links: {codigoDoCliente: seuCodigo}
+  clients:
+    upload: clients.xlsx
+    resource: cliente
+"""
+NO_SELLER, SELLER = 999, 2
+
+
+def mend(folder: Path) -> None:
+    """Put the seller right in the rejects workbook of the clients."""
+    [rejects] = folder.glob("clients-rejeitadas-*.xlsx")
+    book = load_workbook(rejects)
+    page = book.worksheets[0]
+    columns = [cell.value for cell in page[1]]
+    page.cell(2, columns.index("codigoDoVendedor") + 1).value = SELLER
+    book.save(rejects)
+
+
+def test_receivables_wait_for_a_rejected_client_and_go_with_it_once_it_is_mended(
+    xlbridge: Xlbridge,
+    batch_sandbox: RunningSandbox,
+    client: Client,
+    registries: Registries,
+    tmp_path: Path,
+    write_plan: WritePlan,
+) -> None:
+    plan = write_plan(PLAN)
+    header = ["nomeComercial", "seuCodigo", "codigoDoVendedor"]
+    write_rows(tmp_path / "clients.xlsx", header, [["A", "LB-1", 1], ["B", "LB-2", NO_SELLER]])
+    named = [{"codigoDoCliente": f"LB-{n}", "idws": f"LB-T{n}"} for n in (2, 1)]
+    write_records(tmp_path / "titles.xlsx", "contasreceber", named)
+
+    def run(code: int) -> dict[str, Any]:
+        environment = credentials(batch_sandbox, XLBRIDGE_SETTLE="0")
+        done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **environment)
+        assert done.returncode == code, done.stderr + done.stdout
+        steps = json.loads(done.stdout)["steps"]
+        return {step["step"]: step["state"] for step in steps}
+
+    assert run(1) == {"clients": "partial", "titles": "new"}
+    mend(tmp_path)
+    assert run(0) == {"clients": "done", "titles": "done"}
+    codes = {
+        record["seuCodigo"]: record["codigoDoCliente"]
+        for record in registries.listed(REFERENCES["cliente"]).records
+        if str(record.get("seuCodigo")).startswith("LB-")
+    }
+    for title in named:
+        query = RECEIVABLE_FIND.query
+        assert query is not None
+        [found] = client.records(RECEIVABLE_FIND, query=query(idws=title["idws"]))
+        assert found["codigoDoCliente"] == codes[title["codigoDoCliente"]]
