@@ -16,7 +16,7 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.reports.json_report import json_pieces, report_json
 from xlbridge.validation.reports.judged import RefusedFile, SkippedSheet, by_rule, rule_of
 from xlbridge.validation.reports.text_report import report_text
-from xlbridge.validation.sheet_findings import SheetFindings, alike
+from xlbridge.validation.sheet_findings import SheetFindings, alike, rows_of
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 ROWS = 9_000
@@ -66,6 +66,7 @@ def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
     }
     assert list(groups) == list(by_rule(listed))
     assert sum(map(len, alike(judged.findings))) == len(listed)
+    assert all(rows_of(group) == [f.row for f in group] for group in alike(judged.findings))
     shown = "\n".join(report_text([judged], limit=0))
     assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
 

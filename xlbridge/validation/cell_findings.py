@@ -111,6 +111,16 @@ class CellFindings(Sequence[Finding]):
             for kind in np.unique(kinds):
                 yield SomeFindings(self, places[kinds == kind])
 
+    def rows(self, places: Numbers) -> list[int]:
+        """Return Excel's numbers of the rows of the findings at some places."""
+        rows = np.empty(len(places), dtype=np.intc)
+        whiches, numbers = self._which[places], self._numbers[places]
+        for which in np.unique(whiches):
+            of_column = whiches == which
+            rows[of_column] = self._columns[which].rows[numbers[of_column]]
+        found: list[int] = rows.tolist()
+        return found
+
     def made(self, places: slice | Numbers) -> Iterator[Finding]:
         """Yield the findings at some places, counted from zero."""
         whiches, numbers = self._which[places].tolist(), self._numbers[places].tolist()
@@ -136,6 +146,10 @@ class SomeFindings(Sequence[Finding]):
         if isinstance(key, slice):
             return list(self._findings.made(self._places[key]))
         return self._findings[int(self._places[key])]
+
+    def rows(self) -> list[int]:
+        """Return Excel's numbers of their rows."""
+        return self._findings.rows(self._places)
 
 
 def cell_findings(

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.findings import Severity
+from xlbridge.findings import Finding, Severity
 from xlbridge.validation.cell_problems import BoolArray
+from xlbridge.validation.sheet_findings import alike, rows_of
 from xlbridge.validation.validate import ValidatedSheet
 
 IntArray = npt.NDArray[np.intp]
@@ -44,9 +45,14 @@ def values_of(sheet: ValidatedSheet, column: str) -> ColumnValues:
 def rows_in_error(sheet: ValidatedSheet, columns: Collection[str] | None = None) -> BoolArray:
     """Mark the rows that have an error, in one of the ``columns`` or in any."""
     rows = {
-        finding.row
-        for finding in sheet.findings
-        if finding.kind.severity is Severity.ERROR
-        and (columns is None or finding.column in columns)
+        row
+        for group in alike(sheet.findings)
+        if _counts(group[0], columns)
+        for row in rows_of(group)
     }
-    return np.isin(sheet.rows, [row for row in rows if row is not None])
+    return np.isin(sheet.rows, list(rows))
+
+
+def _counts(finding: Finding, columns: Collection[str] | None) -> bool:
+    is_error = finding.kind.severity is Severity.ERROR
+    return is_error and (columns is None or finding.column in columns)

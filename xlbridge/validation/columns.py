@@ -79,9 +79,10 @@ def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
     filled = np.zeros(cells.height, dtype=bool)
     for column in cells.columns:
         filled |= np.frombuffer(column.kinds, dtype=bool)
-    rows = set((np.flatnonzero(filled[header_row:]) + header_row + 1).tolist())
-    rows.update(row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row)
-    return sorted(rows)
+    rows = np.flatnonzero(filled[header_row:]) + header_row + 1
+    noted = {row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row}
+    found: list[int] = (np.union1d(rows, list(noted)) if noted else rows).tolist()
+    return found
 
 
 def _note_raw(cells: SheetCells, place: int, rows: list[int], problems: CellProblems) -> None:

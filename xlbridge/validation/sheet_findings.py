@@ -1,12 +1,12 @@
 """The findings of a sheet: those of its layout, then those of its cells."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import overload
 
 from xlbridge.findings import Finding, Severity
-from xlbridge.validation.cell_findings import CellFindings
+from xlbridge.validation.cell_findings import CellFindings, SomeFindings
 
 
 class SheetFindings(Sequence[Finding]):
@@ -47,6 +47,13 @@ def errors_among(findings: Sequence[Finding]) -> int:
     if isinstance(findings, SheetFindings):
         return errors_among(findings.layout) + findings.cells.errors
     return sum(finding.kind.severity is Severity.ERROR for finding in findings)
+
+
+def rows_of(findings: Sequence[Finding]) -> Iterable[int]:
+    """Return Excel's numbers of the rows that findings are in."""
+    if isinstance(findings, SomeFindings):
+        return findings.rows()
+    return [finding.row for finding in findings if finding.row is not None]
 
 
 def alike(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:

@@ -90,6 +90,9 @@ class ValidatedSheet:
 
     def add(self, found: Iterable[Finding]) -> None:
         """Add findings of cells, each at its place: by row, then by column."""
+        found = list(found)
+        if not found:
+            return
         header = self.header_row or 0
         layout = [f for f in self.findings if (f.row or 0) <= header]
         cells = [f for f in self.findings if (f.row or 0) > header]
