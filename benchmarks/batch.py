@@ -1,0 +1,122 @@
+"""Many workbooks validated by one process, by two, and by a Dask cluster of two workers.
+
+Usage: python benchmarks/batch.py [FILES [ROWS]] [--runs RUNS]
+
+FILES sheets (40 unless told) of ROWS × 12 cells (25,000), 1 % of them bad. The reports must be the
+same to the byte. Needs the extra ``dask``.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bad_sheet import write_sheet
+from processes import costs
+
+ONE = "1 process"
+TWO = "2 processes"
+CLUSTER = "2 Dask workers"
+_BAD = 0.01
+_SCRIPTS = Path(sys.executable).parent
+_PATIENCE = 60
+
+
+def main() -> None:
+    """Print the costs, the ratios, the memory, and whether the reports are the same."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("files", nargs="?", type=int, default=40)
+    parser.add_argument("rows", nargs="?", type=int, default=25_000)
+    parser.add_argument("--runs", type=int, default=1)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        written = [
+            write_sheet(place / f"{number:03}.xlsx", asked.rows, _BAD, number)
+            for number in range(asked.files)
+        ]
+        bad = sum(len(sheet.bad_cells) for sheet in written)
+        print(f"{asked.files} files of {asked.rows:,} rows x 12 columns, {bad:,} bad cells")
+        with _cluster(place) as (scheduler, workers):
+            commands = _commands(place, [sheet.path for sheet in written], scheduler)
+            found = costs(commands, asked.runs)
+            memory = [_greatest_memory(pid) for pid in workers]
+        ours = found[ONE].seconds
+        for name, cost in found.items():
+            print(
+                f"  {name:15} {cost.seconds:7.2f} s {cost.megabytes or 0:6.0f} MB "
+                f"{ours / cost.seconds:6.2f} x as fast"
+            )
+        print(f"  the cluster's workers took {' and '.join(f'{each:.0f}' for each in memory)} MB")
+        print(f"  reports the same to the byte: {_same(place, commands)}")
+
+
+def _commands(place: Path, files: Sequence[Path], scheduler: str) -> Mapping[str, Sequence[str]]:
+    where = {
+        ONE: ["--workers", "1"],
+        TWO: ["--workers", "2"],
+        CLUSTER: ["--scheduler", scheduler],
+    }
+    command = [sys.executable, "-m", "xlbridge", "validate", *map(str, files), "--format", "json"]
+    return {
+        name: [*command, *options, "-o", str(_report(place, name))]
+        for name, options in where.items()
+    }
+
+
+def _report(place: Path, name: str) -> Path:
+    return place / f"{name}.json"
+
+
+def _same(place: Path, names: Mapping[str, object]) -> bool:
+    return len({_report(place, name).read_bytes() for name in names}) == 1
+
+
+@contextmanager
+def _cluster(place: Path) -> Iterator[tuple[str, list[int]]]:
+    """Start a scheduler and two workers of one thread on loopback; end them afterwards."""
+    log = place / "cluster.log"
+    with log.open("wb") as told:
+
+        def start(*arguments: str) -> "subprocess.Popen[bytes]":
+            command = [str(_SCRIPTS / "dask"), *arguments, "--no-dashboard"]
+            return subprocess.Popen(command, cwd=place, stdout=told, stderr=told)
+
+        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        address = _awaited(log, r"Scheduler at:\s+(\S+)")
+        workers = [start("worker", address, "--nthreads", "1", "--no-nanny") for _ in range(2)]
+        try:
+            yield address, [worker.pid for worker in workers]
+        finally:
+            for process in (*workers, scheduler):
+                process.terminate()
+            for process in (*workers, scheduler):
+                process.wait()
+
+
+def _awaited(log: Path, pattern: str) -> str:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if found := re.search(pattern, log.read_text("utf-8")):
+            return found[1]
+        time.sleep(0.05)
+    sys.exit(f"the cluster did not begin:\n{log.read_text('utf-8')}")
+
+
+def _greatest_memory(pid: int) -> float:
+    """Return the greatest memory that a process had so far, in MB; 0 where it cannot be told."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("ascii")
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0
+
+
+if __name__ == "__main__":
+    main()
