@@ -18,7 +18,6 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xlbridge.i18n import Text
 
@@ -33,10 +32,6 @@ class XlbridgeError(Exception):
 
     def __str__(self) -> str:
         return str(self.message)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let it be raised again in another process, whatever its own constructor takes."""
-        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class UsageError(XlbridgeError):

@@ -44,6 +44,10 @@ class WorkbookLimits:
     seconds: int = _limit(5, "XLBRIDGE_MAX_SECONDS")
     size_per_second: int = _limit(10, "XLBRIDGE_MB_PER_SECOND", _MB)
 
+    def seconds_for(self, size: int) -> int:
+        """Return the processor time that parsing ``size`` bytes of unpacked content may take."""
+        return self.seconds + size // self.size_per_second
+
 
 def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
     """Read the limits from environment variables.

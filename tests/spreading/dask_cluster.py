@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from processes_seen import awaited, command_of, descendants, lives
+from processes_seen import awaited, command_of, descendants, lives, seconds_taken
 
+_BUSY = 0.2
 _DASK = Path(sys.executable).with_name("dask")
 
 
@@ -21,15 +22,18 @@ class RunningCluster:
     address: str
     log: Path
     pid: int
+    taken: dict[int, float] = field(default_factory=dict)
 
-    def workers_at_a_workbook(self) -> list[int]:
-        """Return the worker processes that have a parser at work."""
-        return [
-            worker
+    def busy(self) -> list[int]:
+        """Return the worker processes beside which more is done than when this was asked first."""
+        taken = {
+            worker: sum(map(seconds_taken, descendants(worker)))
             for worker in descendants(self.pid)
             if "spawn_main" in command_of(worker)
-            and any("parser_process" in command_of(child) for child in descendants(worker))
-        ]
+        }
+        if not self.taken:
+            self.taken.update(taken)
+        return [worker for worker in taken if taken[worker] > self.taken[worker] + _BUSY]
 
 
 @contextmanager

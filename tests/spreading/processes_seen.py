@@ -1,5 +1,6 @@
 """What runs beside a command, as /proc tells it."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,19 +34,18 @@ def workers_of(pid: int) -> list[int]:
     return [child for child in descendants(pid) if "xlbridge.spreading" in command_of(child)]
 
 
-def workers_at(file: Path, pid: int) -> list[int]:
-    """Return the worker processes whose parser reads a file at this moment."""
-    return [worker for worker in workers_of(pid) if any(map(_reads(file), descendants(worker)))]
+def busy_workers(pid: int, seconds: float) -> list[int]:
+    """Return the worker processes of a command that took so much processor time already."""
+    return [worker for worker in workers_of(pid) if seconds_taken(worker) >= seconds]
 
 
-def _reads(file: Path) -> Callable[[int], bool]:
-    def reads(pid: int) -> bool:
-        try:
-            return Path(f"/proc/{pid}/fd/0").readlink() == file
-        except OSError:
-            return False
-
-    return reads
+def seconds_taken(pid: int) -> float:
+    """Return the processor time that a process took, in seconds."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def command_of(pid: int) -> str:

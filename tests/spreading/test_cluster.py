@@ -73,7 +73,14 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     ours = shipped.replace("resource: contasreceber", "resource: mensalidade", 1)
     (own / "mensalidade.yaml").write_text(ours, encoding="utf-8")
     long = write_sheet(tmp_path / "long.xlsx", 10_000, 0.01).path
-    files = [samples / "contasreceber-com-erros.xlsx", long, samples / "demo.py", tmp_path / "none"]
+    files = [
+        samples / "contasreceber-com-erros.xlsx",
+        long,
+        long,
+        long,
+        samples / "demo.py",
+        tmp_path / "none",
+    ]
     options = ["--resource", "mensalidade", "--dates", "dmy", "--format", "json"]
     alone = xlbridge("validate", *files, *options, "--workers", "1", XLBRIDGE_LANG="pt-BR")
     with KillsAWorker(running) as killer:
@@ -84,7 +91,7 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     assert spread.stdout == alone.stdout
     assert spread.stderr == alone.stderr
     told = json.loads(alone.stdout)["files"]
-    assert [item["resource"] for item in told] == ["mensalidade", "mensalidade", None, None]
+    assert [item["resource"] for item in told] == [*["mensalidade"] * 4, None, None]
     assert min(item["errors"] for item in told) > 0
 
 
@@ -97,7 +104,7 @@ class KillsAWorker:
         self._thread = threading.Thread(target=self._kill)
 
     def _kill(self) -> None:
-        (worker, *_) = awaited(self._running.workers_at_a_workbook)
+        (worker, *_) = awaited(self._running.busy)
         os.kill(worker, signal.SIGKILL)
         self.killed = worker
 

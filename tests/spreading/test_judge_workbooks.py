@@ -14,12 +14,20 @@ from xlbridge.validation.reports.judged import RefusedFile
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
 
-_NAMES = ("contasreceber-com-erros.xlsx", "none.xlsx", "cliente.xlsx", "contasreceber.xlsx")
+_NAMES = (
+    "contasreceber-com-erros.xlsx",
+    "none.xlsx",
+    "cliente.xlsx",
+    "contasreceber-com-erros.xlsx",
+)
 
 
 @pytest.fixture
 def workbooks(samples: Path) -> list[WorkbookToJudge]:
-    return [WorkbookToJudge(file=samples / name, all_sheets=True) for name in _NAMES]
+    return [
+        WorkbookToJudge(file=samples / name, all_sheets=place == 3)
+        for place, name in enumerate(_NAMES)
+    ]
 
 
 def judged(

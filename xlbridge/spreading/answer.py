@@ -1,12 +1,13 @@
-"""What a worker answers to a task."""
+"""What a worker is asked, and what it answers."""
 
 import pickle
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.spreading.carrier import Task
+from xlbridge.spreading.carrier import Task, WorkerGone
+from xlbridge.spreading.plain import Foreign, packed, taken_in
 
 
 class WorkerDefect(Exception):
@@ -31,14 +32,30 @@ class Raised:
 Answer = Done | Raised
 
 
-def answer(task: Task[Any, Any], item: Any) -> bytes:
-    """Run a task and return what it answers, pickled, whatever happens."""
+def asked(orders: IO[bytes], answers: IO[bytes], task: Task[Any, Any], item: Any) -> Any:
+    """Send a task with an item to a worker, and return what the task returned.
+
+    Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerGone``.
+    """
     try:
-        return pickle.dumps(Done(task(item)), pickle.HIGHEST_PROTOCOL)
+        orders.write(packed((task, item)))
+        orders.flush()
+        answered: Answer = taken_in(answers)
+    except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
+        raise WorkerGone from error
+    except Foreign as foreign:
+        raise WorkerDefect(str(foreign)) from foreign
+    return outcome_of(answered)
+
+
+def answer(task: Task[Any, Any], item: Any) -> bytes:
+    """Run a task and return what it answers, packed, whatever happens."""
+    try:
+        return packed(Done(task(item)))
     except XlbridgeError as error:
-        return pickle.dumps(Raised(error, ""))
+        return packed(Raised(error, ""))
     except Exception:
-        return pickle.dumps(Raised(None, traceback.format_exc()))
+        return packed(Raised(None, traceback.format_exc()))
 
 
 def outcome_of(answered: Answer) -> Any:

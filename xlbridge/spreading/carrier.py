@@ -20,26 +20,38 @@ class Lost:
     """Stands for the outcome of an item whose workers ended before they could tell it, twice."""
 
 
+class WorkerGone(Exception):
+    """A worker ended before it answered."""
+
+
 class Carrier(Protocol):
     """Runs a task for many items.
 
-    ``shares_files`` says whether the workers see the files of this machine under the same paths.
+    ``shares_files`` says whether its workers see the files of this machine under the same paths,
+    ``is_expendable`` whether a worker may be lost over an item without harm to anything else.
     """
 
     @property
     def shares_files(self) -> bool:
         """Whether a path may stand for the file."""
 
+    @property
+    def is_expendable(self) -> bool:
+        """Whether a task may end its process."""
+
     def run(
         self,
         task: Task[Item, Outcome],
         items: Iterable[Item],
         on_done: OnDone = lambda _place: None,
+        *,
+        again: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | Lost]:
         """Yield what the task returns for each item, in the items' order.
 
-        Items are taken only a little ahead of what was yielded. Raises the ``XlbridgeError`` that
-        the task raised. A carrier runs one task at a time.
+        ``again`` is what is done in its place for an item whose worker was lost over it. Items are
+        taken only a little ahead of what was yielded. A carrier runs one task at a time.
+        Raises the ``XlbridgeError`` that the task raised.
         """
 
 
@@ -47,14 +59,17 @@ class ThisProcess:
     """Does everything here, one item after the other."""
 
     shares_files = True
+    is_expendable = False
 
     def run(
         self,
         task: Task[Item, Outcome],
         items: Iterable[Item],
         on_done: OnDone = lambda _place: None,
+        *,
+        again: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | Lost]:
-        """Yield what the task returns for each item."""
+        """Yield what the task returns for each item; ``again`` is never needed."""
         for place, item in enumerate(items):
             outcome = task(item)
             on_done(place)

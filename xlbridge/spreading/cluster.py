@@ -51,6 +51,7 @@ class DaskCluster:
     """
 
     shares_files = False
+    is_expendable = True
 
     def __init__(self, client: Client, address: str) -> None:
         """``address`` is how the scheduler is called in messages."""
@@ -62,9 +63,12 @@ class DaskCluster:
         task: Task[Item, Outcome],
         items: Iterable[Item],
         on_done: OnDone = lambda _place: None,
+        *,
+        again: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | Lost]:
         """Yield what the task returns for each item, in the items' order.
 
+        ``again`` is what is done in its place for an item whose process was lost over it.
         Raises the ``XlbridgeError`` that the task raised, ``ConfigError`` when the workers have no
         xlbridge or another one, ``TransportError`` when the cluster is gone; ``WorkerDefect``.
         """
@@ -74,7 +78,9 @@ class DaskCluster:
         try:
             for place, item in enumerate(items):
                 key = f"xlbridge-{run}-{place}"
-                future = self._client.submit(carry_out, order(task, item), key=key, pure=False)
+                future = self._client.submit(
+                    carry_out, order(task, again, item), key=key, pure=False
+                )
                 future.add_done_callback(lambda _future, place=place: on_done(place))
                 waiting.append(future)
                 if len(waiting) > ahead:

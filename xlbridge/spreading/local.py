@@ -10,13 +10,14 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from xlbridge.spreading.carrier import Item, Lost, OnDone, Outcome, Task
-from xlbridge.spreading.worker import Worker, WorkerGone
+from xlbridge.spreading.carrier import Item, Lost, OnDone, Outcome, Task, WorkerGone
+from xlbridge.spreading.worker import Worker
 
 _AHEAD = 32
 """So many outcomes may wait for one before them that takes longer."""
 
-_TRIES = 2
+_Tries = tuple[Task[Any, Any], ...]
+"""What is done for an item, and what when a worker was lost over it."""
 
 
 _WORTH_A_WORKER = 4 * 2**20
@@ -44,6 +45,7 @@ class LocalWorkers:
     """
 
     shares_files = True
+    is_expendable = True
 
     def __init__(self, count: int, module: str) -> None:
         """``module`` is what the tasks come from: the workers import it before they are asked."""
@@ -74,15 +76,19 @@ class LocalWorkers:
         task: Task[Item, Outcome],
         items: Iterable[Item],
         on_done: OnDone = lambda _place: None,
+        *,
+        again: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | Lost]:
         """Yield what the task returns for each item, in the items' order.
 
+        ``again`` is what is done in its place for an item whose worker was lost over it.
         Raises the ``XlbridgeError`` that the task raised; ``WorkerDefect``.
         """
+        tries = (task, again or task)
         waiting: deque[Future[Any]] = deque()
         try:
             for number, item in enumerate(items):
-                waiting.append(self._threads.submit(self._do, task, number, item, on_done))
+                waiting.append(self._threads.submit(self._do, tries, number, item, on_done))
                 if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()
             while waiting:
@@ -91,10 +97,10 @@ class LocalWorkers:
             for future in waiting:
                 future.cancel()
 
-    def _do(self, task: Task[Any, Any], number: int, item: Any, on_done: OnDone) -> Any:
+    def _do(self, tries: _Tries, number: int, item: Any, on_done: OnDone) -> Any:
         place = self._idle.get()
         try:
-            outcome = place.outcome(task, item)
+            outcome = place.outcome(tries, item)
         finally:
             self._idle.put(place)
         on_done(number)
@@ -110,8 +116,8 @@ class _Place:
         self._closed = False
         self._lock = Lock()
 
-    def outcome(self, task: Task[Any, Any], item: Any) -> Any:
-        for _ in range(_TRIES):
+    def outcome(self, tries: _Tries, item: Any) -> Any:
+        for task in tries:
             worker = self._ready()
             if worker is None:
                 break

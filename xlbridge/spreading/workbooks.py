@@ -3,16 +3,21 @@
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Language, Text, active_language, set_language
 from xlbridge.limits import WorkbookLimits
+from xlbridge.resources.catalogue import Catalogue
 from xlbridge.spreading.carrier import Carrier, Lost, OnDone
-from xlbridge.spreading.judged_parts import JudgedParts
+from xlbridge.spreading.judged_parts import JudgedPart
+from xlbridge.spreading.reading_here import read_here
 from xlbridge.spreading.schemas import OwnSchemas
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
+from xlbridge.workbook.assembly import WorkbookSource
+from xlbridge.workbook.parser_child import LIMITS_HOLD
 from xlbridge.workbook.safety import file_content
 
 _NO_LIMITS = WorkbookLimits()
@@ -38,19 +43,20 @@ def judge_workbooks(
     """
     own = OwnSchemas(schemas)
     catalogue = own.catalogue()
-    task = _JudgeWorkbook(
+    shielded = _JudgeWorkbook(
         own if carrier.shares_files else own.packed(),
         limits,
         with_frames=with_frames,
         language=active_language(),
     )
+    task = replace(shielded, reads_here=carrier.is_expendable)
     sent = _sent(workbooks, carrier.shares_files, limits)
-    outcomes = carrier.run(task, sent, on_done)
+    outcomes = carrier.run(task, sent, on_done, again=shielded)
     for workbook, outcome in zip(workbooks, outcomes, strict=True):
         if isinstance(outcome, Lost):
             yield [RefusedFile(workbook.file, _worker_lost())]
         else:
-            yield outcome.unpack(workbook.file, catalogue)
+            yield [part.whole(workbook.file, catalogue) for part in outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +83,37 @@ def _sent(
 
 @dataclass(frozen=True, slots=True)
 class _JudgeWorkbook:
-    """What a worker does with a file. The parser has a process of its own there as here."""
+    """What a worker does with a file.
+
+    ``reads_here`` leaves it to the worker's own process to parse the file, which may end it.
+    """
 
     schemas: OwnSchemas
     limits: WorkbookLimits
     with_frames: bool
     language: Language
+    reads_here: bool = False
 
-    def __call__(self, sent: _Sent) -> JudgedParts:
+    def __call__(self, sent: _Sent) -> list[JudgedPart]:
         set_language(self.language)
-        return JudgedParts.of(self._found(sent), self.with_frames)
+        return [JudgedPart.of(item, self.with_frames) for item in self._found(sent)]
 
     def _found(self, sent: _Sent) -> list[Judged]:
         if sent.refusal is not None:
             return [RefusedFile(sent.workbook.file, sent.refusal)]
         catalogue = self.schemas.catalogue()
         if sent.content is None:
-            return sent.workbook.found(catalogue, self.limits)
+            return self._judged(sent.workbook, catalogue)
         with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
             copy = Path(folder, "workbook.xlsx")
             copy.write_bytes(sent.content)
-            return replace(sent.workbook, file=copy).found(catalogue, self.limits)
+            return self._judged(replace(sent.workbook, file=copy), catalogue)
+
+    def _judged(self, wanted: WorkbookToJudge, catalogue: Catalogue) -> list[Judged]:
+        source: WorkbookSource | None = None
+        if self.reads_here and LIMITS_HOLD:
+            source = partial(read_here, wanted.file, self.limits, wanted.sheet)
+        return wanted.found(catalogue, self.limits, source)
 
 
 def _worker_lost() -> WorkbookRefused:

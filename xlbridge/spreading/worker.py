@@ -1,22 +1,16 @@
 """One worker process, as the process sees it that started it."""
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
 from contextlib import suppress
 from typing import IO, Any
 
-from xlbridge.spreading.answer import Answer, outcome_of
 from xlbridge.spreading.carrier import Task
 from xlbridge.workbook.parser_child import helper_environment
 
 _PATIENCE = 5.0
-
-
-class WorkerGone(Exception):
-    """The process ended before it answered."""
 
 
 class Worker:
@@ -49,14 +43,10 @@ class Worker:
 
         Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerGone``.
         """
-        orders, answers = self._pipes()
-        try:
-            pickle.dump((task, item), orders, protocol=pickle.HIGHEST_PROTOCOL)
-            orders.flush()
-            answered: Answer = pickle.load(answers)  # noqa: S301 - from our own process
-        except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
-            raise WorkerGone from error
-        return outcome_of(answered)
+        # What is sent and taken in needs pandas, and the process is to begin before that is here.
+        from xlbridge.spreading.answer import asked
+
+        return asked(*self._pipes(), task, item)
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process.stdin is None or self._process.stdout is None:

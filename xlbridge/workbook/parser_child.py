@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -35,7 +35,7 @@ def parsed_in_child(
     ``size`` is that of the unpacked content. What is yielded waits for the workbook; it raises
     what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
     """
-    seconds = limits.seconds + size // limits.size_per_second
+    seconds = limits.seconds_for(size)
     arguments: dict[str, object] = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
     # A thread reads along, so that the process never waits for a full pipe.
     with ThreadPoolExecutor(max_workers=1) as reader, _start(path, arguments) as process:
@@ -49,7 +49,7 @@ def parsed_in_child(
             watchdog.cancel()
 
 
-def _start(path: Path, arguments: Mapping[str, object]) -> "subprocess.Popen[bytes]":
+def _start(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-P", "-m", "xlbridge.workbook.parser_process"]
     with path.open("rb") as file:
         return subprocess.Popen(  # noqa: S603 - our own command, no shell

@@ -1,0 +1,87 @@
+"""What comes from another process is data, or is not taken in."""
+
+import os
+import pickle
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from xlbridge.cli.main import main
+from xlbridge.errors import Complaint, RemoteRejected, WorkbookRefused, XlbridgeError
+from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.i18n import Text
+from xlbridge.spreading.frame_parts import frame_of, frame_parts
+from xlbridge.spreading.plain import Foreign, packed, unpacked
+
+_TEXT = Text(pt="Não.", en="No.")
+
+
+class Harm:
+    """What a process that was taken over could send."""
+
+    def __init__(self, function: object, *arguments: object) -> None:
+        self.called = function, arguments
+
+    def __reduce__(self) -> object:
+        return self.called
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        Harm(os.system, "true"),
+        Harm(eval, "1"),
+        Harm(getattr, "text", "upper"),
+        Harm(main, ["--help"]),
+        Harm(Path.unlink, Path("/none")),
+        Harm(__import__, "antigravity"),
+    ],
+    ids=lambda harm: harm.called[0].__name__,
+)
+def test_nothing_is_run(harm: Harm) -> None:
+    with pytest.raises(Foreign):
+        unpacked(pickle.dumps(harm))
+
+
+def test_data_arrives() -> None:
+    finding = Finding(
+        CATALOGUE["type-integer"], 3, "a", "A3", "x", {"n": 1, "t": _TEXT}, Decimal("1.50")
+    )
+    sent = [finding, date(2026, 1, 2), Path("a"), {"x": (1, 2.5, None, b"y")}]
+    assert unpacked(packed(sent)) == sent
+    assert unpacked(packed(finding)).kind is finding.kind
+    assert unpacked(packed(np.array([1, 2], dtype=np.uint16))).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        WorkbookRefused("hostile", _TEXT),
+        RemoteRejected(_TEXT, status=409, complaints=[Complaint("k", "v")], hint=_TEXT),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_arrive_as_they_were(error: XlbridgeError) -> None:
+    there = unpacked(packed(error))
+    assert type(there) is type(error)
+    assert (there.args, vars(there)) == (error.args, vars(error))
+    assert str(there) == str(error)
+
+
+def test_columns_arrive_as_they_were() -> None:
+    frame = pd.DataFrame(
+        {
+            "text": pd.Series(["á", None, ""], dtype="str"),
+            "whole": pd.Series([1, None, -(2**62)], dtype="Int64"),
+            "number": pd.Series([0.1, None, 1e300], dtype="Float64"),
+            "truth": pd.Series([True, None, False], dtype="boolean"),
+            "day": pd.Series(["2026-01-02", None, "1900-01-01"], dtype="datetime64[us]"),
+        }
+    )
+    for sent in (frame, frame.iloc[:0]):
+        there = frame_of(unpacked(packed(frame_parts(sent))), len(sent))
+        pd.testing.assert_frame_equal(there, sent)
