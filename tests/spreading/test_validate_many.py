@@ -5,8 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,9 @@ def test_a_file_that_loses_every_worker_is_refused(home: Path, samples: Path) ->
     with running(home, *files, "--format", "json", "--workers", "2") as process:
         while process.poll() is None:
             for worker in workers_of(process.pid):
-                os.kill(worker, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            time.sleep(0.01)
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
     told = json.loads(stdout)["files"]
