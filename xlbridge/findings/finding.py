@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, numeral
 
 Mended = str | Decimal | date
 """What a cell holds once it is put right."""
@@ -48,8 +48,9 @@ class Finding:
     """One thing wrong, and where.
 
     ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
-    are None where the finding concerns no single place. ``value`` is the cell's content as text;
-    ``mended`` what the cell should hold instead, None where that is not certain.
+    are None where the finding concerns no single place. ``value`` is the cell's content as text,
+    that of a ``numeric`` cell with a point; ``mended`` what the cell should hold instead, None
+    where that is not certain.
     """
 
     kind: FindingKind
@@ -59,6 +60,12 @@ class Finding:
     value: str | None = None
     details: Mapping[str, object] = field(default_factory=dict)
     mended: Mended | None = None
+    numeric: bool = False
+
+    @property
+    def shown(self) -> str | None:
+        """The value as people write it, in the active language."""
+        return str(numeral(self.value)) if self.numeric and self.value else self.value
 
     @property
     def message(self) -> Text:

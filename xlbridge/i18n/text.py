@@ -28,3 +28,11 @@ class Text:
 
     def __str__(self) -> str:
         return self.pt if active_language() == "pt-BR" else self.en
+
+
+def numeral(plain: str) -> Text:
+    """Return a number that is written with a point as each language writes it.
+
+    Thousands are not grouped, so that a point is never mistaken.
+    """
+    return Text(pt=plain.replace(".", ","), en=plain)

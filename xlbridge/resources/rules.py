@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, numeral
 
 Statistics = Mapping[str, Any]
 
@@ -29,8 +29,8 @@ class Rule:
     optional: tuple[str, ...] = ()
 
 
-def _number(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _number(value: object) -> Text:
+    return numeral(f"{value:.15g}" if isinstance(value, float) else str(value))
 
 
 def _span(statistics: Statistics) -> Text:

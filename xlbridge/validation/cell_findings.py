@@ -52,6 +52,7 @@ class FindingColumn:
             value=self._value(number, details),
             details=details,
             mended=self.mended.get(number),
+            numeric=self.cells.kinds[number] == CellKind.NUMBER,
         )
 
     def _value(self, number: int, details: Mapping[str, object]) -> str | None:

@@ -58,7 +58,7 @@ def mending_text(mending: Mending) -> Iterator[str]:
     yield f"  ✎ {head.format(file=mending.file, count=len(changes))}"
     for change in changes[:_SHOWN]:
         found = change.finding
-        yield f"      {found.cell} {found.column}: {found.value!r} → {_shown(change.new)}"
+        yield f"      {found.cell} {found.column}: {found.shown!r} → {_shown(change.new)}"
     if len(changes) > _SHOWN:
         rest = Text(
             pt="… e mais {n}; todas com --format json",

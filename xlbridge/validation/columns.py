@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from xlbridge.i18n import numeral
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_problems import CellProblems
@@ -114,7 +115,8 @@ def _note_shown(
     for position, _ in _of_column(percents, at, rows):
         value = _usable_number(cells, place, rows[position], problems, position)
         if value is not None:
-            details = {"shown": f"{value * 100:.10g}%", "stored": display(value)}
+            shown, stored = numeral(f"{value * 100:.10g}%"), numeral(display(value))
+            details = {"shown": shown, "stored": stored}
             problems.add(position, "number-percent", details)
     padded = cells.raw.padded if column.kind.is_code else {}
     for position, width in _of_column(padded, at, rows):

@@ -3,7 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, numeral
 
 
 def display(value: object) -> str:
@@ -22,6 +22,5 @@ def display(value: object) -> str:
 
 
 def written(number: Decimal | None) -> Text:
-    """Write a number as each language does, so that a point is never mistaken."""
-    plain = f"{number:f}"
-    return Text(pt=plain.replace(".", ","), en=plain)
+    """Write a number as each language does."""
+    return numeral(f"{number:f}")

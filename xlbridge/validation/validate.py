@@ -86,6 +86,7 @@ class ValidatedSheet:
             cell=None if place is None else cell_address(row, place),
             value=None if pd.isna(value) else display(value),
             details=details,
+            numeric=isinstance(value, float),
         )
 
     def add(self, found: Iterable[Finding]) -> None:

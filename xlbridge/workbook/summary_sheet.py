@@ -200,7 +200,7 @@ def _write_finding(
         finding.cell or "",
         finding.column or "",
         str(SEVERITY_WORDS[severity]),
-        shorten(finding.value or "", _LONGEST_VALUE, placeholder="…"),
+        shorten(finding.shown or "", _LONGEST_VALUE, placeholder="…"),
         str(finding.message),
         str(finding.hint),
         finding.kind.code,

@@ -151,7 +151,7 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
         [
             finding.cell,
             places[rule_of(finding)],
-            None if finding.value is None else finding.value[:_LONGEST_VALUE],
+            None if finding.shown is None else finding.shown[:_LONGEST_VALUE],
             told(finding.message),
             told(finding.hint),
         ]

@@ -106,7 +106,7 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
 
 
 def _cell(finding: Finding) -> str:
-    if finding.value is None:
+    if (value := finding.shown) is None:
         return str(finding.cell)
-    shown = finding.value[:_SHOWN_LETTERS] + "…" * (len(finding.value) > _SHOWN_LETTERS)
+    shown = value[:_SHOWN_LETTERS] + "…" * (len(value) > _SHOWN_LETTERS)
     return f"{finding.cell}={shown!r}"

@@ -1,0 +1,93 @@
+"""Numbers in reports are written as the language writes them; in JSON with a point."""
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import openpyxl
+import pytest
+from sheets import Percent, write_records
+
+from xlbridge.cli.main import main
+from xlbridge.i18n import set_language
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.rules import RULES
+from xlbridge.workbook.signature import SUMMARY_SHEET
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    set_language("en")
+
+
+@pytest.fixture
+def titles(tmp_path: Path) -> Path:
+    rows = [
+        {"valorDoLancamento": -1234.5},
+        {"valorDoLancamento": Percent(0.125)},
+        {"valorDoLancamento": "1.5"},
+        {"dataDeVencimento": date(2026, 9, 30)},
+        {"codigoDoCliente": 1.5, "historico": "1.5"},
+    ]
+    return write_records(tmp_path / "a.xlsx", "contasreceber", rows)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main([str(argument) for argument in arguments]) == 1
+    return capsys.readouterr().out
+
+
+def test_portuguese_has_a_comma_and_english_a_point(
+    titles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = ("validate", titles, "--resource", "contasreceber")
+    portuguese = told(capsys, "--lang", "pt-BR", *check)
+    for words in (
+        "='-1234,5'",
+        "mostra 12,5%, mas guarda 0,125",
+        "será lido como 1,5",
+        "I4='1.5'",
+        "='30/09/2026'",
+        "='1,5'",
+    ):
+        assert words in portuguese
+    english = told(capsys, "--lang", "en", *check)
+    for words in ("='-1234.5'", "shows 12.5% but stores 0.125", "is read as 1.5"):
+        assert words in english
+
+
+def test_json_has_a_point_in_every_language(
+    titles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = ("validate", titles, "--resource", "contasreceber", "--format", "json")
+    for language in ("pt-BR", "en"):
+        [report] = json.loads(told(capsys, "--lang", language, *check))["files"]
+        values = {f["cell"]: f["value"] for f in report["findings"]}
+        assert values == {
+            "I2": "-1234.5",
+            "I3": "0.125",
+            "I4": "1.5",
+            "H5": "30/09/2026",
+            "B6": "1.5",
+        }
+
+
+def test_the_marked_copy_has_a_comma_too(
+    tmp_path: Path, titles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "m.xlsx"
+    told(capsys, "--lang", "pt-BR", "validate", titles, "--annotate", copy)
+    rows = openpyxl.load_workbook(copy)[SUMMARY_SHEET].iter_rows(min_row=6, values_only=True)
+    assert [row[3] for row in rows] == ["-1234,5", "0,125", "1.5", "30/09/2026", "1,5"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "pt", "en"),
+    [(0.01, "maior que 0,01", "greater than 0.01"), (2e6, "maior que 2000000", "than 2000000")],
+)
+def test_a_bound_is_written_in_full(catalogue: Catalogue, bound: float, pt: str, en: str) -> None:
+    statement = RULES["greater_than"].statement({"value": bound})
+    assert pt in statement.pt
+    assert en in statement.en
