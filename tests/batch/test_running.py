@@ -131,6 +131,7 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     write_clients(tmp_path, bad.name, [new_cnpj()])
     found = report(batch("resume", "month", "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 3
+    assert not list(tmp_path.glob("*findings.html"))
     assert [len(unit["jobs"]) for unit in found["steps"][0]["units"]] == [1, 1]
 
 

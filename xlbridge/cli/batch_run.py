@@ -113,7 +113,7 @@ def _run(
     except (KeyboardInterrupt, ApiError):
         remark(_GO_ON.format(id=batch.id))
         raise
-    findings = _write_findings(batch, ran.checked) if ran.checked.bad else None
+    findings = _write_findings(batch, ran.checked)
     proofs, failure = _prove(batch, ran.steps) if ran.worked else ([], None)
     print_batch(batch, ran.steps, form, proofs, findings)
     if failure is not None:
@@ -121,9 +121,13 @@ def _run(
     return exit_code(ran.steps) or _of_proofs(proofs)
 
 
-def _write_findings(batch: Batch, checked: Checked) -> Path:
-    """Leave a page with all that is wrong in the workbooks, and return where it is."""
+def _write_findings(batch: Batch, checked: Checked) -> Path | None:
+    """Leave a page with all that is wrong in the workbooks, and return where it is; none where
+    nothing is."""
     page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
+    if not checked.bad:
+        page.unlink(missing_ok=True)
+        return None
     with reporting_failures(page):
         page.parent.mkdir(parents=True, exist_ok=True)
     with replacing(page) as temporary:
