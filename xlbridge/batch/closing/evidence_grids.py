@@ -31,7 +31,7 @@ def export_grid(proof: Proof) -> Grid:
         headings=(
             _STEP,
             Heading(Text(pt="Listagem", en="Listing"), 18),
-            Heading(Text(pt="Completa", en="Complete"), 10),
+            Heading(Text(pt="Completa", en="Complete"), 18),
             Heading(Text(pt="Registros", en="Records"), 11),
             Heading(Text(pt="Linhas por planilha", en="Rows by sheet"), 30),
             Heading(Text(pt="Lacunas", en="Holes"), 40, alarming=True),
@@ -99,7 +99,7 @@ def job_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Sem resultado", en="Unknown"), 9, alarming=True),
             Heading(
                 Text(pt="SHA-256 do que foi enviado", en="SHA-256 of what was sent"),
-                66,
+                _DIGEST,
                 digest=True,
             ),
             Heading(Text(pt="Digest das linhas", en="Digest of the rows"), _DIGEST, digest=True),

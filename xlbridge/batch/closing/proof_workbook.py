@@ -105,7 +105,7 @@ class _Styles:
                     "indent": 1,
                 }
             case _:
-                look |= {"text_wrap": True, "indent": 1}
+                look |= {"text_wrap": True, "align": "left", "indent": 1}
         return self.of(**look)
 
 
@@ -222,25 +222,29 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     look = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
     if not items:
         look = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
-    said = styles.of(**look, bold=True, text_wrap=True, font_size=12)
-    sheet.merge_range(2, 0, 2, 1, "", said)
-    _write_text(sheet, 2, 0, verdict(proof), said)
-    label, text = styles.of(**look, align="right"), styles.of(**look, text_wrap=True)
+    said = styles.of(**look, text_wrap=True, indent=1, align="left")
+    _write_across(
+        sheet, 2, verdict(proof), styles.of(**look, bold=True, text_wrap=True, font_size=12)
+    )
     for row, item in enumerate(items, start=3):
-        _write_pair(sheet, row, "•", item, label, text)
+        _write_across(sheet, row, f"• {item}", said)
     label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
     for row, (fact, value) in enumerate(facts(proof), start=4 + len(items)):
-        _write_pair(sheet, row, fact, value, label, text)
+        _fit_row(sheet, row, value, _TEXT_WIDTH)
+        _write_text(sheet, row, 0, fact, label)
+        _write_text(sheet, row, 1, value, text)
 
 
-def _write_pair(
-    sheet: Worksheet, row: int, label: object, text: object, look: Format, form: Format
-) -> None:
-    lines = math.ceil(len(str(text)) / _TEXT_WIDTH)
+def _write_across(sheet: Worksheet, row: int, value: object, form: Format) -> None:
+    _fit_row(sheet, row, value, _LABEL_WIDTH + _TEXT_WIDTH)
+    sheet.merge_range(row, 0, row, 1, "", form)
+    _write_text(sheet, row, 0, value, form)
+
+
+def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
+    lines = math.ceil(len(str(value)) / width)
     if lines > 1:
         sheet.set_row(row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
-    _write_text(sheet, row, 0, label, look)
-    _write_text(sheet, row, 1, text, form)
 
 
 def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format) -> None:

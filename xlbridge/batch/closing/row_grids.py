@@ -6,12 +6,12 @@ from xlbridge.batch.closing.values import shown, typed
 from xlbridge.i18n import Text
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
-_WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 26)
+_WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
 _ROW = Heading(Text(pt="Linha", en="Row"), 8)
 _SHEET = Heading(Text(pt="Planilha", en="Sheet"), 16)
 _CELL = Heading(Text(pt="Célula", en="Cell"), 9)
 _COLUMN = Heading(Text(pt="Coluna", en="Column"), 22)
-_CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 20)
+_CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24)
 _MENDED = Text(pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})")
 
 _STATES = {

@@ -6,7 +6,7 @@ from xlbridge.i18n import Text
 
 _ALL = Text(pt="Total do lote", en="The whole batch")
 _SHEET = Text(pt="Etapas", en="Steps")
-_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 20)
+_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 26)
 
 
 def step_grid(proof: Proof) -> Grid:
@@ -27,7 +27,11 @@ def step_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Lidas", en="Read"), 10),
             Heading(Text(pt="Aceitas", en="Accepted"), 10),
             Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
-            Heading(Text(pt="Destas, não enviadas", en="Of these, not sent"), 10, alarming=True),
+            Heading(
+                Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
+                10,
+                alarming=True,
+            ),
             Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
             Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
             Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
