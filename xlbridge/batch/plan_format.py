@@ -5,14 +5,13 @@ The reader holds plans to it, editors complete and check by it, and the referenc
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import get_args
 
 from xlbridge.export.filters import FILTERS, Filter, ValueKind
 from xlbridge.export.listings import LISTINGS
 from xlbridge.upload.plan import WantedMode
 from xlbridge.validation.reading import DateOrder, NumberStyle
-
-Schema = dict[str, Any]
+from xlbridge.yaml_files.blocks import Schema, block, told
 
 _NAME: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
 _TEXT: Schema = {"type": "string", "minLength": 1}
@@ -35,40 +34,27 @@ def plan_format() -> Schema:
     """Return the JSON Schema (2020-12) of a plan."""
     properties: Schema = {
         "version": {"const": 1},
-        "name": _told(_NAME, "What the batch is called; with the parameters it is its name."),
-        "profile": _told(_TEXT, "The environment, as profiles.toml calls it."),
-        "parameters": _told(
+        "name": told(_NAME, "What the batch is called; with the parameters it is its name."),
+        "profile": told(_TEXT, "The environment, as profiles.toml calls it."),
+        "parameters": told(
             {"type": "object", "additionalProperties": _VALUE},
             "Values for texts of the plan: {month}, {month.first}. `current` and `previous` are "
             "months.",
         ),
-        "proof": _told(_TEXT, "Where the closing proof goes, without extension."),
+        "proof": told(_TEXT, "Where the closing proof goes, without extension."),
         "steps": {"type": "object", "minProperties": 1, "additionalProperties": _step()},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge batch plan",
         "description": "Steps over many workbooks and listings, done once, in the right order.",
-        **_block(properties, needed=("name", "steps")),
+        **block(properties, needed=("name", "steps")),
     }
 
 
 def keys_of(kind: str) -> tuple[str, ...]:
     """Return the keys that a step of a kind may have."""
     return tuple(_BLOCKS[kind])
-
-
-def _told(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-def _block(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
-    return {
-        "type": "object",
-        "required": list(needed),
-        "properties": properties,
-        "additionalProperties": False,
-    }
 
 
 def _step() -> Schema:
@@ -78,7 +64,7 @@ def _step() -> Schema:
         "allOf": [
             {
                 "if": {"required": [kind]},
-                "then": _block(_BLOCKS[kind], needed=_NEEDED.get(kind, ())),
+                "then": block(_BLOCKS[kind], needed=_NEEDED.get(kind, ())),
             }
             for kind in KINDS
         ],
@@ -95,49 +81,49 @@ def _filters() -> Schema:
         values[name.value] = (
             {"type": ["string", "integer", "array"], "items": _VALUE} if kind in several else one
         )
-    return _block(values)
+    return block(values)
 
 
 _EVERY: Schema = {
-    "after": _told(
+    "after": told(
         {**_ONE_OR_MORE, "minItems": 0},
         "The steps that must be done before; told from the schemas' references where it is left "
         "out.",
     ),
-    "profile": _told(_TEXT, "The environment of this step alone."),
+    "profile": told(_TEXT, "The environment of this step alone."),
 }
 _WORKBOOKS: Schema = {
-    "resource": _told(_TEXT, "What the workbooks hold."),
-    "sheet": _told(_TEXT, "The sheet of each workbook."),
-    "dates": _told({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
-    "numbers": _told({"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."),
-    "links": _told(
+    "resource": told(_TEXT, "What the workbooks hold."),
+    "sheet": told(_TEXT, "The sheet of each workbook."),
+    "dates": told({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
+    "numbers": told({"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."),
+    "links": told(
         {"type": "object", "additionalProperties": _TEXT},
         "Columns whose cells name a record by another column of it: codigoDoCliente: seuCodigo.",
     ),
-    "may_be_empty": _told(_FLAG, "No workbook at all is no mistake."),
+    "may_be_empty": told(_FLAG, "No workbook at all is no mistake."),
 }
 _BLOCKS: Mapping[str, Schema] = {
     "upload": {
-        "upload": _told(_ONE_OR_MORE, "Workbooks to send: paths or patterns such as *.xlsx."),
+        "upload": told(_ONE_OR_MORE, "Workbooks to send: paths or patterns such as *.xlsx."),
         **_EVERY,
         **_WORKBOOKS,
         "mode": {"enum": [mode for mode in get_args(WantedMode) if mode != "preview"]},
         "chunk_rows": {"type": "integer", "minimum": 1},
     },
     "validate": {
-        "validate": _told(_ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."),
+        "validate": told(_ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."),
         **_EVERY,
         **_WORKBOOKS,
     },
     "export": {
-        "export": _told({"enum": sorted(LISTINGS)}, "The listing."),
+        "export": told({"enum": sorted(LISTINGS)}, "The listing."),
         **_EVERY,
-        "output": _told(_TEXT, "The file to write; its extension is its format."),
+        "output": told(_TEXT, "The file to write; its extension is its format."),
         "filters": _filters(),
-        "flat": _told(_TEXT, "One sheet only: each row of this one beside its record."),
-        "as_template": _told(_TEXT, "Written in the layout of that resource's import sheet."),
-        "manifest": _told(_TEXT, "Where the manifest goes."),
+        "flat": told(_TEXT, "One sheet only: each row of this one beside its record."),
+        "as_template": told(_TEXT, "Written in the layout of that resource's import sheet."),
+        "manifest": told(_TEXT, "Where the manifest goes."),
     },
 }
 _NEEDED: Mapping[str, tuple[str, ...]] = {"upload": ("resource",), "export": ("output",)}

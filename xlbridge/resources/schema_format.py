@@ -5,15 +5,13 @@ The reader holds files to it, editors complete and check by it, and the referenc
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from xlbridge.resources.column import KIND_OF_DTYPE, Kind
 from xlbridge.resources.read_back import Existing
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.rules import ROW_RULES, RULES, Rule
 from xlbridge.wire.operations import OPERATIONS
-
-Schema = dict[str, Any]
+from xlbridge.yaml_files.blocks import Schema, block, told
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
@@ -52,13 +50,13 @@ def schema_format() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge resource",
         "description": "A pandera schema file with the block `metadata`, which is xlbridge's.",
-        **_block(
+        **block(
             {
                 "schema_type": {"const": "dataframe"},
                 "version": _TEXT,
-                "title": _told(_TEXT, "What the resource is called, in Portuguese."),
-                "description": _told({"type": "string"}, "What it is, in Portuguese."),
-                "coerce": _told({"const": False}, "xlbridge types the cells itself."),
+                "title": told(_TEXT, "What the resource is called, in Portuguese."),
+                "description": told({"type": "string"}, "What it is, in Portuguese."),
+                "coerce": told({"const": False}, "xlbridge types the cells itself."),
                 "strict": {"const": False},
                 "metadata": _metadata(),
                 "columns": {
@@ -74,41 +72,28 @@ def schema_format() -> Schema:
     }
 
 
-def _told(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-def _block(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
-    return {
-        "type": "object",
-        "required": list(needed),
-        "properties": properties,
-        "additionalProperties": False,
-    }
-
-
 def _metadata() -> Schema:
     uploads = [operation.name for operation in OPERATIONS.values() if operation.upload]
     path: Schema = {"enum": uploads}
     name: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
-    change = _block(
+    change = block(
         {"renamed": {"type": "object", "additionalProperties": _TEXT}, "removed": _NAMES}
     )
-    ways = _block(
+    ways = block(
         {
             "direct": path,
             "queue": path,
-            "needs_processar": _told(_FLAG, "A queued file waits for processar-arquivo."),
+            "needs_processar": told(_FLAG, "A queued file waits for processar-arquivo."),
         },
         needed=("direct",),
     )
     properties = {
-        "resource": _told(
+        "resource": told(
             {**name, "minLength": 1, "maxLength": _LONGEST_NAME},
             "the name on the command line and in the import path, of a-z, 0-9 and hyphens",
         ),
-        "layout": _told({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
-        "layouts": _told(
+        "layout": told({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
+        "layouts": told(
             {
                 "type": "object",
                 "propertyNames": {"pattern": "^[1-9][0-9]*$"},
@@ -118,27 +103,27 @@ def _metadata() -> Schema:
         ),
         "title_en": _TEXT,
         "section": {"type": "string"},
-        "model": _told(_TEXT, "The wire model of a resource of the interface: module.Class."),
-        "natural_keys": _told(_NAMES, "The columns that tell records apart."),
-        "read_back": _told(_read_back(), "How records are found again in the remote system."),
-        "control_totals": _told(
-            _block({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
+        "model": told(_TEXT, "The wire model of a resource of the interface: module.Class."),
+        "natural_keys": told(_NAMES, "The columns that tell records apart."),
+        "read_back": told(_read_back(), "How records are found again in the remote system."),
+        "control_totals": told(
+            block({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
             "What a batch's closing proof adds up: a column of money, by which columns.",
         ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "import": ways,
     }
-    return _block(properties, needed=("resource", "import"))
+    return block(properties, needed=("resource", "import"))
 
 
 def _read_back() -> Schema:
     readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
     names: Schema = {"type": "object", "additionalProperties": _TEXT}
-    lookup = _block(
+    lookup = block(
         {
-            "key": _told({**names, "minProperties": 1}, "Columns to the fields of a record."),
+            "key": told({**names, "minProperties": 1}, "Columns to the fields of a record."),
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
-            "filter": _told(names, "Fields of the query to columns."),
+            "filter": told(names, "Fields of the query to columns."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
         },
         needed=("key", "operations"),
@@ -149,18 +134,18 @@ def _read_back() -> Schema:
         "codes": _NAMES,
         "existing": {"enum": [existing.value for existing in Existing]},
     }
-    return _block(properties, needed=("lookups", "existing"))
+    return block(properties, needed=("lookups", "existing"))
 
 
 def _column_metadata() -> Schema:
     properties = {
         "title_en": _TEXT,
-        "kind": _told({"enum": [kind.value for kind in Kind]}, "What its values are."),
-        "example": _told({}, "Shown in the instructions of the template."),
-        "references": _told({"enum": list(REFERENCES)}, "What its values must exist in."),
-        "registers": _told({"enum": list(REFERENCES)}, "Where its values exist once sent."),
+        "kind": told({"enum": [kind.value for kind in Kind]}, "What its values are."),
+        "example": told({}, "Shown in the instructions of the template."),
+        "references": told({"enum": list(REFERENCES)}, "What its values must exist in."),
+        "registers": told({"enum": list(REFERENCES)}, "Where its values exist once sent."),
     }
-    return {**_block(properties), "type": ["object", "null"]}
+    return {**block(properties), "type": ["object", "null"]}
 
 
 def _column() -> Schema:
@@ -169,11 +154,11 @@ def _column() -> Schema:
         "description": {"type": "string"},
         "dtype": {"enum": list(KIND_OF_DTYPE)},
         "required": _FLAG,
-        "nullable": _told(_FLAG, "false: the column is required, and each of its cells."),
+        "nullable": told(_FLAG, "false: the column is required, and each of its cells."),
         **{key: {"const": False} for key in ("coerce", "unique", "regex")},
         **{name: _check(name, rule) for name, rule in RULES.items()},
     }
-    return _block(properties, needed=("dtype",))
+    return block(properties, needed=("dtype",))
 
 
 def _check(name: str, rule: Rule) -> Schema:
@@ -184,11 +169,11 @@ def _check(name: str, rule: Rule) -> Schema:
 
 
 def _statistics(names: tuple[str, ...], needed: tuple[str, ...]) -> Schema:
-    return _block({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
+    return block({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
 
 
 def _row_check() -> Schema:
-    named = _block({"check_name": {"enum": list(ROW_RULES)}}, needed=("check_name",))
+    named = block({"check_name": {"enum": list(ROW_RULES)}}, needed=("check_name",))
     return {
         "type": "object",
         "required": ["options"],
