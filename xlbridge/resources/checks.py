@@ -23,11 +23,7 @@ from xlbridge.resources.brazilian_codes import (
     is_uf,
 )
 from xlbridge.resources.documents import is_cnpj, is_cpf
-
-_LOCAL = r"[^\s@,;:<>()\[\]\\\"./]+"
-_LETTERS = "A-Za-z\u00aa-\U0010ffff"
-_LABEL = f"[0-9{_LETTERS}](?:[0-9{_LETTERS}-]*[0-9{_LETTERS}])?"
-_EMAIL = rf"{_LOCAL}(?:\.{_LOCAL})*@(?:{_LABEL}\.)+(?:[{_LETTERS}]{{2,}}|xn--[0-9A-Za-z-]+)"
+from xlbridge.resources.emails import EMAIL
 
 
 def has_places(numbers: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.bool_]:
@@ -97,7 +93,7 @@ def telephone(values: pd.Series) -> pd.Series:
 
 def email(values: pd.Series) -> pd.Series:
     """One e-mail address."""
-    return values.str.fullmatch(_EMAIL, na=True).astype(bool)
+    return values.str.fullmatch(EMAIL, na=True).astype(bool)
 
 
 def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:

@@ -222,6 +222,18 @@ ROW_RULES: Mapping[str, RowRule] = {
 _WIDTHS = {"boleto": 44, "access_key": 44, "nbs": 9, "cep": 8, "ncm": 8, "municipality": 7}
 
 
+def checks_of(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the checks in the body of a schema file's column, each with its statistics.
+
+    A lone statistic is called ``value``.
+    """
+    return {
+        name: dict(value) if isinstance(value, Mapping) else {"value": value}
+        for name, value in body.items()
+        if name in RULES
+    }
+
+
 def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
     """Return how many symbols a code of fixed width has, None where the width is free."""
     if "digits" in checks:

@@ -10,7 +10,7 @@ from xlbridge.resources.control_totals import ControlTotals, usual_totals
 from xlbridge.resources.layouts import LayoutChange
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
-from xlbridge.resources.rules import RULES
+from xlbridge.resources.rules import checks_of
 from xlbridge.yaml_files.places import YamlText
 
 _Content = Mapping[str, Any]
@@ -68,11 +68,7 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
         example=extra.get("example"),
         references=extra.get("references"),
         registers=extra.get("registers"),
-        checks={
-            check: dict(value) if isinstance(value, Mapping) else {"value": value}
-            for check, value in body.items()
-            if check in RULES
-        },
+        checks=checks_of(body),
     )
 
 

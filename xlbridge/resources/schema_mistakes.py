@@ -6,9 +6,10 @@ from typing import Any
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
-from xlbridge.resources.column import DTYPES_OF_KIND, Kind
+from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind
+from xlbridge.resources.examples import example_fault
 from xlbridge.resources.interface import wire_model
-from xlbridge.resources.rules import ROW_RULES
+from xlbridge.resources.rules import ROW_RULES, checks_of
 from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.model import WireModel
 from xlbridge.yaml_files.document import read_document, told
@@ -53,14 +54,8 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
     for place, name in _column_names(root):
         if name not in names:
             yield wrong(place, unknown(name, names))
-    for name in metadata.get("columns") or {}:
-        kind, dtype = _kind_named(metadata, name), root["columns"].get(name, {}).get("dtype")
-        if kind and dtype and DTYPES_OF_KIND[Kind(kind)] != dtype:
-            what = Text(
-                pt="{kind} não combina com o dtype {dtype}.",
-                en="{kind} does not go with the dtype {dtype}.",
-            ).format(kind=kind, dtype=dtype)
-            yield wrong(("metadata", "columns", name, "kind"), what)
+    for place, what in _column_contradictions(root):
+        yield wrong(place, what)
     amount = metadata.get("control_totals", {}).get("amount")
     if amount in names and _kind_named(metadata, amount) != Kind.MONEY:
         what = Text(
@@ -80,6 +75,32 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
             pt="{name!r} não é um modelo da interface.", en="{name!r} is no model of the interface."
         ).format(name=metadata["model"])
         yield wrong(("metadata", "model"), what)
+
+
+def _column_contradictions(root: _Content) -> Iterator[tuple[Place, Text]]:
+    """Yield what in the metadata of a column does not go with the column itself."""
+    for name, extra in (root["metadata"].get("columns") or {}).items():
+        body = root["columns"].get(name)
+        if body is None or extra is None:
+            continue
+        kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
+        if DTYPES_OF_KIND[kind] != body["dtype"]:
+            what = Text(
+                pt="{kind} não combina com o dtype {dtype}.",
+                en="{kind} does not go with the dtype {dtype}.",
+            )
+            place = ("metadata", "columns", name, "kind")
+            yield place, what.format(kind=kind, dtype=body["dtype"])
+            continue
+        example = extra.get("example")
+        expected = None if example is None else example_fault(kind, checks_of(body), example)
+        if expected is not None:
+            what = Text(
+                pt="o exemplo {example!r} não é o que a coluna aceita: {expected}.",
+                en="the example {example!r} is not what the column accepts: {expected}.",
+            )
+            place = ("metadata", "columns", name, "example")
+            yield place, what.format(example=example, expected=expected)
 
 
 def _kind_named(metadata: _Content, column: str) -> str | None:
