@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,23 @@ from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment
 from processes_seen import awaited
 
+from xlbridge.api.target import Target
 from xlbridge.cli.spread import carrier_for
-from xlbridge.errors import ConfigError, RemoteRejected, TransportError, UsageError
+from xlbridge.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    RemoteRejected,
+    TransportError,
+    UsageError,
+)
+from xlbridge.export.result import ExportResult
+from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.spreading import cluster as cluster_module
 from xlbridge.spreading.answer import WorkerDefect
-from xlbridge.spreading.carrier import Lost
+from xlbridge.spreading.carrier import Lost, ThisProcess
 from xlbridge.spreading.cluster import DaskCluster, connected
 from xlbridge.spreading.cluster_task import Order, Sealed, carry_out, outcome
+from xlbridge.spreading.exports import ExportToDo, export_all
 
 HERE = Path(__file__).parent
 SECRET = "nobody may read this"
@@ -114,6 +125,45 @@ class KillsAWorker:
 
     def __exit__(self, *_: object) -> None:
         self._thread.join()
+
+
+def test_exports_come_back_whole_and_no_log_tells_the_password(
+    carrier: DaskCluster,
+    running: RunningCluster,
+    empty_sandbox: RunningSandbox,
+    tmp_path: Path,
+) -> None:
+    sandbox = empty_sandbox
+    target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+    here, there = tmp_path / "here", tmp_path / "there"
+
+    def exports(folder: Path) -> list[ExportToDo]:
+        folder.mkdir()
+        wrong = replace(target, password=SECRET)
+        return [
+            ExportToDo(target=target, listing="centros-custo", output=folder / "a.csv"),
+            ExportToDo(target=wrong, listing="centros-custo", output=folder / "b.jsonl"),
+            ExportToDo(target=target, listing="none", output=folder / "c.csv"),
+            ExportToDo(target=target, listing="motivos", output=folder / "none" / "d.csv"),
+            ExportToDo(target=target, listing="categorias-cliente", output=folder / "e.jsonl"),
+        ]
+
+    alone = list(export_all(exports(here), tmp_path, ThisProcess()))
+    spread = list(export_all(exports(there), tmp_path, carrier))
+    for one, other in zip(alone, spread, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, ExportResult) and isinstance(other, ExportResult):
+            assert (one.sheets, one.records) == (other.sheets, other.records)
+    failures = [type(came) for came in spread[1:4]]
+    assert failures == [AuthenticationFailed, UsageError, UsageError]
+    names = sorted(path.name for path in here.iterdir())
+    assert names == ["a.csv", "e.jsonl"]
+    assert {path.name: path.read_bytes() for path in there.iterdir()} == {
+        path.name: path.read_bytes() for path in here.iterdir()
+    }
+    assert len((here / "a.csv").read_bytes().splitlines()) > 1
+    log = running.log.read_bytes()
+    assert not any(word.encode() in log for word in (SECRET, sandbox.password))
 
 
 def test_an_item_that_loses_every_worker_is_lost_alone(

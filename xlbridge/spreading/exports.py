@@ -1,0 +1,176 @@
+"""Whole exports, each by one worker: the files come back and are written here."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.errors import ConfigError, TransportError, XlbridgeError
+from xlbridge.export.export import Layout, export_listing, require_writable
+from xlbridge.export.filters import Filters
+from xlbridge.export.formats import format_of, opener_of
+from xlbridge.export.listings import find_listing
+from xlbridge.export.result import ExportResult
+from xlbridge.export.template_layout import template_layout
+from xlbridge.i18n import Language, Text, active_language, set_language
+from xlbridge.spreading.carrier import Carrier, Lost, OnDone
+from xlbridge.spreading.schemas import OwnSchemas
+from xlbridge.workbook.atomic import replacing, reporting_failures
+
+_NO_FILTERS = Filters()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportToDo:
+    """A listing that is to be written into ``output``; the rest as ``xlbridge export`` has it.
+
+    ``target`` carries the credentials to the worker; no ``repr`` shows them.
+    """
+
+    target: Target
+    listing: str
+    output: Path
+    filters: Filters = _NO_FILTERS
+    form: str | None = None
+    csv_dialect: str | None = None
+    flat: str | None = None
+    as_template: str | None = None
+    in_detail: bool = False
+    keep_unknown: bool = False
+
+
+def export_all(
+    exports: Sequence[ExportToDo],
+    schemas: Path,
+    carrier: Carrier,
+    *,
+    on_done: OnDone = lambda _place: None,
+) -> Iterator[ExportResult | XlbridgeError]:
+    """Yield what each export came to, in their order, once its files are written here, each whole.
+
+    An export that fails leaves the others alone: its error is yielded. ``schemas`` is the folder
+    of the user's own schema files. A worker must reach the remote system under the address that
+    the target has, and holds the files of an export in memory.
+    """
+    own = OwnSchemas(schemas)
+    task = _Export(own if carrier.shares_files else own.packed(), active_language())
+    outcomes = carrier.run(task, map(_sent, exports), on_done)
+    for export, outcome in zip(exports, outcomes, strict=True):
+        if isinstance(outcome, Lost):
+            yield _worker_lost(export)
+        elif isinstance(outcome, XlbridgeError):
+            yield outcome
+        else:
+            yield _written(export, outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """An export on its way, with the certificate authorities that its target names.
+
+    ``refusal`` is why it need not be tried.
+    """
+
+    export: ExportToDo
+    authorities: bytes | None = field(default=None, repr=False)
+    refusal: XlbridgeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """A finished export: its files by their names."""
+
+    result: ExportResult
+    files: dict[str, bytes] = field(repr=False)
+
+
+def _sent(export: ExportToDo) -> _Sent:
+    bundle = export.target.ca_bundle
+    try:
+        require_writable(export.output)
+        return _Sent(export, None if bundle is None else _content(bundle))
+    except XlbridgeError as error:
+        return _Sent(export, refusal=error)
+
+
+def _content(bundle: Path) -> bytes:
+    try:
+        return bundle.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            Text(
+                pt="As autoridades certificadoras em {p} não puderam ser lidas: {e}",
+                en="The certificate authorities in {p} cannot be read: {e}",
+            ).format(p=bundle, e=error.strerror)
+        ) from error
+
+
+def _written(export: ExportToDo, came: _Came) -> ExportResult | XlbridgeError:
+    try:
+        for name, content in came.files.items():
+            path = export.output.with_name(name)
+            with reporting_failures(path), replacing(path) as temporary:
+                temporary.write_bytes(content)
+    except XlbridgeError as error:
+        return error
+    return came.result
+
+
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """What a worker does: the export, in a folder of its own."""
+
+    schemas: OwnSchemas
+    language: Language
+
+    def __call__(self, sent: _Sent) -> _Came | XlbridgeError:
+        if sent.refusal is not None:
+            return sent.refusal
+        set_language(self.language)
+        with (
+            tempfile.TemporaryDirectory(prefix="xlbridge-") as files,
+            tempfile.TemporaryDirectory(prefix="xlbridge-") as beside,
+        ):
+            target = sent.export.target
+            if sent.authorities is not None:
+                bundle = Path(beside, "authorities.pem")
+                bundle.write_bytes(sent.authorities)
+                target = replace(target, ca_bundle=bundle)
+            output = Path(files, sent.export.output.name)
+            try:
+                result = self._exported(replace(sent.export, target=target, output=output))
+            except XlbridgeError as error:
+                return error
+            found = sorted(Path(files).iterdir())
+            return _Came(result, {path.name: path.read_bytes() for path in found})
+
+    def _exported(self, export: ExportToDo) -> ExportResult:
+        listing, template = find_listing(export.listing), export.as_template
+        resource = None if template is None else self.schemas.catalogue().named(template)
+        layout = Layout(
+            flat=export.flat,
+            in_detail=export.in_detail,
+            keep_unknown=export.keep_unknown,
+            as_sheet=template_layout(listing, resource) if resource else None,
+        )
+        form = format_of(export.output, export.form)
+        with Client(export.target) as client:
+            return export_listing(
+                client,
+                listing,
+                export.filters,
+                export.output,
+                opener_of(form, export.csv_dialect, resource),
+                layout=layout,
+            )
+
+
+def _worker_lost(export: ExportToDo) -> TransportError:
+    return TransportError(
+        Text(
+            pt="O processo que exportava {listing} foi encerrado pelo sistema, duas vezes.",
+            en="The process that exported {listing} was ended by the system, twice.",
+        ).format(listing=export.listing)
+    )
