@@ -12,7 +12,7 @@ import pytest
 import worker_tasks
 from bad_sheet import write_sheet
 from dask_cluster import RunningCluster, cluster
-from environment import ROOT, Xlbridge, clean_environment
+from environment import ROOT, Xlbridge, clean_environment, credentials
 from processes_seen import awaited
 
 from xlbridge.api.target import Target
@@ -164,6 +164,25 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
     assert len((here / "a.csv").read_bytes().splitlines()) > 1
     log = running.log.read_bytes()
     assert not any(word.encode() in log for word in (SECRET, sandbox.password))
+
+
+def test_the_export_command_lets_a_worker_do_it(
+    xlbridge: Xlbridge, running: RunningCluster, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    here, there, manifest = tmp_path / "here.csv", tmp_path / "there.csv", tmp_path / "m.json"
+    where = ["--scheduler", running.address, "--manifest", manifest]
+    alone, spread, refused = (
+        xlbridge("export", "centros-custo", "-o", output, *options, **credentials(empty_sandbox))
+        for output, options in (
+            (here, []),
+            (there, where),
+            (there, [*where, "--attachments", tmp_path / "files"]),
+        )
+    )
+    assert (alone.returncode, spread.returncode, refused.returncode) == (0, 0, 2)
+    assert spread.stdout == alone.stdout.replace(str(here), str(there))
+    assert there.read_bytes() == here.read_bytes()
+    assert json.loads(manifest.read_text("utf-8"))["complete"]
 
 
 def test_an_item_that_loses_every_worker_is_lost_alone(

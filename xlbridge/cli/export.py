@@ -10,7 +10,8 @@ import click
 from xlbridge.cli.connection import connect
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import may_replace
+from xlbridge.cli.export_elsewhere import export_elsewhere, require_no_downloads
+from xlbridge.cli.options import may_replace, on_cluster
 from xlbridge.cli.output import remark, result
 from xlbridge.cli.progress import Activity, working
 from xlbridge.export.attachments import Downloads
@@ -35,6 +36,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.settings import Settings
+from xlbridge.spreading.exports import ExportToDo
 from xlbridge.workbook.atomic import require_apart
 
 _TELL_EVERY = 0.2
@@ -175,6 +177,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="N",
     help=str(Text(pt="Quantas chamadas ao mesmo tempo.", en="How many calls side by side.")),
 )
+@on_cluster
 @may_replace
 def command(
     listing: str,
@@ -189,9 +192,11 @@ def command(
     attachments: Path | None,
     keep_unknown: bool,
     at_once: int,
+    scheduler: str | None,
     force: bool,
     **filter_texts: Any,
 ) -> ExitCode:
+    require_no_downloads(scheduler, attachments)
     wanted = find_listing(listing)
     filters = read_filters({name: filter_texts[f"filter_{name.name.lower()}"] for name in Filter})
     check_filters(wanted, filters)
@@ -215,17 +220,33 @@ def command(
         last_runs = LastRuns(settings.exports, client.target.profile)
         within = last_runs.continued(wanted, filters) if since_last else filters
         downloads = Downloads(attachments, wanted, client.target.base_url) if attachments else None
-        exported = export_listing(
-            client,
-            wanted,
-            within,
-            output,
-            open_book,
-            layout=layout,
-            on_progress=_counting(wanted.title, activity),
-            on_record=downloads.take if downloads else lambda _record: None,
-            at_once=at_once,
-        )
+        if scheduler is None:
+            exported = export_listing(
+                client,
+                wanted,
+                within,
+                output,
+                open_book,
+                layout=layout,
+                on_progress=_counting(wanted.title, activity),
+                on_record=downloads.take if downloads else lambda _record: None,
+                at_once=at_once,
+            )
+        else:
+            todo = ExportToDo(
+                target=client.target,
+                listing=listing,
+                output=output,
+                filters=within,
+                form=form,
+                csv_dialect=csv_dialect,
+                flat=flat,
+                as_template=as_template,
+                in_detail=with_files,
+                keep_unknown=keep_unknown,
+                at_once=at_once,
+            )
+            exported = export_elsewhere(scheduler, todo, settings)
     if manifest:
         write_manifest(manifest, exported)
     last_runs.record(wanted, filters, exported)

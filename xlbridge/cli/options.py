@@ -109,6 +109,13 @@ how_to_read = _all_of(
     ]
 )
 
+on_cluster = _option(
+    "--scheduler",
+    metavar="URL",
+    pt="Um cluster Dask que faz o trabalho (tcp://… ou tls://…).",
+    en="A Dask cluster that does the work (tcp://… or tls://…).",
+)
+
 how_to_spread = _all_of(
     [
         _option(
@@ -120,12 +127,7 @@ how_to_spread = _all_of(
             en="How many processes check side by side (default: one for each core, where the "
             "files are worth it).",
         ),
-        _option(
-            "--scheduler",
-            metavar="URL",
-            pt="Um cluster Dask que confere os arquivos (tcp://… ou tls://…).",
-            en="A Dask cluster that checks the files (tcp://… or tls://…).",
-        ),
+        on_cluster,
     ]
 )
 

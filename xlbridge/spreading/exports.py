@@ -39,6 +39,7 @@ class ExportToDo:
     as_template: str | None = None
     in_detail: bool = False
     keep_unknown: bool = False
+    at_once: int = 2
 
 
 def export_all(
@@ -164,6 +165,7 @@ class _Export:
                 export.output,
                 opener_of(form, export.csv_dialect, resource),
                 layout=layout,
+                at_once=export.at_once,
             )
 
 
