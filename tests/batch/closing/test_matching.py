@@ -116,3 +116,25 @@ def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
     matches = match_rows(readings(sent, there), {}, Existing.REPLACED)
     assert [m.seen for m in matches] == [Seen.UNREAD, Seen.SAME, Seen.SAME]
     assert matches[0].replaced
+
+
+@given(batches, batches, st.data())
+def test_rows_in_doubt_take_nothing_from_accepted_ones(
+    accepted: list[Sent], lost: list[Sent], data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(accepted) + len(lost))))
+    both = [*accepted, *lost]
+    sent = [both[place] for place in order]
+    doubtful = {at for at, place in enumerate(order) if place >= len(accepted)}
+    matches = match_rows(readings(sent, stored(accepted)), {}, Existing.ADDED, doubtful)
+    told = [match.seen for at, match in enumerate(matches) if at not in doubtful]
+    assert told == [Seen.SAME] * len(accepted)
+    assert all(matches[at].seen is Seen.MISSING for at in doubtful)
+
+
+def test_a_row_in_doubt_may_have_replaced_an_accepted_one() -> None:
+    sent: list[Sent] = [("a", ("1", "1", "1")), ("a", ("2", "1", "1"))]
+    lost = match_rows(readings(sent, [("A", *sent[0])]), {}, Existing.REPLACED, {1})
+    assert [match.seen for match in lost] == [Seen.SAME, Seen.MISSING]
+    arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, Existing.REPLACED, {1})
+    assert [match.seen for match in arrived] == [Seen.UNREAD, Seen.SAME]

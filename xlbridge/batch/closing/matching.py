@@ -43,12 +43,16 @@ class _Group:
 
 
 def match_rows(
-    rows: Sequence[RowReading], before: Mapping[str, Collection[str]], existing: Existing
+    rows: Sequence[RowReading],
+    before: Mapping[str, Collection[str]],
+    existing: Existing,
+    doubtful: Collection[int] = (),
 ) -> list[Match]:
-    """Give each row the record that is its own, in the order in which the rows were written.
+    """Give each row the record that is its own; ``rows`` are in the order of their writing.
 
     No record is given to two rows: first each row takes one that says the same, then the one that
-    differs least. ``before`` are the codes of the records that each key (as ``key_text`` writes
+    differs least. Rows in doubt (``doubtful`` are their positions) come last, and take only what
+    says the same. ``before`` are the codes of the records that each key (as ``key_text`` writes
     it) had before anything was sent; where rows are added, those are nobody's. What is left over
     doubles a row: where rows are added only if it says the same, else whatever it says.
     """
@@ -56,13 +60,13 @@ def match_rows(
     for position, row in enumerate(rows):
         groups.setdefault(key_text(row.key), []).append(position)
     if existing is Existing.REPLACED:
-        return _of_replaced(rows, groups)
+        return _of_replaced(rows, groups, doubtful)
     matched: dict[int, Match] = {}
     taken: set[_Identity] = set()
     assigned = []
     for key, positions in groups.items():
         old = before.get(key, ()) if existing is Existing.ADDED else ()
-        group = _assign(rows, _Group(positions), old)
+        group = _assign(rows, _Group(positions), old, doubtful)
         taken |= {code for code in group.taken.values() if isinstance(code, str)}
         assigned.append(group)
     for group in assigned:
@@ -87,19 +91,21 @@ def _records(row: RowReading) -> dict[_Identity, FoundRecord]:
     return {record.code or place: record for place, record in enumerate(row.found)}
 
 
-def _assign(rows: Sequence[RowReading], group: _Group, old: Collection[str]) -> _Group:
+def _assign(
+    rows: Sequence[RowReading], group: _Group, old: Collection[str], doubtful: Collection[int]
+) -> _Group:
     found = {at: _records(rows[at]) for at in group.positions}
     known = dict.fromkeys(code for records in found.values() for code in records)
     free = dict.fromkeys(code for code in known if code not in old)
-    for at in sorted(group.positions, key=lambda at: _said(rows[at]), reverse=True):
+    for at in sorted(group.positions, key=lambda at: (at in doubtful, -_said(rows[at]))):
         same = [code for code in free if code in found[at] and found[at][code].same]
         if same:
             own = min(same, key=lambda code: _unsaid(rows[at], found[at][code]))
             group.taken[at] = own
             del free[own]
     for at in group.positions:
-        rest = [code for code in free if code in found[at]] if at not in group.taken else []
-        if rest:
+        bare = at not in group.taken and at not in doubtful
+        if rest := [code for code in free if bare and code in found[at]]:
             row, records = rows[at], found[at]
             nearest = min(rest, key=lambda code: len([*different_cells(row, records[code])]))
             group.taken[at] = nearest
@@ -137,12 +143,18 @@ def _with_leftovers(
     }
 
 
-def _of_replaced(rows: Sequence[RowReading], groups: Mapping[str, Sequence[int]]) -> list[Match]:
-    """Of the rows of one key only the last can still be there."""
+def _of_replaced(
+    rows: Sequence[RowReading], groups: Mapping[str, Sequence[int]], doubtful: Collection[int]
+) -> list[Match]:
+    """Of the rows of one key only the last can still be there, and one in doubt after it."""
     matches = [Match(replaced=True)] * len(rows)
     for positions in groups.values():
-        found = list(rows[positions[-1]].found)
-        record = next((record for record in found if record.same), found[0] if found else None)
-        others = tuple(other for other in found if other is not record)
-        matches[positions[-1]] = Match(record, others)
+        left = list(positions)
+        while left and left[-1] in doubtful and not rows[left[-1]].same:
+            matches[left.pop()] = Match()
+        if left:
+            found = rows[left[-1]].found
+            record = next((r for r in found if r.same), found[0] if found else None)
+            others = tuple(other for other in found if other is not record)
+            matches[left[-1]] = Match(record, others)
     return matches

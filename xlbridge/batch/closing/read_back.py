@@ -181,7 +181,10 @@ def _matched(
     if resource.read_back is None:
         return list(rows)
     places = [(at, row.reading) for at, row in enumerate(rows) if row.reading is not None]
-    matches = match_rows([reading for _, reading in places], before, resource.read_back.existing)
+    doubtful = {number for number, (at, _) in enumerate(places) if not rows[at].accepted}
+    matches = match_rows(
+        [reading for _, reading in places], before, resource.read_back.existing, doubtful
+    )
     matched = list(rows)
     for (at, _), match in zip(places, matches, strict=True):
         if match.replaced:
