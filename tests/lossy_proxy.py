@@ -9,7 +9,16 @@ from typing import Literal
 
 import httpx
 
-Fate = Literal["pass", "lose request", "lose answer", "html", "500 after", "refuse", "unavailable"]
+Fate = Literal[
+    "pass",
+    "lose request",
+    "lose answer",
+    "html",
+    "500 after",
+    "refuse after",
+    "refuse",
+    "unavailable",
+]
 
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
 
@@ -75,6 +84,8 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 content, status, kind = b"<html>Bad gateway</html>", 200, "text/html"
             elif fate == "500 after":
                 content, status = b"{}", 500
+            elif fate == "refuse after":
+                content, status = REFUSAL, 400
             self.answer(status, replaced[0] if replaced else content, kind)
 
         def answer(self, status: int, content: bytes, kind: str = "application/json") -> None:

@@ -14,7 +14,8 @@ from upload_parts import new_cnpj
 
 from xlbridge.api.client import Client
 from xlbridge.batch.closing.close import close_batch
-from xlbridge.batch.closing.proof import Counts, Proof, Seen, TotalTable
+from xlbridge.batch.closing.proof import Counts, Open, Proof, TotalTable
+from xlbridge.batch.closing.verdict import open_items
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
@@ -84,9 +85,9 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     }
     assert {sheet[c.cell].value for c in proof.cells if c.cell} == {10.1, datetime(2026, 10, 31)}
     (missing, doubled) = proof.rows
-    assert (missing.seen, missing.place.row, missing.codes) == (Seen.MISSING, 4, ())
+    assert (missing.state, missing.place.row, missing.codes) == (Open.MISSING, 4, ())
     assert missing.key == {"codigoDoCliente": str(ana), "numeroDoDocumento": "D-3"}
-    assert (doubled.seen, doubled.place.row, len(doubled.codes)) == (Seen.DOUBLED, 5, 2)
+    assert (doubled.state, doubled.place.row, len(doubled.codes)) == (Open.DOUBLED, 5, 2)
     assert sums(table(proof, "contasreceber", "Due date, by month")) == {
         "2026-10": (4, "40.40", "30.30", "-10.10"),
         "2026-11": (0, "0.00", "10.11", "10.11"),
@@ -109,6 +110,7 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     assert job.state is State.PARTIAL
     before = closed(bench)
     assert before.counts == Counts(read=4, accepted=2, rejected=2, same=2)
+    assert before.rows == ()
     assert [(r.row, r.column) for r in before.refused] == [
         (3, "cnpjcpf"),
         (4, "codigoDoVendedor"),
@@ -139,7 +141,7 @@ def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> 
     assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
-    assert (doubt.seen, doubt.place.row) == (None, 2)
+    assert (doubt.state, doubt.place.row) == (Open.UNKNOWN, 2)
     assert table(proof, "contasreceber", "Client code").sum.amount == 8
 
 
@@ -252,7 +254,7 @@ def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
     assert job.state in (State.STAGED, State.POLLING)
     proof = closed(bench)
     assert proof.counts == Counts(read=1, unknown=1)
-    assert [row.seen for row in proof.rows] == [None]
+    assert [row.state for row in proof.rows] == [Open.UNKNOWN]
 
 
 def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
@@ -268,3 +270,18 @@ def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
         for b in proof.breaches
     ] == [True]
+
+
+def test_rows_that_were_refused_and_are_there_all_the_same_are_named(
+    bench: Bench, proxy: LossyProxy
+) -> None:
+    documents = [new_cnpj() for _ in range(2)]
+    path = bench.write("c.xlsx", "cliente", *[{"cnpj": document} for document in documents])
+    proxy.lose_once("refuse after", "preview=false")
+    assert bench.send("clientes", path, mode="direct").state is State.REJECTED
+    proof = closed(bench)
+    assert proof.counts == Counts(read=2, rejected=2, not_written=2)
+    codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
+    assert {row.state for row in proof.rows} == {Open.WRITTEN}
+    assert {code for row in proof.rows for code in row.codes} == {str(code) for code in codes}
+    assert "rejected rows that are in the system all the same: 2" in map(str, open_items(proof))

@@ -126,7 +126,9 @@ def test_rows_in_doubt_take_nothing_from_accepted_ones(
     both = [*accepted, *lost]
     sent = [both[place] for place in order]
     doubtful = {at for at, place in enumerate(order) if place >= len(accepted)}
-    matches = match_rows(readings(sent, stored(accepted)), {}, Existing.ADDED, doubtful)
+    matches = match_rows(
+        readings(sent, stored(accepted)), {}, Existing.ADDED, dict.fromkeys(doubtful, 1)
+    )
     told = [match.seen for at, match in enumerate(matches) if at not in doubtful]
     assert told == [Seen.SAME] * len(accepted)
     assert all(matches[at].seen is Seen.MISSING for at in doubtful)
@@ -134,7 +136,7 @@ def test_rows_in_doubt_take_nothing_from_accepted_ones(
 
 def test_a_row_in_doubt_may_have_replaced_an_accepted_one() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("a", ("2", "1", "1"))]
-    lost = match_rows(readings(sent, [("A", *sent[0])]), {}, Existing.REPLACED, {1})
+    lost = match_rows(readings(sent, [("A", *sent[0])]), {}, Existing.REPLACED, {1: 1})
     assert [match.seen for match in lost] == [Seen.SAME, Seen.MISSING]
-    arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, Existing.REPLACED, {1})
+    arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, Existing.REPLACED, {1: 1})
     assert [match.seen for match in arrived] == [Seen.UNREAD, Seen.SAME]

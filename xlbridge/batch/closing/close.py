@@ -18,12 +18,15 @@ from xlbridge.resources.resource import Resource
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import Desk, require_profile
+from xlbridge.upload.states import State
 
 _DOES_NOT_ADD_UP = Text(
     pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, sem resultado "
     "{unknown}",
     en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, unknown {unknown}",
 )
+
+_ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
 
 
 def close_batch(
@@ -64,7 +67,7 @@ def close_batch(
         at=at,
         steps=tuple(_steps(steps, proofs)),
         exports=tuple(exports),
-        totals=tuple(table for r, rows in accepted for table in total_tables(r, rows)),
+        totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
         cells=tuple(cell_differences(in_order, desk.catalogue)),
         rows=tuple(open_rows(in_order)),
         refused=tuple(refused for file in files for refused in refused_rows(file)),
@@ -77,11 +80,14 @@ def close_batch(
 def _by_resource(
     desk: Desk, files: Sequence[SentFile]
 ) -> Iterator[tuple[Resource, list[tuple[SentFile, SentRow]]]]:
-    """Yield the rows that may have records in the system, resource by resource."""
+    """Yield the rows that may have records in the system, resource by resource.
+
+    Rejected rows too, if the system has answered: it may have written them all the same.
+    """
     rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file in files:
         for row in file.rows:
-            if row.fate in (Fate.ACCEPTED, Fate.UNKNOWN):
+            if row.fate in (Fate.ACCEPTED, Fate.UNKNOWN) or row.job.state in _ANSWERED:
                 rows.setdefault(row.job.what.resource, []).append((file, row))
     for name, of_resource in rows.items():
         yield desk.catalogue.named(name), of_resource

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xlbridge.batch.closing.matching import different_cells
-from xlbridge.batch.closing.proof import CellDifference, OpenRow, RefusedRow, Seen
+from xlbridge.batch.closing.proof import CellDifference, Open, OpenRow, RefusedRow, Seen
 from xlbridge.batch.closing.read_back import SeenRow
 from xlbridge.batch.closing.sent_rows import SentFile
 from xlbridge.resources.catalogue import Catalogue
@@ -37,17 +37,28 @@ def cell_differences(rows: Sequence[SeenRow], catalogue: Catalogue) -> Iterator[
 
 
 def open_rows(rows: Sequence[SeenRow]) -> Iterator[OpenRow]:
-    """Yield the rows that are missing, there more than once, or in doubt."""
+    """Yield the rows that are open."""
     for row in rows:
-        if row.accepted and row.seen not in (Seen.MISSING, Seen.DOUBLED):
-            continue
-        found = () if row.match is None else (row.match.record, *row.match.beyond)
-        yield OpenRow(
-            place=row.file.place(row.sent),
-            seen=row.seen if row.accepted else None,
-            key={} if row.reading is None else row.reading.key,
-            codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
-        )
+        state = _state(row)
+        if state is not None:
+            found = () if row.match is None else (row.match.record, *row.match.beyond)
+            yield OpenRow(
+                place=row.file.place(row.sent),
+                state=state,
+                key={} if row.reading is None else row.reading.key,
+                codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
+            )
+
+
+def _state(row: SeenRow) -> Open | None:
+    if row.sent.fate is Fate.UNKNOWN:
+        return Open.UNKNOWN
+    if row.accepted:
+        return _OPEN.get(row.seen)
+    return Open.WRITTEN if row.match is not None and row.match.record is not None else None
+
+
+_OPEN = {Seen.MISSING: Open.MISSING, Seen.DOUBLED: Open.DOUBLED}
 
 
 def refused_rows(file: SentFile) -> Iterator[RefusedRow]:

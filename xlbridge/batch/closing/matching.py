@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from xlbridge.batch.closing.proof import Seen
 from xlbridge.resources.read_back import Existing
@@ -46,27 +47,27 @@ def match_rows(
     rows: Sequence[RowReading],
     before: Mapping[str, Collection[str]],
     existing: Existing,
-    doubtful: Collection[int] = (),
+    ranks: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Match]:
     """Give each row the record that is its own; ``rows`` are in the order of their writing.
 
     No record is given to two rows: first each row takes one that says the same, then the one that
-    differs least. Rows in doubt (``doubtful`` are their positions) come last, and take only what
-    says the same. ``before`` are the codes of the records that each key (as ``key_text`` writes
-    it) had before anything was sent; where rows are added, those are nobody's. What is left over
-    doubles a row: where rows are added only if it says the same, else whatever it says.
+    differs least. Rows that may not have been written come last, by their ``ranks``, and take only
+    what says the same. ``before`` are the codes of the records that each key (as ``key_text``
+    writes it) had before anything was sent; where rows are added, those are nobody's. What is left
+    over doubles a row: where rows are added only if it says the same, else whatever it says.
     """
     groups: dict[str, list[int]] = {}
     for position, row in enumerate(rows):
         groups.setdefault(key_text(row.key), []).append(position)
     if existing is Existing.REPLACED:
-        return _of_replaced(rows, groups, doubtful)
+        return _of_replaced(rows, groups, ranks)
     matched: dict[int, Match] = {}
     taken: set[_Identity] = set()
     assigned = []
     for key, positions in groups.items():
         old = before.get(key, ()) if existing is Existing.ADDED else ()
-        group = _assign(rows, _Group(positions), old, doubtful)
+        group = _assign(rows, _Group(positions), old, ranks)
         taken |= {code for code in group.taken.values() if isinstance(code, str)}
         assigned.append(group)
     for group in assigned:
@@ -92,19 +93,19 @@ def _records(row: RowReading) -> dict[_Identity, FoundRecord]:
 
 
 def _assign(
-    rows: Sequence[RowReading], group: _Group, old: Collection[str], doubtful: Collection[int]
+    rows: Sequence[RowReading], group: _Group, old: Collection[str], ranks: Mapping[int, int]
 ) -> _Group:
     found = {at: _records(rows[at]) for at in group.positions}
     known = dict.fromkeys(code for records in found.values() for code in records)
     free = dict.fromkeys(code for code in known if code not in old)
-    for at in sorted(group.positions, key=lambda at: (at in doubtful, -_said(rows[at]))):
+    for at in sorted(group.positions, key=lambda at: (ranks.get(at, 0), -_said(rows[at]))):
         same = [code for code in free if code in found[at] and found[at][code].same]
         if same:
             own = min(same, key=lambda code: _unsaid(rows[at], found[at][code]))
             group.taken[at] = own
             del free[own]
     for at in group.positions:
-        bare = at not in group.taken and at not in doubtful
+        bare = at not in group.taken and at not in ranks
         if rest := [code for code in free if bare and code in found[at]]:
             row, records = rows[at], found[at]
             nearest = min(rest, key=lambda code: len([*different_cells(row, records[code])]))
@@ -144,13 +145,13 @@ def _with_leftovers(
 
 
 def _of_replaced(
-    rows: Sequence[RowReading], groups: Mapping[str, Sequence[int]], doubtful: Collection[int]
+    rows: Sequence[RowReading], groups: Mapping[str, Sequence[int]], ranks: Mapping[int, int]
 ) -> list[Match]:
     """Of the rows of one key only the last can still be there, and one in doubt after it."""
     matches = [Match(replaced=True)] * len(rows)
     for positions in groups.values():
         left = list(positions)
-        while left and left[-1] in doubtful and not rows[left[-1]].same:
+        while left and left[-1] in ranks and not rows[left[-1]].same:
             matches[left.pop()] = Match()
         if left:
             found = rows[left[-1]].found

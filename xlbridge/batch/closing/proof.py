@@ -27,6 +27,15 @@ class Seen(StrEnum):
     UNREAD = "unread"
 
 
+class Open(StrEnum):
+    """Why a row is open; ``WRITTEN`` is one that was refused and is in the system all the same."""
+
+    MISSING = "missing"
+    DOUBLED = "doubled"
+    UNKNOWN = "unknown"
+    WRITTEN = "written"
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many rows were read, what became of them, and what the system has of the accepted ones.
@@ -92,14 +101,14 @@ class CellDifference:
 
 @dataclass(frozen=True, slots=True)
 class OpenRow:
-    """A row that is missing, there more than once, or in doubt (``seen`` is None then).
+    """A row that is open.
 
     ``key`` is what its records were looked for by, ``codes`` those of the records that were found;
-    for a row in doubt, of those that say the same.
+    for a row that was not accepted, of those that say the same.
     """
 
     place: Place
-    seen: Seen | None
+    state: Open
     key: Mapping[str, str]
     codes: tuple[str, ...]
 

@@ -12,6 +12,7 @@ from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.listings import Listings
+from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.looking import BEFORE
@@ -52,7 +53,7 @@ _READING = Text(
 
 @dataclass(frozen=True, slots=True)
 class SeenRow:
-    """A row that was accepted or is in doubt, and what the system has for it.
+    """A row that was accepted, is in doubt or was refused, and what the system has for it.
 
     ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
     what they add up. ``why`` says why the row cannot be read back, ``match`` is None then; ``lost``
@@ -70,8 +71,13 @@ class SeenRow:
 
     @property
     def accepted(self) -> bool:
-        """Whether the row was accepted; otherwise it is in doubt."""
+        """Whether the row was accepted."""
         return self.sent.fate is Fate.ACCEPTED
+
+    @property
+    def refused(self) -> bool:
+        """Whether the row was not written, as far as the system said."""
+        return self.sent.fate in (Fate.REJECTED, Fate.NOT_WRITTEN)
 
     @property
     def seen(self) -> Seen:
@@ -178,17 +184,26 @@ def _before(desk: Desk, files: Sequence[SentFile]) -> Mapping[str, frozenset[str
 def _matched(
     resource: Resource, rows: Sequence[SeenRow], before: Mapping[str, frozenset[str]]
 ) -> list[SeenRow]:
+    """Give each row its record; one that was refused only if it was certainly not there before."""
     if resource.read_back is None:
         return list(rows)
-    places = [(at, row.reading) for at, row in enumerate(rows) if row.reading is not None]
-    doubtful = {number for number, (at, _) in enumerate(places) if not rows[at].accepted}
-    matches = match_rows(
-        [reading for _, reading in places], before, resource.read_back.existing, doubtful
-    )
+    existing = resource.read_back.existing
+    wanted = [
+        (at, row.reading)
+        for at, row in enumerate(rows)
+        if row.reading is not None and (not row.refused or existing is not Existing.REPLACED)
+    ]
+    ranks = {n: 1 + rows[at].refused for n, (at, _) in enumerate(wanted) if not rows[at].accepted}
+    matches = match_rows([reading for _, reading in wanted], before, existing, ranks)
     matched = list(rows)
-    for (at, _), match in zip(places, matches, strict=True):
+    for (at, reading), match in zip(wanted, matches, strict=True):
         if match.replaced:
             matched[at] = replace(rows[at], why=_REPLACED)
-        else:
+        elif not rows[at].refused or _is_new(reading, match, before):
             matched[at] = replace(rows[at], match=match)
     return matched
+
+
+def _is_new(reading: RowReading, match: Match, before: Mapping[str, frozenset[str]]) -> bool:
+    codes = before.get(key_text(reading.key))
+    return match.record is not None and codes is not None and match.record.code not in codes

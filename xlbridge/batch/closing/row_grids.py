@@ -1,7 +1,7 @@
 """What is open, as tables: cells that differ, rows that are open, rows that were refused."""
 
 from xlbridge.batch.closing.grids import Grid, Heading, Line, Value
-from xlbridge.batch.closing.proof import OpenRow, Place, Proof, RefusedRow, Seen
+from xlbridge.batch.closing.proof import Open, OpenRow, Place, Proof, RefusedRow
 from xlbridge.batch.closing.values import shown, typed
 from xlbridge.i18n import Text
 
@@ -15,8 +15,11 @@ _CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24)
 _MENDED = Text(pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})")
 
 _STATES = {
-    Seen.MISSING: Text(pt="não está no sistema", en="not in the system"),
-    Seen.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
+    Open.MISSING: Text(pt="não está no sistema", en="not in the system"),
+    Open.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
+    Open.WRITTEN: Text(
+        pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system all the same"
+    ),
 }
 _DOUBT_FOUND = Text(pt="sem resultado; encontrada no sistema", en="unknown; found in the system")
 _DOUBT_NOT_FOUND = Text(
@@ -65,7 +68,7 @@ def difference_grid(proof: Proof) -> Grid:
 
 
 def open_row_grid(proof: Proof) -> Grid:
-    """Return the rows that are missing, there more than once, or in doubt."""
+    """Return the rows that are open."""
     return Grid(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
@@ -92,8 +95,8 @@ def open_row_grid(proof: Proof) -> Grid:
             for row in proof.rows
         ],
         none=Text(
-            pt="Nenhuma linha falta, se repete ou está sem resultado.",
-            en="No row is missing, there more than once, or unknown.",
+            pt="Nenhuma linha falta, se repete, está sem resultado ou onde não devia.",
+            en="No row is missing, there more than once, unknown, or where it should not be.",
         ),
     )
 
@@ -147,8 +150,8 @@ def _retried(row: RefusedRow) -> str:
 
 
 def _state(row: OpenRow) -> Text:
-    if row.seen is not None:
-        return _STATES[row.seen]
+    if row.state is not Open.UNKNOWN:
+        return _STATES[row.state]
     if not row.key:
         return _DOUBT_NO_KEY
     return _DOUBT_FOUND if row.codes else _DOUBT_NOT_FOUND

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from xlbridge.batch.closing.given import ProofExport
-from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.closing.proof import Open, Proof
 from xlbridge.batch.closing.values import counted
 from xlbridge.i18n import Text
 
@@ -39,6 +39,10 @@ _COUNTED = {
         en="accepted rows that are in the system more than once: {n}",
     ),
 }
+_WRITTEN = Text(
+    pt="linhas rejeitadas que estão no sistema mesmo assim: {n}",
+    en="rejected rows that are in the system all the same: {n}",
+)
 _DIFFERS = Text(
     pt="células que o sistema tem com outro valor: {n}, em linhas: {rows}",
     en="cells that the system has with another value: {n}, in rows: {rows}",
@@ -68,26 +72,29 @@ def verdict(proof: Proof) -> Text:
 
 def open_items(proof: Proof) -> Iterator[Text]:
     """Yield what is open, the gravest first; nothing where everything is accounted for."""
-    counts = proof.counts
     yield from proof.breaches
-    for name, text in _COUNTED.items():
-        if count := getattr(counts, name):
-            yield text.format(n=counted(count))
-    if proof.cells:
-        rows = len(
-            {(cell.place.step, cell.place.workbook, cell.place.origin) for cell in proof.cells}
-        )
-        yield _DIFFERS.format(n=counted(len(proof.cells)), rows=counted(rows))
+    yield from _of_rows(proof)
     if apart := sum(not total.agrees for table in proof.totals for total in table.totals):
         yield _TOTALS.format(n=counted(apart))
-    if counts.rejected:
-        yield _REJECTED.format(n=counted(counts.rejected), fallen=counted(counts.not_written))
+    if rejected := proof.counts.rejected:
+        yield _REJECTED.format(n=counted(rejected), fallen=counted(proof.counts.not_written))
     for step in proof.steps:
         for file in step.files:
             if (why := file.file.not_sent_because) is not None:
                 yield _NOT_SENT.format(step=step.name, file=file.file.path.name, why=why)
     for export in proof.exports:
         yield from _of_export(export)
+
+
+def _of_rows(proof: Proof) -> Iterator[Text]:
+    for name, text in _COUNTED.items():
+        if count := getattr(proof.counts, name):
+            yield text.format(n=counted(count))
+    if written := sum(row.state is Open.WRITTEN for row in proof.rows):
+        yield _WRITTEN.format(n=counted(written))
+    if proof.cells:
+        rows = {(cell.place.step, cell.place.workbook, cell.place.origin) for cell in proof.cells}
+        yield _DIFFERS.format(n=counted(len(proof.cells)), rows=counted(len(rows)))
 
 
 def _of_export(export: ProofExport) -> Iterator[Text]:
