@@ -150,6 +150,15 @@ def let_rows_be_lost(path: Path, history: str) -> None:
     )
 
 
+def let_payables_fail(path: Path) -> None:
+    """Have the database refuse every payable."""
+    _run(
+        path,
+        "CREATE TRIGGER failing BEFORE INSERT ON payables "
+        "BEGIN SELECT RAISE(ABORT, 'out of order'); END",
+    )
+
+
 def _run(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute(statement)

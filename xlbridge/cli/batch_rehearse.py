@@ -12,7 +12,7 @@ from xlbridge.cli.batch_session import open_batch
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import own_schemas, report_format
-from xlbridge.cli.output import result, result_json
+from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
@@ -163,6 +163,8 @@ def rehearse(
     about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=read.batch)
     with working(about) as activity:
         rehearsed = rehearsing.rehearse(asked, open_batch, activity.tell)
+    if keep is not None:
+        remark(Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}").format(f=keep))
     if form == "json":
         result_json(rehearsal_json(rehearsed))
     else:
