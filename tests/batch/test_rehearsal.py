@@ -127,6 +127,7 @@ def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
     assert "9.99.999" in found["rejected"][0]["message"]
     doubt = {"step": "failing", "workbook": "../books/failing.xlsx", "row": 2, "there": False}
     assert found["in_doubt"] == [doubt]
+    assert set(found["open_steps"]) == {"one", "failing"}
 
 
 def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from xlbridge.upload.fates import Fate
 _REFUSED = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN})
 
 _TWICE = Text(
-    pt="aceita uma vez, e o conteúdo dela entrou vezes demais em {table}",
-    en="accepted once, and its content went into {table} too often",
+    pt="o conteúdo dela entrou em {table} mais vezes do que foi aceito",
+    en="its content went into {table} more often than it was accepted",
 )
 _LOST = Text(pt="aceita, e não está em {table}", en="accepted, and not in {table}")
 _TOLD_WRONG = Text(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.closing.given import ProofFile
 from xlbridge.batch.closing.sent_rows import SentFile, SentRow, Uploads
-from xlbridge.batch.overview import StepState, overview
+from xlbridge.batch.overview import overview
 from xlbridge.batch.plan import WorkbookStep
 from xlbridge.batch.rehearsal.counting import Sent, tally
 from xlbridge.batch.rehearsal.outcome import (
@@ -18,6 +18,7 @@ from xlbridge.batch.rehearsal.outcome import (
     Refusal,
     WorkbookEnd,
 )
+from xlbridge.batch.report import STANDINGS
 from xlbridge.batch.standing import UnitState
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
@@ -47,12 +48,17 @@ def count_course(
     what the tables held before the first run.
     """
     states = overview(batch)
-    files = [
-        (unit, _sent_file(batch, state, unit, rows[state.step.name, unit.name]))
-        for state in states
-        if isinstance(state.step, WorkbookStep) and state.step.sending is not None
-        for unit in state.units
-    ]
+    uploads = {
+        profile: Uploads(batch.sites.desk(profile).journal)
+        for profile in {step.profile for step in batch.plan.steps}
+    }
+    files: list[tuple[UnitState, SentFile]] = []
+    for state in states:
+        step = state.step
+        if isinstance(step, WorkbookStep) and step.sending is not None:
+            for unit in state.units:
+                given = _proof_file(batch, unit, rows[step.name, unit.name])
+                files.append((unit, uploads[step.profile].of(step.name, given)))
     desk = batch.sites.desk(None)
     sent = _sent_rows([(unit.name, file) for unit, file in files], desk, storage)
     counted = tally(sent, before, held_now(storage, desk.catalogue))
@@ -63,15 +69,17 @@ def count_course(
         workbooks=tuple(_workbook_end(unit, file) for unit, file in files),
         refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
         tally=replace(counted, broken=(*counted.broken, *contradictions)),
-        open_steps={state.step.name: state.problem for state in states if not state.done},
+        open_steps={
+            state.step.name: state.problem or STANDINGS[state.standing]
+            for state in states
+            if not state.done
+        },
     )
 
 
-def _sent_file(batch: Batch, state: StepState, unit: UnitState, rows: int) -> SentFile:
-    uploads = Uploads(batch.sites.desk(state.step.profile).journal)
+def _proof_file(batch: Batch, unit: UnitState, rows: int) -> ProofFile:
     jobs = tuple(job.id for job in unit.jobs[:1])
-    path = batch.plan.folder / unit.name
-    return uploads.of(state.step.name, ProofFile(path, unit.sha256, rows, unit.problem, jobs))
+    return ProofFile(batch.plan.folder / unit.name, unit.sha256, rows, unit.problem, jobs)
 
 
 def _workbook_end(unit: UnitState, file: SentFile) -> WorkbookEnd:

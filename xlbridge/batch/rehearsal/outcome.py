@@ -110,12 +110,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Every row of every workbook that is sent. ``open_steps`` are those that are not done."""
+    """Every row of every workbook that is sent.
+
+    ``open_steps`` are those that are not done, each with how it stands.
+    """
 
     workbooks: tuple[WorkbookEnd, ...]
     refusals: tuple[Refusal, ...]
     tally: Tally
-    open_steps: Mapping[str, Text | None]
+    open_steps: Mapping[str, Text]
 
     def count(self, *fates: Fate) -> int:
         """Return how many rows have one of these fates."""

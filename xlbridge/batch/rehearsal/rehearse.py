@@ -79,7 +79,9 @@ def _specification(asked: Rehearsal, plan: FaultPlan) -> str | None:
     """Return the faults with the seed that holds, None where there are no faults."""
     if not plan.faults:
         return None
-    return asked.faults if asked.seed_number is None else f"{asked.faults},seed={asked.seed_number}"
+    seed = plan.seed if asked.seed_number is None else asked.seed_number
+    parts = (part for part in asked.faults.split(",") if not part.strip().startswith("seed="))
+    return ",".join([*parts, f"seed={seed}"])
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def rehearsal_json(rehearsed: Rehearsed) -> dict[str, Any]:
         "rejected": [{**_place_json(r.place), "message": str(r.why)} for r in counted.refusals],
         "there_before": [_place_json(place) for place in counted.tally.there_before],
         "tables": [asdict(table) for table in counted.tally.tables],
-        "open_steps": {name: _said(problem) for name, problem in counted.open_steps.items()},
+        "open_steps": {name: str(told) for name, told in counted.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
     }
 
@@ -84,10 +84,10 @@ def rehearsal_text(rehearsed: Rehearsed) -> Iterator[Text]:
     yield from _course_text(rehearsed)
     for workbook in rehearsed.counted.workbooks:
         yield _workbook_text(workbook)
-    for name, problem in rehearsed.counted.open_steps.items():
+    for name, told in rehearsed.counted.open_steps.items():
         yield Text(
-            pt="  passo não concluído: {name} {why}", en="  step not done: {name} {why}"
-        ).format(name=name, why=problem or "")
+            pt="  passo não concluído: {name}, {told}", en="  step not done: {name}, {told}"
+        ).format(name=name, told=told)
     yield from _tables_text(rehearsed.counted)
     yield from _lists_text(rehearsed)
     yield from _assertions_text(rehearsed)
