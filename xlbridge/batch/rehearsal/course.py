@@ -32,8 +32,11 @@ _MOST_FAULTY, _MOST_CALM = 8, 4
 _EVENTS_OF_A_JOB = 6
 _QUEUE_SECONDS = 120.0
 _POLL_SECONDS = 0.05
-_STUCK = frozenset({Standing.DONE, Standing.INVALID, Standing.REFUSED, Standing.PARTIAL})
-"""Where another run changes nothing, unless somebody mends something."""
+_STUCK = frozenset({Standing.DONE, Standing.REFUSED, Standing.PARTIAL})
+"""Where another run changes nothing, unless somebody mends something.
+
+A workbook with errors is none of these: it may only have named what was not there yet.
+"""
 
 
 @dataclass(frozen=True, slots=True)
