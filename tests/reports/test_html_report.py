@@ -161,7 +161,7 @@ def test_of_many_findings_a_part_is_shown_and_all_are_counted(tmp_path: Path, pa
     assert path.stat().st_size < 1_000_000
     page.open(path, width=360)
     assert page.run("document.querySelectorAll('tbody tr').length") == 200
-    assert page.run(SHOWN) == "Showing 200 of 10,000 findings (in the whole file: 100,000)"
+    assert page.run(SHOWN) == "Showing 200 of 10,000 findings (in the whole sheet: 100,000)"
     assert "first 10000 of 100000" in page.run("document.querySelector('.cut').textContent")
     assert "(100,000)" in page.run("document.querySelector('option[value=codigo]').textContent")
     page.run("document.querySelector('.more').click()")

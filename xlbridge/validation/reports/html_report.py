@@ -57,8 +57,8 @@ _WORDS = {
     "wrong": Text(pt="O que há", en="What is wrong"),
     "todo": Text(pt="O que fazer", en="What to do"),
     "shown": Text(
-        pt="Mostrados {n} de {found} achados (em todo o arquivo: {total})",
-        en="Showing {n} of {found} findings (in the whole file: {total})",
+        pt="Mostrados {n} de {found} achados (em toda a planilha: {total})",
+        en="Showing {n} of {found} findings (in the whole sheet: {total})",
     ),
     "more": Text(pt="Mostrar mais", en="Show more"),
     "jump": Text(pt="Copiar o endereço, para ir à célula", en="Copy the address, to go there"),
