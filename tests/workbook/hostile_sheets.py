@@ -117,6 +117,8 @@ _FAR_FIRST = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
 _NEAR = '<row r="1"><c r="A1"><v>1</v></c></row>'
 _A_MILLION = 1_000_000
 _ATTRIBUTES = " ".join(f'a{n}="1"' for n in range(100_000))
+_TYPES = " ".join(f'a{number}:t="e"' for number in range(20_000))
+_ADDRESSES = _TYPES.replace('t="e"', 'r="A3"')
 
 SHEETS: Mapping[str, tuple[str, Maker]] = {
     "definition": ("hostile", _typed("utf-8")),
@@ -203,6 +205,20 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
         _part(SHEET, sheet(text_row(1, ("x",))).replace(b"x", b"\0")),
     ),
     "100,000 attributes": ("good", _sheet(FIRST_ROWS, after=f"<a {_ATTRIBUTES}/>")),
+    "20,000 types of a cell": ("good", _cell(f'<c r="A3" {_TYPES}></c>')),
+    "20,000 types, and an unknown error": (
+        "findings",
+        _cell(f'<c r="A3" {_TYPES}></c><c r="B3" t="e"><v>#SPILL!</v></c>'),
+    ),
+    "20,000 addresses of a cell, and a formula": (
+        "good",
+        _cell(f'<c r="A3" {_ADDRESSES}></c><c r="B3" t="str"><f>""</f><v></v></c>'),
+    ),
+    "an unknown error, and errors in a comment": (
+        "unreadable",
+        _cell('<c r="B3" t="e"><v>#SPILL!</v></c><!--' + '<c t="e">' * 20_000 + "-->"),
+    ),
+    "spaces in a formula": ("good", _cell(f'<c r="A3"><f>1</f>{" " * 200_000}<v>1</v></c>')),
     "attribute of 5 MB": ("good", _sheet(FIRST_ROWS, after=f'<a b="{"x" * 5 * 2**20}"/>')),
     "comment of 5 MB": ("good", _sheet(FIRST_ROWS, after=f"<!--{'x' * 5 * 2**20}-->")),
     "literal text": ("good", _sheet(FIRST_ROWS.replace("Padaria", "<![CDATA[Padaria]]>"))),

@@ -15,7 +15,7 @@ _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
 _HIDDEN = re.compile(rb'<(row|col)\b([^>]*\bhidden="(?:1|true)"[^>]*)>')
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ref)="([^"]*)"')
-_FORMULA = re.compile(rb'<c\b[^>]*\br="([A-Z]{1,3})(\d{1,7})"[^>]*>\s*<f[\s>/]')
+_FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[\s>/]')
 
 
 @dataclass(slots=True)

@@ -12,9 +12,14 @@ from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.raw_sheet import CellPlace, RawSheet
 
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
-_ERROR_CELL = re.compile(rb'<c\b([^>]*\bt="e"[^>]*)(?<!/)>(?:(?!</c>).)*?<v>([^<]+)<', re.DOTALL)
+# Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
+ERROR_CELL = re.compile(
+    rb'(<c\b(?>([^>]*?\st="e"[^>]*+))(?<!/)>(?:(?!</?c\b).)*?<v>)([^<]+)(?=<)', re.DOTALL
+)
+"""A cell with an error: all before the error, the cell's attributes, the error."""
+
 _BARE_FORMULA = re.compile(
-    rb"<c\b([^>]*)>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(<v\s*/>|<v></v>)?\s*</c>"
+    rb"<c\b([^>]*)>\s*+<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)(?:\s*+(<v\s*+/>|<v></v>))?\s*+</c>"
 )
 _TEXT_RESULT = re.compile(rb'\bt="str"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
@@ -56,7 +61,7 @@ def _is_unusual(block: bytes) -> bool:
 def _note(block: bytes, raw: RawSheet) -> bool:
     """Note the block's error cells and formulas; False where one has no readable address."""
     if b't="e"' in block:
-        for attributes, error in _ERROR_CELL.findall(block):
+        for _, attributes, error in ERROR_CELL.findall(block):
             if (place := _place(attributes)) is None or b"&" in error:
                 return False
             raw.errors[place] = error.decode("utf-8", "replace")

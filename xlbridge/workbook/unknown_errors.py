@@ -4,8 +4,9 @@ import io
 import re
 import zipfile
 
+from xlbridge.workbook.quick_scan import ERROR_CELL
+
 _KNOWN = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
-_ERROR = re.compile(rb'(<c\b[^>]*\bt="e"[^>]*(?<!/)>(?:(?!</c>).)*?<v>)(#[^<]*)(?=<)', re.DOTALL)
 _OTHER_SHEETS = "xl/worksheets/"
 
 
@@ -16,7 +17,8 @@ def with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
     that of ``part``; None where the sheet has no such error.
     """
     sheet = archive.read(part)
-    mended = _ERROR.sub(_known, sheet)
+    # What looks like a cell in a comment is none.
+    mended = sheet if b"<!" in sheet else ERROR_CELL.sub(_known, sheet)
     if mended == sheet:
         return None
     stream = io.BytesIO()
@@ -30,7 +32,8 @@ def with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
 
 
 def _known(found: re.Match[bytes]) -> bytes:
-    return found[1] + (found[2] if found[2] in _KNOWN else b"#N/A")
+    known = found[3] in _KNOWN or not found[3].startswith(b"#")
+    return found[1] + (found[3] if known else b"#N/A")
 
 
 def _is_needed(name: str) -> bool:
