@@ -77,7 +77,8 @@ class CellFindings(Sequence[Finding]):
         sizes = [len(column.rows) for column in columns]
         which = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
         rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
-        order = np.argsort(rows * np.int64(len(columns)) + which, kind="stable")
+        # Stable: of one row they stay in the order of the columns, of one cell as they were found.
+        order = np.argsort(rows, kind="stable")
         numbers = [np.arange(size, dtype=np.uint32) for size in sizes]
         self._which = which[order]
         self._numbers = np.concatenate([np.empty(0, dtype=np.uint32), *numbers])[order]
