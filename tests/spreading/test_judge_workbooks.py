@@ -1,15 +1,20 @@
 """Many workbooks over a carrier: what comes back is what would have been judged here."""
 
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from environment import ROOT
 
 from xlbridge.errors import UsageError
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.spreading.carrier import Carrier, ThisProcess
 from xlbridge.spreading.local import LocalWorkers
 from xlbridge.spreading.workbooks import judge_workbooks
+from xlbridge.validation.reading import Reading
+from xlbridge.validation.reports.json_report import report_json
 from xlbridge.validation.reports.judged import RefusedFile
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
@@ -63,3 +68,27 @@ def test_sheets_arrive_whole(
         for one, other in zip(theirs.findings, mine.findings, strict=True):
             assert one.kind is other.kind
             assert str(one.message) == str(other.message)
+
+
+def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> None:
+    own = tmp_path / "schemas"
+    own.mkdir()
+    shipped = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
+    ours = shipped.replace("resource: cliente", "resource: fregues", 1)
+    (own / "fregues.yaml").write_text(ours, encoding="utf-8")
+    names = ("cliente-com-erros.xlsx", "cliente.xlsx")
+    asked = [
+        WorkbookToJudge(file=samples / name, resource="fregues", reading=Reading(dates="mdy"))
+        for name in names
+    ]
+    limits = WorkbookLimits(cells=300)
+    here = list(judge_workbooks(asked, own, ThisProcess(), limits=limits))
+    with LocalWorkers(2, "xlbridge.spreading.workbooks") as workers:
+        there = list(judge_workbooks(asked, own, workers, limits=limits))
+    assert report_json(list(chain(*there))) == report_json(list(chain(*here)))
+    judged, refused = (items[0] for items in there)
+    assert isinstance(refused, RefusedFile)
+    assert refused.code == "hostile"
+    assert isinstance(judged, ValidatedSheet)
+    assert judged.resource is not None
+    assert judged.resource.name == "fregues"
