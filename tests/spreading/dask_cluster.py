@@ -11,7 +11,7 @@ from pathlib import Path
 
 from processes_seen import awaited, command_of, descendants, lives, seconds_taken
 
-_BUSY = 0.2
+_BUSY = 0.05
 _DASK = Path(sys.executable).with_name("dask")
 
 
