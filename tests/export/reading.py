@@ -38,7 +38,7 @@ def spelt(value: Any) -> Any:
 
 def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
     """Return the cells of a record's rows, sheet by sheet."""
-    lines = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines(spelt(record))
+    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines(spelt(record))
     return [[json.loads(line) for line in of_sheet] for of_sheet in lines]
 
 
@@ -50,7 +50,7 @@ def write_all(
     with (
         open_book(path, sheets) as book,
         TemporaryDirectory() as folder,
-        closing(Spool(Path(folder), len(sheets))) as spool,
+        closing(Spool(Path(folder), len(sheets) + 1)) as spool,
     ):
         flattener = Flattener(sheets, list(map(book.form, sheets)))
         with spool.new_part() as part:

@@ -10,89 +10,17 @@ from typing import Any
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from reading import Rows, read_calamine, read_openpyxl, same, write_all
+from reading import Rows, read_calamine, read_openpyxl, write_all
 
 from xlbridge.errors import UsageError
 from xlbridge.export.books.xlsx_book import open_xlsx
-from xlbridge.export.columns import ExportColumn
-from xlbridge.export.listing import Listing, Sheet
 from xlbridge.export.listings import LISTINGS
-from xlbridge.resources.column import Kind
 from xlbridge.workbook.signature import COVER_SHEET
 
 PEDIDOS = LISTINGS["pedidos"]
 ESTOQUE = LISTINGS["estoque"]
 READERS = [read_openpyxl, read_calamine]
 Read = Callable[[Path], dict[str, Rows]]
-
-PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
-VALUES: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.TEXT: PLAIN_TEXT | st.sampled_from(["=1+1", "+55 11", "-x", "@a", "007", "<r>a</r>"]),
-    Kind.INTEGER: st.integers(-(10**15) + 1, 10**15 - 1),
-    Kind.NUMBER: st.decimals(-(10**9), 10**9, places=4, allow_nan=False, allow_infinity=False),
-    Kind.MONEY: st.decimals(-(10**12), 10**12, places=2, allow_nan=False, allow_infinity=False),
-    Kind.DATE: st.datetimes(datetime(1900, 3, 1), datetime(9999, 12, 31)).map(
-        lambda moment: moment.replace(microsecond=0).isoformat()
-    ),
-    Kind.BOOLEAN: st.booleans(),
-}
-
-
-def value_of(column: ExportColumn) -> st.SearchStrategy[Any]:
-    return st.lists(PLAIN_TEXT, max_size=3) if column.is_list else VALUES[column.kind]
-
-
-def fields_of(sheet: Sheet, *, required: tuple[str, ...] = ()) -> st.SearchStrategy[Any]:
-    always = {c.name: value_of(c) for c in sheet.columns if c.name in required}
-    optional = {c.name: value_of(c) | st.none() for c in sheet.columns if c.name not in required}
-    return st.fixed_dictionaries(always, optional=optional)
-
-
-@st.composite
-def records_of(draw: st.DrawFn, listing: Listing) -> dict[str, Any]:
-    own, *children = listing.sheets
-    record: dict[str, Any] = draw(fields_of(own, required=listing.key))
-    for sheet in children:
-        holders = [record]
-        for name in sheet.within[:-1]:
-            holders = [inner for holder in holders for inner in holder.get(name) or ()]
-        for holder in holders:
-            holder[sheet.within[-1]] = draw(st.lists(fields_of(sheet), max_size=2) | st.none())
-    return record
-
-
-@pytest.mark.parametrize("listing", LISTINGS.values(), ids=lambda listing: listing.name)
-@settings(
-    max_examples=4,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_random_records_come_back_equal(
-    tmp_path: Path, listing: Listing, data: st.DataObject
-) -> None:
-    records = data.draw(st.lists(records_of(listing), max_size=3))
-    path = tmp_path / "out.xlsx"
-    written = write_all(path, records, listing.sheets, open_xlsx)
-    for read in READERS:
-        found = read(path)
-        assert list(found) == [COVER_SHEET, *(sheet.name for sheet in listing.sheets)]
-        for sheet in listing.sheets:
-            assert differences(sheet, found[sheet.name], written[sheet.name]) == []
-
-
-def differences(sheet: Sheet, read: Rows, written: Rows) -> list[object]:
-    header, *rows = read
-    assert header == [column.name for column in sheet.columns]
-    assert len(rows) == max(len(written), len(rows[:1]))
-    return [
-        (column.name, cell, value)
-        for row, cells in zip(rows, written, strict=False)
-        for column, cell, value in zip(sheet.columns, cells, row, strict=True)
-        if not same(column, cell, value)
-    ]
 
 
 def balance(**fields: Any) -> dict[str, Any]:
@@ -201,6 +129,20 @@ def test_a_sheet_looks_after_its_reader(tmp_path: Path) -> None:
     assert sheet["A1"].alignment.wrap_text
     assert sheet.column_dimensions["F"].width >= len(long)
     assert workbook.properties.creator.startswith("xlbridge")
+
+
+def test_a_wide_sheet_prints_on_several_pages_each_with_header_and_key(tmp_path: Path) -> None:
+    path = tmp_path / "pedidos.xlsx"
+    write_all(path, [order_with(valor=1, parcelas=[{}])], PEDIDOS.sheets, open_xlsx)
+    workbook = openpyxl.load_workbook(path)
+    wide, narrow = workbook["pedidos"], workbook["parcelas"]
+    letters = next(c.column_letter for c in wide[1] if c.value == "numeroDoPedido")
+    assert wide.print_title_rows == narrow.print_title_rows == "$1:$1"
+    assert wide.print_title_cols == f"${letters}:${letters}"
+    assert (wide.page_setup.orientation, wide.page_setup.fitToHeight) == ("landscape", 0)
+    letters_wide = sum(wide.column_dimensions[c.column_letter].width for c in wide[1])
+    assert 150 < letters_wide / wide.page_setup.fitToWidth <= 200
+    assert narrow.page_setup.fitToWidth == 2
 
 
 def test_a_sheet_that_is_full_goes_on_in_the_next(tmp_path: Path) -> None:

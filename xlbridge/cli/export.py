@@ -14,6 +14,7 @@ from xlbridge.cli.export_elsewhere import export_elsewhere, require_no_downloads
 from xlbridge.cli.options import may_replace, on_cluster
 from xlbridge.cli.output import remark, result
 from xlbridge.cli.progress import Activity, working
+from xlbridge.cli.unfinished_export import keeping_windows
 from xlbridge.export.attachments import Downloads
 from xlbridge.export.books.csv_book import CSV_DIALECTS
 from xlbridge.export.export import Layout, export_listing, require_writable
@@ -177,6 +178,16 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="N",
     help=str(Text(pt="Quantas chamadas ao mesmo tempo.", en="How many calls side by side.")),
 )
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Pede tudo de novo, mesmo o que uma execução interrompida já buscou.",
+            en="Asks for everything again, even what a run that broke off had fetched.",
+        )
+    ),
+)
 @on_cluster
 @may_replace
 def command(
@@ -192,6 +203,7 @@ def command(
     attachments: Path | None,
     keep_unknown: bool,
     at_once: int,
+    fresh: bool,
     scheduler: str | None,
     force: bool,
     **filter_texts: Any,
@@ -221,17 +233,22 @@ def command(
         within = last_runs.continued(wanted, filters) if since_last else filters
         downloads = Downloads(attachments, wanted, client.target.base_url) if attachments else None
         if scheduler is None:
-            exported = export_listing(
-                client,
-                wanted,
-                within,
-                output,
-                open_book,
-                layout=layout,
-                on_progress=_counting(wanted.title, activity),
-                on_record=downloads.take if downloads else lambda _record: None,
-                at_once=at_once,
-            )
+            form_of_lines = (chosen, csv_dialect, as_template)
+            with keeping_windows(
+                settings, client.target, wanted, within, layout, form_of_lines, fresh=fresh
+            ) as unfinished:
+                exported = export_listing(
+                    client,
+                    wanted,
+                    within,
+                    output,
+                    open_book,
+                    layout=layout,
+                    on_progress=_counting(wanted.title, activity),
+                    on_record=downloads.take if downloads else lambda _record: None,
+                    at_once=at_once,
+                    unfinished=unfinished,
+                )
         else:
             todo = ExportToDo(
                 target=client.target,
@@ -294,6 +311,13 @@ def _tell(exported: ExportResult, output: Path, downloads: Downloads | None) -> 
         en="{file}: {n} records ({rows})",
     )
     result(told.format(file=output, n=exported.records, rows=rows))
+    if exported.reused:
+        remark(
+            Text(
+                pt="{n} períodos são da execução interrompida antes; --fresh pede tudo de novo.",
+                en="{n} windows are from the run that broke off; --fresh asks for everything.",
+            ).format(n=exported.reused)
+        )
     if not exported.records:
         remark(Text(pt="Nada foi encontrado.", en="Nothing was found."))
     if exported.missing:

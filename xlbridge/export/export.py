@@ -1,25 +1,25 @@
 """A listing into files: fetch, flatten, leave out what came twice, count, write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.books.book import OpenBook, Table
-from xlbridge.export.fetching import Fetcher, Flatten, Progress
+from xlbridge.export.fetching import Fetcher, Progress
 from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Flattener, gather_unknown
 from xlbridge.export.listing import Listing, Sheet, flat, with_unknown_fields
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
 from xlbridge.export.spool import Spool
-from xlbridge.export.summary import Summary, total_lines, total_tables
+from xlbridge.export.summary import Summary, TotalTable, total_lines, total_tables
 from xlbridge.export.template_layout import Rearrange
+from xlbridge.export.unfinished import Unfinished, temporary_place
 from xlbridge.i18n import Text
 
 
@@ -85,10 +85,12 @@ def export_listing(
     on_progress: Progress = lambda _advance: None,
     on_record: Callable[[Record], None] = lambda _record: None,
     at_once: int = 2,
+    unfinished: Unfinished | None = None,
 ) -> ExportResult:
     """Write what a listing holds into ``output``, and say whether anything can be missing.
 
-    ``at_once`` is how many calls run side by side at most. Raises ``UsageError`` for filters, a
+    ``at_once`` is how many calls run side by side at most. ``unfinished`` keeps finished windows
+    of a run that fails, and uses those of the last one. Raises ``UsageError`` for filters, a
     layout or an output folder that cannot be, before the first call; later what
     ``Client.records`` raises. Whatever is raised, an interruption included, no file is left half
     written.
@@ -101,16 +103,17 @@ def export_listing(
     begun = datetime.now()
     with (
         open_book(output, sheets) as book,
-        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder,
-        closing(Spool(Path(folder), len(sheets) + 1)) as spool,
+        unfinished.place(begun) if unfinished else temporary_place() as folder,
+        closing(Spool(folder, len(sheets) + 1)) as spool,
     ):
-        flattener = Flattener(sheets, list(map(book.form, sheets)))
+        forms = list(map(book.form, sheets))
+        flattener = Flattener(sheets, forms, layout.rearrange(wanted), total_lines(wanted))
         fetcher = Fetcher(
             client,
             wanted,
             filters,
             spool,
-            _flatten(wanted, layout, flattener),
+            flattener,
             keep_unknown=layout.keep_unknown,
             on_record=on_record,
             on_progress=on_progress,
@@ -121,29 +124,37 @@ def export_listing(
         replaced = spool.settle()
         tables = [
             Table(sheet, spool.rows(place), widths, spool.blocks(place))
-            for place, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
+            for place, (sheet, widths) in enumerate(
+                zip(sheets, spool.widths(flattener.widths), strict=True)
+            )
         ]
-        result = ExportResult(
-            listing=listing.name,
-            records=sum(window.records for window in fetcher.fetched) - replaced,
-            sheets={table.sheet.name: table.rows for table in tables},
-            windows=tuple(fetcher.fetched),
-            holes=tuple(fetcher.holes),
-            missing=tuple(fetcher.missing),
-            calls=fetcher.calls,
-            replaced=replaced,
-            newest=fetcher.newest,
-            totals=total_tables(listing.totals, spool.blocks(len(sheets))),
-            begun=begun,
-        )
+        totals = total_tables(listing.totals, spool.blocks(len(sheets)))
+        result = _result(listing, fetcher, replaced, tables, totals)
         book.write(tables, _summary(listing, filters, result))
     return result
 
 
-def _flatten(listing: Listing, layout: Layout, flattener: Flattener) -> Flatten:
-    """Return what makes a record's lines, with those of the control totals after them."""
-    rearrange, totals_of = layout.rearrange(listing), total_lines(listing)
-    return lambda record: [*flattener.lines(rearrange(record)), totals_of(record)]
+def _result(
+    listing: Listing,
+    fetcher: Fetcher,
+    replaced: int,
+    tables: Sequence[Table],
+    totals: Sequence[TotalTable],
+) -> ExportResult:
+    return ExportResult(
+        listing=listing.name,
+        records=sum(window.records for window in fetcher.fetched) - replaced,
+        sheets={table.sheet.name: table.rows for table in tables},
+        windows=tuple(fetcher.fetched),
+        holes=tuple(fetcher.holes),
+        missing=tuple(fetcher.missing),
+        calls=fetcher.calls,
+        replaced=replaced,
+        reused=fetcher.reused,
+        newest=fetcher.newest,
+        totals=totals,
+        begun=fetcher.begun,
+    )
 
 
 def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summary:

@@ -18,6 +18,7 @@ from xlbridge.api.client import Client
 from xlbridge.api.records import Record
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.export.filters import Filters
+from xlbridge.export.flatten import Flattener
 from xlbridge.export.listing import Each, Listing
 from xlbridge.export.requests import (
     Request,
@@ -67,9 +68,6 @@ class Advance:
 
 Progress = Callable[[Advance], None]
 
-Flatten = Callable[[Record], list[list[str]]]
-"""Turns a record, whose numbers are ``Digits``, into its lines, sheet by sheet."""
-
 
 class _Stopped(Exception):
     """Another part has failed, or the user has interrupted."""
@@ -80,6 +78,7 @@ class Fetcher:
 
     ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``missing`` the paths
     of records asked for by key that are not there, ``newest`` the last update seen, as it came.
+    ``reused`` counts the windows that an earlier run had finished.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Fetcher:
         listing: Listing,
         filters: Filters,
         spool: Spool,
-        flatten: Flatten,
+        flattener: Flattener,
         *,
         keep_unknown: bool = False,
         on_record: Callable[[Record], None] = lambda _record: None,
@@ -100,18 +99,19 @@ class Fetcher:
         self._listing = listing
         self._filters = filters
         self._spool = spool
-        self._flatten = flatten
+        self._flattener = flattener
         self._keep_unknown = keep_unknown
         self._on_record = on_record
         self._on_progress = on_progress
         self._at_once = at_once
-        self._now = now or datetime.now()
+        self.begun = now or datetime.now()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._records = 0
         self._left: int | None = None
         self.fetched: list[FetchedWindow] = []
         self.calls = 0
+        self.reused = 0
         self.missing: list[dict[str, object]] = []
         self.holes: list[FetchedWindow] = []
         self.newest = ""
@@ -134,21 +134,30 @@ class Fetcher:
 
     def _sweep(self, cap: int) -> None:
         """Fetch a capped listing, the earliest window first, each one once it is small enough."""
-        splitter = Splitter(Window(self._filters.start, self._filters.end), cap, self._now)
+        splitter = Splitter(Window(self._filters.start, self._filters.end), cap, self.begun)
         while (window := splitter.next) is not None:
-            updated: list[datetime] = []
-            request = request_for(self._listing.operation, self._filters, window)
-            part = self._part((request,), updated)
-            if splitter.answered(updated, part.records):
+            part = self._reused(self._spool.finished_from(window.start))
+            if part is None or part.window is None:
+                part = self._part((request_for(self._listing.operation, self._filters, window),))
+            else:
+                window = splitter.next = part.window
+            if splitter.answered(part.updated, part.records):
                 self._keep(window, part, saturated=part.records >= cap)
             else:
                 self._tell(-part.records)
 
+    def _reused(self, part: Part | None) -> Part | None:
+        """Count in a part that an earlier run finished."""
+        if part is not None:
+            self.reused += 1
+            self._tell(part.records)
+        return part
+
     def _by_month(self) -> None:
         """Fetch an uncapped listing: what is settled at once, what may still change afterwards."""
-        windows = months(self._filters, self._now)
+        windows = months(self._filters, self.begun)
         requests = [request_for(self._listing.operation, self._filters, w) for w in windows]
-        settled = [(r,) for r in requests if is_settled(r.window, self._now)]
+        settled = [(r,) for r in requests if is_settled(r.window, self.begun)]
         self._left = len(requests)
         self._all(settled)
         for request in requests[len(settled) :]:
@@ -171,9 +180,9 @@ class Fetcher:
         offered = {n: v for n, v in self._filters.given.items() if n in source.filters}
         with (
             TemporaryDirectory(prefix="xlbridge-") as folder,
-            closing(Spool(Path(folder), sheets=0)) as spool,
+            closing(Spool(Path(folder), sheets=1)) as spool,
         ):
-            fetcher = Fetcher(self._client, source, Filters(offered), spool, lambda _record: [])
+            fetcher = Fetcher(self._client, source, Filters(offered), spool, Flattener((), ()))
             fetcher.run()
             self.holes += fetcher.holes
             for key in spool.different_keys():
@@ -186,7 +195,7 @@ class Fetcher:
         with ThreadPoolExecutor(self._at_once) as threads:
             try:
                 for requests in batches:
-                    waiting.append((requests, threads.submit(self._part, requests)))
+                    waiting.append((requests, self._begin(requests, threads)))
                     if len(waiting) > self._at_once:
                         self._keep_first(waiting)
                 while waiting:
@@ -197,12 +206,21 @@ class Fetcher:
                     future.cancel()
                 raise
 
+    def _begin(self, requests: Sequence[Request], threads: ThreadPoolExecutor) -> Future[Part]:
+        finished = self._reused(self._spool.finished(requests[0].window))
+        if finished is None:
+            return threads.submit(self._part, requests)
+        done: Future[Part] = Future()
+        done.set_result(finished)
+        return done
+
     def _keep_first(self, waiting: list[tuple[Sequence[Request], Future[Part]]]) -> None:
         requests, future = waiting.pop(0)
         self._keep(requests[0].window, future.result())
 
     def _keep(self, window: Window, part: Part, *, saturated: bool = False) -> None:
         self._spool.keep(part)
+        self.newest = max(self.newest, part.newest)
         fetched = FetchedWindow(window, part.records, saturated, part.digest)
         self.fetched.append(fetched)
         if saturated:
@@ -211,43 +229,38 @@ class Fetcher:
             self._left -= 1
         self._tell(0)
 
-    def _part(self, requests: Sequence[Request], updated: list[datetime] | None = None) -> Part:
+    def _part(self, requests: Sequence[Request]) -> Part:
         """Fetch some calls as one part; what breaks off is asked for again from its beginning."""
         for attempt in count(1):
             before = self._records
             try:
-                return self._whole_part(requests, updated)
+                return self._whole_part(requests)
             except TransportError:
                 self._tell(before - self._records)
-                if updated is not None:
-                    updated.clear()
                 if attempt == _TRIES or self._stop.is_set():
                     raise
         raise AssertionError("the loop ends by returning or raising")
 
-    def _whole_part(self, requests: Sequence[Request], updated: list[datetime] | None) -> Part:
+    def _whole_part(self, requests: Sequence[Request]) -> Part:
         with self._spool.new_part() as part:
             for request in requests:
-                self._fill(part, request, updated)
+                self._fill(part, request)
+        window, cap = requests[0].window, self._listing.cap
+        if is_settled(window, self.begun) and (cap is None or part.records < cap):
+            part.finish(window, self._flattener.widths, self.begun)
         return part
 
-    def _fill(self, part: Part, request: Request, updated: list[datetime] | None) -> None:
+    def _fill(self, part: Part, request: Request) -> None:
         each = self._listing.each
         path = request.path
         if each is None or each.counted is None:
-            self._read(part, request, path, updated)
+            self._read(part, request, path)
             return
         for number in count(1):
-            if not self._read(part, request, {**path, each.counted: number}, updated):
+            if not self._read(part, request, {**path, each.counted: number}):
                 return
 
-    def _read(
-        self,
-        part: Part,
-        request: Request,
-        path: Mapping[str, object],
-        updated: list[datetime] | None,
-    ) -> bool:
+    def _read(self, part: Part, request: Request, path: Mapping[str, object]) -> bool:
         """Add the records of one call; say whether there was anything."""
         with self._lock:
             self.calls += 1
@@ -264,7 +277,7 @@ class Fetcher:
         try:
             with closing(records):
                 for record in records:
-                    self._add(part, known | record if known else record, updated)
+                    self._add(part, known | record if known else record)
         except RemoteRejected as error:
             if each is None or error.status not in _NOT_THERE:
                 raise
@@ -273,16 +286,16 @@ class Fetcher:
             return False
         return True
 
-    def _add(self, part: Part, record: Record, updated: list[datetime] | None) -> None:
+    def _add(self, part: Part, record: Record) -> None:
         if self._stop.is_set():
             raise _Stopped
         self._on_record(record)
         moment = record.get(UPDATED)
         if isinstance(moment, str):
-            self.newest = max(self.newest, moment)
-            if updated is not None:
-                updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
-        part.add(list(map(record.get, self._listing.key)), self._flatten(record))
+            part.newest = max(part.newest, moment)
+            if self._listing.cap is not None:
+                part.updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
+        part.add(list(map(record.get, self._listing.key)), self._flattener.lines(record))
         self._tell(1)
 
     def _tell(self, more: int) -> None:

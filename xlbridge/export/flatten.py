@@ -19,11 +19,21 @@ _Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 class Flattener:
     """Turns records, whose numbers are texts, into the lines of each sheet.
 
-    A child row lacks a column of the key: it is filled from what it stands in.
+    A child row lacks a column of the key: it is filled from what it stands in. ``rearrange``
+    puts a record's fields where the sheets expect them; ``further`` makes a last list of lines of
+    the record as it came.
     """
 
-    def __init__(self, sheets: Sequence[Sheet], forms: Sequence[LineForm]) -> None:
+    def __init__(
+        self,
+        sheets: Sequence[Sheet],
+        forms: Sequence[LineForm],
+        rearrange: Callable[[Record], Record] = lambda record: record,
+        further: Callable[[Record], list[str]] = lambda _record: [],
+    ) -> None:
         self._sheets = [_SheetLines(s, form) for s, form in zip(sheets, forms, strict=True)]
+        self._rearrange = rearrange
+        self._further = further
 
     @property
     def widths(self) -> list[list[int]]:
@@ -36,10 +46,13 @@ class Flattener:
         Raises ``TransportError`` for a value that is not what the interface documents,
         ``UsageError`` for a text that the format cannot hold.
         """
+        arranged = self._rearrange(record)
         try:
-            return [sheet.lines(record) for sheet in self._sheets]
+            lines = [sheet.lines(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
-            raise next(filter(None, (s.complaint(record) for s in self._sheets))) from None
+            raise next(filter(None, (s.complaint(arranged) for s in self._sheets))) from None
+        lines.append(self._further(record))
+        return lines
 
 
 class _SheetLines:

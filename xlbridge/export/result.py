@@ -24,8 +24,8 @@ class ExportResult:
 
     ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
     that cannot be proven whole, ``missing`` the keys of records asked for that are not there.
-    ``replaced`` counts the records that changed meanwhile and came again; ``newest`` is the last
-    update seen, as it came.
+    ``replaced`` counts the records that changed meanwhile and came again, ``reused`` the windows
+    that an earlier run had finished; ``newest`` is the last update seen, as it came.
     """
 
     listing: str
@@ -36,6 +36,7 @@ class ExportResult:
     missing: tuple[Mapping[str, object], ...] = ()
     calls: int = 0
     replaced: int = 0
+    reused: int = 0
     newest: str = ""
     totals: Sequence[TotalTable] = ()
     begun: datetime = field(default_factory=datetime.now)
@@ -82,6 +83,7 @@ def manifest_of(result: ExportResult) -> dict[str, Any]:
         "records": result.records,
         "replaced": result.replaced,
         "calls": result.calls,
+        "reused": result.reused,
         "sheets": dict(result.sheets),
         "windows": [_window(fetched) for fetched in result.windows],
         "holes": [_window(hole) | {"message": str(describe_hole(hole))} for hole in result.holes],

@@ -8,14 +8,21 @@ not grow with the records, and a part whose answer broke off is simply fetched a
 import codecs
 import hashlib
 import json
+import secrets
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from xlbridge.export.splitting import Window
+from xlbridge.workbook.atomic import replacing
+
+FINISHED = "finished.json"
 _CACHE_KIB = 8_000
 _BLOCK = 2**17
 """So many bytes of a part are read at once, and then to the end of the line."""
@@ -44,15 +51,55 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Part:
-    """The records of one part, being written: for each sheet a file of lines."""
+    """The records of one part, being written: for each sheet a file of lines.
+
+    ``newest`` is the last update in it, ``updated`` all of them where they are asked for. Of a
+    finished window ``window`` says which, and ``begun`` when its run began.
+    """
 
     def __init__(self, folder: Path, sheets: int) -> None:
         self.folder = folder
         self.records = 0
         self.rows = [0] * sheets
+        self.widths: list[list[int]] = []
+        self.digest = ""
+        self.newest = ""
+        self.updated: list[datetime] = []
+        self.window: Window | None = None
+        self.begun: datetime | None = None
         self._sizes = struct.Struct(f"<{2 * sheets}I")
-        self._digest = hashlib.sha256()
+        self._hash = hashlib.sha256()
         self._files = ExitStack()
+
+    @classmethod
+    def finished(cls, folder: Path) -> Self | None:
+        """Return the part that an earlier run finished in a folder, None where there is none."""
+        try:
+            told = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
+            part = cls(folder, len(told["rows"]))
+            part.records, part.rows, part.widths = told["records"], told["rows"], told["widths"]
+            part.digest, part.newest = told["digest"], told["newest"]
+            part.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
+            part.window = Window(*(t and datetime.fromisoformat(t) for t in told["window"]))
+            part.begun = datetime.fromisoformat(told["begun"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+        return part
+
+    def finish(self, window: Window, widths: list[list[int]], begun: datetime) -> None:
+        """Write down that the part is a whole window, so that a later run can use it."""
+        told = {
+            "window": [moment and moment.isoformat() for moment in (window.start, window.end)],
+            "begun": begun.isoformat(),
+            "records": self.records,
+            "rows": self.rows,
+            "widths": widths,
+            "digest": self.digest,
+            "newest": self.newest,
+            "updated": [moment.isoformat() for moment in self.updated],
+        }
+        with replacing(self.folder / FINISHED) as temporary:
+            temporary.write_text(json.dumps(told), encoding="utf-8")
 
     def __enter__(self) -> Self:
         self.folder.mkdir()
@@ -72,10 +119,11 @@ class Part:
         trace: TracebackType | None,
     ) -> None:
         self._files.close()
+        self.digest = self._hash.hexdigest()
 
     def see(self, answer: bytes) -> None:
         """Take in a piece of the answer that the records stand in, for the digest."""
-        self._digest.update(answer)
+        self._hash.update(answer)
 
     def add(self, key: Sequence[object], lines: list[list[str]]) -> None:
         """Add one record: its key, and its lines sheet by sheet."""
@@ -88,11 +136,6 @@ class Part:
         self._records.write(self._sizes.pack(*sizes))
         self._keys.write(_encode(key) + "\n")
         self.records += 1
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the answers as they came, in hexadecimal."""
-        return self._digest.hexdigest()
 
     def sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
         """Yield for each record and sheet how many bytes and how many rows its lines are."""
@@ -109,18 +152,32 @@ class Spool:
         self._folder = folder
         self._sheets = sheets
         self._parts: list[Part] = []
-        self._tries = 0
+        found = (Part.finished(path) for path in folder.iterdir() if path.is_dir())
+        self._finished = {part.window: part for part in found if part and part.window}
         self._keys: sqlite3.Connection | None = None
         self._replaced: dict[Part, set[int]] = {}
 
     def new_part(self) -> Part:
         """Return a part to write; it counts once it is kept."""
-        self._tries += 1
-        return Part(self._folder / f"part-{self._tries}", self._sheets)
+        return Part(self._folder / f"part-{secrets.token_hex(8)}", self._sheets)
+
+    def finished(self, window: Window) -> Part | None:
+        """Return the part of a window that an earlier run finished."""
+        return self._finished.get(window)
+
+    def finished_from(self, start: datetime | None) -> Part | None:
+        """Return the part of a finished window that begins there, however long it is."""
+        parts = (part for window, part in self._finished.items() if window.start == start)
+        return next(parts, None)
 
     def keep(self, part: Part) -> None:
         """Add a finished part, after those that are kept already."""
         self._parts.append(part)
+
+    def widths(self, now: list[list[int]]) -> list[list[int]]:
+        """Return how long the longest texts are, now and in what an earlier run finished."""
+        all_of_them = [now, *(part.widths for part in self._finished.values())]
+        return [list(map(max, *of_sheet, repeat(0))) for of_sheet in zip(*all_of_them, strict=True)]
 
     def settle(self) -> int:
         """Find the records that a later part has again; return how many there are.

@@ -27,7 +27,7 @@ from xlbridge.workbook.signature import LISTS_SHEET
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
-_PAGE_WIDTH = 200  # letters beside each other that can still be read on A4 in landscape
+PAGE_WIDTH = 200  # letters beside each other that can still be read on A4 in landscape
 _FREE_TEXT_WIDTH, _WIDEST = 40, 48
 _NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
@@ -135,7 +135,7 @@ def _set_up(sheet: Worksheet, resource: Resource, widths: Sequence[int]) -> None
     sheet.freeze_panes(1, 0)
     sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
     sheet.set_tab_color(style.STRONG)
-    print_across_pages(sheet, resource.title.pt, math.ceil(sum(widths) / _PAGE_WIDTH))
+    print_across_pages(sheet, resource.title.pt, math.ceil(sum(widths) / PAGE_WIDTH))
     sheet.repeat_rows(0)
 
 

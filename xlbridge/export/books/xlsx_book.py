@@ -76,7 +76,7 @@ class _XlsxBook:
             rows = min(self._most, table.rows - part * self._most)
             suffix = f" ({part + 1})" if part else ""
             name = table.sheet.name[: _LONGEST_NAME - len(suffix)] + suffix
-            sheet = DataSheet(name, table.sheet.columns, table.widths, rows)
+            sheet = DataSheet(name, table.sheet.columns, table.widths, rows, table.sheet.key)
             yield sheet, islice(lines, rows)
 
 

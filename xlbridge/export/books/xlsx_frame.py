@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from io import BytesIO
+from math import ceil
 from typing import Any
 from zipfile import ZipFile
 
@@ -19,7 +20,7 @@ from xlbridge.export.columns import ExportColumn
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
-from xlbridge.workbook.data_sheet import print_across_pages
+from xlbridge.workbook.data_sheet import PAGE_WIDTH, print_across_pages
 from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.signature import COVER_SHEET, EXPORT_PROPERTY
 from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRONG
@@ -27,6 +28,9 @@ from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRO
 _TABLE_STYLE = "Table Style Light 9"
 _NARROWEST, _WIDEST = 8, 50
 _FILTER_BUTTON = 4
+_WIDEST_KEY = PAGE_WIDTH // 2
+"""A key that takes more of a page is not printed on each."""
+
 _USUAL_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _STYLES_FROM = 40
 """On the cover, far to the right, columns carry the data's styles: so they are in the file."""
@@ -45,12 +49,16 @@ _PLAIN = {
 
 @dataclass(frozen=True, slots=True)
 class DataSheet:
-    """One worksheet that holds data: its name, columns, their longest texts, how many rows."""
+    """One worksheet that holds data: its name, columns, their longest texts, how many rows.
+
+    ``key`` names the columns that say which record a row is of.
+    """
 
     name: str
     columns: Sequence[ExportColumn]
     widths: Sequence[int]
     rows: int
+    key: Sequence[str]
 
 
 @cache
@@ -113,10 +121,9 @@ def _add_data_sheet(
 ) -> None:
     worksheet: Worksheet = book.add_worksheet(sheet.name)
     worksheet.freeze_panes(1, 0)
-    for index, (column, width) in enumerate(zip(sheet.columns, sheet.widths, strict=True)):
-        usual = _USUAL_WIDTHS.get(column.kind, _NARROWEST)
-        shown = min(max(usual, width, len(column.name)), _WIDEST) + _FILTER_BUTTON
-        worksheet.set_column(index, index, shown)
+    widths = list(map(_width, sheet.columns, sheet.widths))
+    for index, width in enumerate(widths):
+        worksheet.set_column(index, index, width)
     worksheet.add_table(
         0,
         0,
@@ -128,9 +135,26 @@ def _add_data_sheet(
             "columns": [{"header": c.name, "header_format": header} for c in sheet.columns],
         },
     )
-    print_across_pages(worksheet, sheet.name)
-    worksheet.repeat_rows(0)
+    _set_up_printing(worksheet, sheet, widths)
     worksheet.ignore_errors({"number_stored_as_text": f"A2:XFD{sheet.rows + 1}"})
+
+
+def _width(column: ExportColumn, longest: int) -> int:
+    usual = _USUAL_WIDTHS.get(column.kind, _NARROWEST)
+    return min(max(usual, longest, len(column.name)), _WIDEST) + _FILTER_BUTTON
+
+
+def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[int]) -> None:
+    """Print as many pages wide as can be read, with header and key on each."""
+    places = [place for place, column in enumerate(sheet.columns) if column.name in sheet.key]
+    repeated = sum(widths[places[0] : places[-1] + 1]) if places else 0
+    if 0 < repeated <= _WIDEST_KEY:
+        worksheet.repeat_columns(places[0], places[-1])
+    else:
+        repeated = 0
+    pages = ceil((sum(widths) - repeated) / (PAGE_WIDTH - repeated))
+    print_across_pages(worksheet, sheet.name, pages)
+    worksheet.repeat_rows(0)
 
 
 class _Cover:

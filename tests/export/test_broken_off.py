@@ -1,0 +1,204 @@
+"""Runs that break off: nothing is left of the output, finished windows serve the next run."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import clean_environment, credentials
+
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.errors import TransportError
+from xlbridge.export.export import export_listing
+from xlbridge.export.fetching import Advance
+from xlbridge.export.filters import Filters
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.listings import LISTINGS
+from xlbridge.export.result import ExportResult
+from xlbridge.export.splitting import Window
+from xlbridge.export.spool import FINISHED, Spool
+from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
+from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+
+LEFT = f"exports/unfinished/*/*/{FINISHED}"
+
+
+@contextmanager
+def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
+    """The demonstration company, in a process that a test may kill."""
+    home.mkdir(exist_ok=True)
+    ready = home / "ready.json"
+    ready.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "demo"]
+    with subprocess.Popen(
+        [*command, "--ready-file", str(ready), *options],
+        env=clean_environment(home),
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            while (running := read_ready_file(ready)) is None:
+                assert process.poll() is None
+                time.sleep(0.1)
+            yield running
+        finally:
+            process.kill()
+
+
+def exported(
+    running: RunningSandbox, output: Path, unfinished: Unfinished | None, **options: Any
+) -> tuple[ExportResult, list[dict[str, Any]]]:
+    target = Target("t", running.base_url, running.email, running.password)
+    with Client(target, backoff=Backoff(tries=1)) as client:
+        done = export_listing(
+            client,
+            LISTINGS["pedidos"],
+            Filters(),
+            output,
+            FORMATS["jsonl"],
+            unfinished=unfinished,
+            **options,
+        )
+    return done, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+
+
+def touch_oldest_order(home: Path) -> int:
+    """Change an order that is in a window which was fetched; return its number."""
+    (path,) = home.glob("*.db")
+    with sqlite3.connect(path) as base:
+        (number,) = base.execute(
+            "SELECT numeroDoPedido FROM sales_orders ORDER BY updated LIMIT 1"
+        ).fetchone()
+        base.execute(
+            "UPDATE sales_orders SET observacao = 'mudou', updated = ? WHERE numeroDoPedido = ?",
+            (datetime.now().isoformat(" ", "microseconds"), number),
+        )
+    base.close()
+    return int(number)
+
+
+def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_path: Path) -> None:
+    home, output = tmp_path / "server", tmp_path / "p.jsonl"
+    unfinished = Unfinished(tmp_path / "unfinished", ["pedidos"])
+    with sandbox(home) as running:
+        port = running.base_url.rpartition(":")[2]
+
+        def kill(advance: Advance) -> None:
+            if advance.records > 1_000:
+                os.kill(running.pid, signal.SIGKILL)
+
+        with pytest.raises(TransportError):
+            exported(running, output, unfinished, on_progress=kill, at_once=1)
+    assert not output.exists()
+    kept = unfinished.windows()
+    assert kept > 3
+    number = touch_oldest_order(home)
+    with sandbox(home, "--port", port) as running:
+        done, orders = exported(running, output, unfinished)
+        whole, expected = exported(running, tmp_path / "whole.jsonl", None)
+    assert done.reused == kept
+    assert done.calls == whole.calls - kept
+    assert (done.records, done.sheets) == (whole.records, whole.sheets)
+    (changed,) = [order for order in orders if order["numeroDoPedido"] == number]
+    assert changed["observacao"] == "mudou"
+
+    def by_number(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return sorted(lines, key=lambda order: int(order["numeroDoPedido"]))
+
+    assert by_number(orders) == by_number(expected)
+    assert [total.totals for total in done.totals] == [total.totals for total in whole.totals]
+    assert not any(unfinished.folder.glob("*/*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    home, output = tmp_path / "own", tmp_path / "out" / "p.xlsx"
+    output.parent.mkdir()
+    manifest = tmp_path / "m.json"
+    with sandbox(tmp_path / "server", "--faults", "delay=0.15") as running:
+        environment = clean_environment(home, **credentials(running))
+        command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "-o", str(output)]
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as first:
+            while len(list(home.glob(LEFT))) < 3:
+                assert first.poll() is None
+                time.sleep(0.02)
+            first.send_signal(signal.SIGINT)
+            _, told = first.communicate(timeout=60)
+        assert first.returncode == 130, told
+        assert "Traceback" not in told
+        assert "goes on from there" in told
+        assert list(output.parent.iterdir()) == []
+        kept = len(list(home.glob(LEFT)))
+        fresh, again = (
+            subprocess.run(
+                [*command, "--manifest", str(manifest), "--force", *option],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stderr
+            for option in (["--from", "01/01/2025", "--fresh"], [])
+        )
+    assert "broke off" not in fresh
+    assert f"{kept} windows are from the run that broke off" in again
+    assert json.loads(manifest.read_text())["reused"] == kept >= 3
+    assert list(home.glob(LEFT)) == []
+
+
+def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 21, 12)
+    place = Unfinished(tmp_path, ["a"])
+    fresh = Unfinished(tmp_path, ["a"], fresh=True)
+    leave_a_window(place, now)
+    with Unfinished(tmp_path, ["b"]).place(now) as other:
+        assert finished_in(other) == 0
+    for unfinished, later, found in (
+        (place, timedelta(minutes=1), 1),
+        (place, LONGEST_KEPT + timedelta(minutes=1), 0),
+        (fresh, timedelta(minutes=1), 0),
+        (place, -timedelta(minutes=1), 0),
+    ):
+        leave_a_window(place, now)
+        with unfinished.place(now + later) as folder:
+            assert finished_in(folder) == found
+
+
+def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
+    now, place = datetime(2026, 11, 21, 12), Unfinished(tmp_path, ["a"])
+    leave_a_window(place, now)
+    with place.place(now) as first, place.place(now) as second:
+        assert (finished_in(first), finished_in(second)) == (1, 0)
+
+
+def leave_a_window(place: Unfinished, now: datetime) -> None:
+    """Leave a finished window and half of another, as a run does that breaks off."""
+    with suppress(KeyboardInterrupt), place.place(now) as folder:
+        for path in folder.glob("part-*"):
+            shutil.rmtree(path)
+        spool = Spool(folder, 1)
+        for rows in (["{}\n"], []):
+            with spool.new_part() as part:
+                part.add([1], [rows])
+            if rows:
+                part.finish(Window(now, now), [[1]], now)
+        raise KeyboardInterrupt
+
+
+def finished_in(folder: Path) -> int:
+    """Count the windows that serve; nothing else may be there but the lock."""
+    parts = [path for path in folder.iterdir() if path.is_dir()]
+    assert all((path / FINISHED).exists() for path in parts)
+    return len(parts)
