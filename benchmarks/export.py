@@ -72,9 +72,10 @@ def main() -> None:
             }
             export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
             first = cost_of([*export, str(folder / "ours.xlsx")], environment)
-            print(f"{2000 * scale} orders, {len(recorder.recorded)} answers")
+            print(f"{2000 * scale} orders, {len(recorder.recorded)} answers", flush=True)
             costs = {OURS: cost_of([*export, str(folder / "ours.xlsx")], environment)}
-        usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), str(folder)]
+        urls = str(folder / "urls")
+        usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), urls]
         for label, engine in ((OPENPYXL, "openpyxl"), (XLSXWRITER, "xlsxwriter")):
             costs[label] = cost_of([*usual, str(folder / f"{engine}.xlsx"), engine], environment)
     ours = costs[OURS]
@@ -86,7 +87,7 @@ def main() -> None:
             f"{cost.memory / ours.memory:6.1f} x memory"
         )
     share = (first.wall - ours.wall) / first.wall
-    print(f"the sandbox's own share of a live export ({first.wall:.1f} s): {share:.0%}")
+    print(f"the sandbox's own share of a live export ({first.wall:.1f} s): {share:.0%}", flush=True)
 
 
 if __name__ == "__main__":

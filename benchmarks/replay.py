@@ -17,7 +17,6 @@ class Recorder:
         self.folder = folder
         self.base_url = base_url
         self.recorded: dict[str, Path] = {}
-        self.seconds = 0.0
         recorder = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -57,7 +56,7 @@ class Recorder:
             file = self.folder / f"{len(self.recorded)}.json"
             file.write_bytes(content)
             self.recorded[path] = file
-            (self.folder / "files").write_text(
-                json.dumps([str(file) for file in self.recorded.values()])
+            (self.folder / "urls").write_text(
+                json.dumps([self.url + path for path in self.recorded])
             )
         return self.recorded[path].read_bytes()
