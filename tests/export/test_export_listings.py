@@ -34,6 +34,33 @@ def test_every_field_of_an_order_has_its_column() -> None:
     }
 
 
+ORDER_COLUMNS = """
+codigoDaNotaFiscal codigoDaFilial codigoDaCondicaoDePagamento numeroDoPedido numeroDaOrdem
+codigoDoCliente codigoDoVendedor codigoDoProjeto codigoDaFormaDePagamento codigoDaContaCorrente
+codigoDaCarteira codigoDaClassificacaoAuxiliar idNF quantidadeDeParcelas dataDaOrdem
+dataDeProcessamento dataDeCancelamento nomeDoCliente nomeDoClienteFmt naturezaJuridica cnpjcpf
+inscricaoEstadual inscricaoMunicipal cep logradouro numero complemento bairro cidade uf
+codigoDoMunicipio contato telefone email observacao dadosAdicionais codigoDoItemDeLancamento
+historicoCR codigoDoCentroDeCusto observacaoCR ultimaAtualizacao faturamentoNotaFiscalUnica
+consolidado pendente processado cancelado avisos entregaNomeContato entregaCEP entregaLogradouro
+"""
+ITEM_COLUMNS = """
+numeroDoPedido seq idProduto idMapeamentoPadrao codigoInterno codigoDeBarras descricaoDoProduto ncm
+largura altura comprimento url pesoBruto pesoLiquido quantidade valorUnitario valorTotal valorFrete
+valorSeguro valorOutros valorAcrescimo valorDesconto valorAcrescimoPercentual
+valorDescontoPercentual baseIPI aliquotaIPI valorIPI aliquotaICMSST valorICMSST baseICMS
+aliquotaICMS valorICMS totalLiquido quantidadeProcessadaParcial
+quantidadeDisponivelParaProcessamento valorDisponivelParaProcessamento
+disponivelParaProcessamentoParcial
+"""
+
+
+@pytest.mark.parametrize(("place", "names"), [(0, ORDER_COLUMNS), (2, ITEM_COLUMNS)])
+def test_columns_stand_as_the_interface_describes_them(place: int, names: str) -> None:
+    wanted = names.split()
+    assert [column.name for column in PEDIDOS.sheets[place].columns][: len(wanted)] == wanted
+
+
 @pytest.mark.parametrize(
     ("listing", "field", "kind"),
     [

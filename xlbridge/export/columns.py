@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from xlbridge.api.records import record_model
 from xlbridge.resources.column import Kind
-from xlbridge.wire.model import WireModel
+from xlbridge.wire.model import WireModel, fields_in_order
 
 Cell = str | bool | list[str] | None
 """What one cell holds on its way from an answer to a file.
@@ -51,10 +51,11 @@ class ExportColumn:
 
 
 def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
-    """Return a column for every field that is not itself a list of objects, in field order."""
+    """Return a column for every field that is not itself a list of objects, in spec order."""
+    fields = ((name, model.model_fields[name]) for name in fields_in_order(model))
     return tuple(
         _column(name, field.annotation, is_secret=not field.repr)
-        for name, field in model.model_fields.items()
+        for name, field in fields
         if record_model(field.annotation) is None
     )
 

@@ -9,11 +9,11 @@ own spelling goes out.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -88,8 +88,13 @@ def spellings(model: "type[WireModel]") -> dict[str, str]:
 
 
 class WireModel(BaseModel):
-    """A JSON object of the interface."""
+    """A JSON object of the interface.
 
+    ``following`` says where fields stand in the description that a model does not inherit in that
+    order: each run is a field and those that come right after it.
+    """
+
+    following: ClassVar[Sequence[Sequence[str]]] = ()
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
@@ -99,3 +104,14 @@ class WireModel(BaseModel):
             return data
         known = spellings(cls)
         return {known.get(key, key): value for key, value in data.items()}
+
+
+def fields_in_order(model: type[WireModel]) -> list[str]:
+    """Return the names of a model's fields in the order of the interface's description."""
+    names = list(model.model_fields)
+    for first, *followers in model.following:
+        for name in followers:
+            names.remove(name)
+        place = names.index(first) + 1
+        names[place:place] = followers
+    return names

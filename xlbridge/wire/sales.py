@@ -4,6 +4,9 @@ Which of its fields a caller may set is not shown there; it is this project's ch
 (``docs/assumptions.md``).
 """
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from pydantic import Field
 
 from xlbridge.wire.model import Many, Moment, Number, QueryMoment, WireModel
@@ -76,6 +79,14 @@ class SalesOrderItemPlace(WireModel):
 
 class SalesOrderItem(SalesOrderItemTerms, SalesOrderItemPlace):
     """One product of a sales order (``produtos[]``)."""
+
+    following: ClassVar[Sequence[Sequence[str]]] = (
+        ("idMapeamentoPadrao", "codigoInterno", "codigoDeBarras", "descricaoDoProduto", "ncm"),
+        ("valorUnitario", "valorTotal"),
+        ("valorDescontoPercentual", "baseIPI"),
+        ("aliquotaIPI", "valorIPI"),
+        ("aliquotaICMSST", "valorICMSST", "baseICMS"),
+    )
 
     codigoInterno: str | None = None
     codigoDeBarras: str | None = None
@@ -186,6 +197,18 @@ class SalesOrderNumber(WireModel):
 
 class SalesOrder(SalesOrderTerms, SalesOrderNumber):
     """A sales order with its instalments and products."""
+
+    following: ClassVar[Sequence[Sequence[str]]] = (
+        ("codigoDaCondicaoDePagamento", "numeroDoPedido"),
+        ("codigoDaClassificacaoAuxiliar", "idNF"),
+        ("dataDaOrdem", "dataDeProcessamento", "dataDeCancelamento"),
+        ("nomeDoCliente", "nomeDoClienteFmt"),
+        ("observacaoCR", "ultimaAtualizacao"),
+        (
+            "faturamentoNotaFiscalUnica", "consolidado", "pendente", "processado", "cancelado",
+            "avisos",
+        ),
+    )  # fmt: skip
 
     idNF: int | None = None
     dataDeProcessamento: Moment | None = None
