@@ -148,7 +148,7 @@ def tamper(
     changed: str,
     values: Mapping[str, Any],
     deleted: str,
-    copied: str,
+    copied: str | None = None,
 ) -> None:
     """Change, delete and copy receivables of a customer in the system, by their documents."""
 
@@ -160,6 +160,8 @@ def tamper(
         one = update(receivables).where(titled(changed)).values(**values)
         assert database.execute(one).rowcount == 1
         assert database.execute(delete(receivables).where(titled(deleted))).rowcount == 1
+        if copied is None:
+            return
         found = database.execute(select(receivables).where(titled(copied))).mappings().one()
         copy = dict(found) | {"numeroDaTransacao": 900_000 + customer}
         database.execute(insert(receivables).values(**copy))

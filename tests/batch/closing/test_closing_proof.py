@@ -18,6 +18,7 @@ from xlbridge.batch.closing.proof import Counts, Open, Proof, TotalTable
 from xlbridge.batch.closing.verdict import open_items
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.online.known_records import MOST_QUESTIONS
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.upload.payload import payload_path
 from xlbridge.upload.states import State
@@ -128,6 +129,30 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     assert [r.row for r in after.refused] == [3]
     assert len(after.steps[0].files[0].jobs) == 2
     assert after.breaches == ()
+
+
+def test_many_rows_are_read_back_from_whole_listings(
+    bench: Bench, proxy: LossyProxy, sandbox_home: Path
+) -> None:
+    ana = bench.customer()
+    rows = [
+        title_row(ana, f"L-{number}", number / 100, OCTOBER) | {"idws": f"{ana}-{number}"}
+        for number in range(1, MOST_QUESTIONS + 20)
+    ]
+    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
+    changed = {"valorDoLancamento": Decimal("9.99")}
+    tamper(sandbox_home, ana, changed="L-7", values=changed, deleted="L-8")
+    proxy.seen.clear()
+    proof = closed(bench)
+    everything = len(rows)
+    assert proof.counts == Counts(
+        read=everything, accepted=everything, same=everything - 2, differs=1, missing=1
+    )
+    assert [(cell.sent, cell.found) for cell in proof.cells] == [("0.07", "9.99")]
+    assert [row.key for row in proof.rows] == [{"idws": f"{ana}-8"}]
+    assert len(proxy.seen) < 10
+    total = table(proof, "contasreceber", "Client code").sum
+    assert (total.amount, total.difference) == (Decimal("24.15"), Decimal("9.84"))
 
 
 def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> None:
