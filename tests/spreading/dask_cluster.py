@@ -33,7 +33,7 @@ class RunningCluster:
         }
         if not self.taken:
             self.taken.update(taken)
-        return [worker for worker in taken if taken[worker] > self.taken[worker] + _BUSY]
+        return [worker for worker in taken if taken[worker] > self.taken.get(worker, 0) + _BUSY]
 
 
 @contextmanager

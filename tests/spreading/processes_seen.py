@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-_PATIENCE = 30.0
+_PATIENCE = 120.0
 _EVERY = 0.005
 Seen = TypeVar("Seen")
 
