@@ -140,6 +140,7 @@ def test_a_wide_sheet_prints_on_several_pages_each_with_header_and_key(tmp_path:
     assert wide.print_title_rows == narrow.print_title_rows == "$1:$1"
     assert wide.print_title_cols == f"${letters}:${letters}"
     assert (wide.page_setup.orientation, wide.page_setup.fitToHeight) == ("landscape", 0)
+    assert {str(sheet.page_setup.paperSize) for sheet in workbook} == {wide.PAPERSIZE_A4}
     letters_wide = sum(wide.column_dimensions[c.column_letter].width for c in wide[1])
     assert 150 < letters_wide / wide.page_setup.fitToWidth <= 200
     assert narrow.page_setup.fitToWidth == 2

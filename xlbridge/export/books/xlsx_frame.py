@@ -28,6 +28,7 @@ from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRO
 _TABLE_STYLE = "Table Style Light 9"
 _NARROWEST, _WIDEST = 8, 50
 _FILTER_BUTTON = 4
+_A4 = 9
 _WIDEST_KEY = PAGE_WIDTH // 2
 """A key that takes more of a page is not printed on each."""
 
@@ -226,4 +227,5 @@ def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: Summary) -
     sheet.set_column(0, 0, 34)
     sheet.set_column(1, 2, 24)
     sheet.hide_gridlines(2)
+    sheet.set_paper(_A4)
     sheet.fit_to_pages(1, 0)
