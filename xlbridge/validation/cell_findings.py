@@ -27,7 +27,8 @@ class FindingColumn:
     ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
     numbers, ``kinds`` places in ``KINDS``, ``cells`` what the cells hold, ``details`` what the
     texts need. ``firsts`` has the row of a repeated value's first occurrence, ``mended`` what the
-    cell should hold, where there is such a thing.
+    cell should hold, where there is such a thing. ``whole`` tells that ``cells`` are all cells of
+    the column instead, as most of them have findings.
     """
 
     name: str
@@ -38,6 +39,7 @@ class FindingColumn:
     details: Sequence[Mapping[str, object]]
     firsts: Mapping[int, int]
     mended: Mapping[int, Mended]
+    whole: bool
 
     def finding(self, number: int) -> Finding:
         """Return one of them."""
@@ -49,18 +51,18 @@ class FindingColumn:
             row=row,
             column=self.name,
             cell=None if self.letters is None else f"{self.letters}{row}",
-            value=self._value(number, details),
+            value=self._value(row - 1 if self.whole else number, details),
             details=details,
             mended=self.mended.get(number),
             numeric=self.cells.kinds[number] == CellKind.NUMBER,
         )
 
-    def _value(self, number: int, details: Mapping[str, object]) -> str | None:
+    def _value(self, place: int, details: Mapping[str, object]) -> str | None:
         if self.letters is None:
             return None
         if "error" in details:
             return str(details["error"])
-        value = self.cells.value(number)
+        value = self.cells.value(place)
         return None if value == "" else display(value)
 
 
@@ -79,9 +81,10 @@ class CellFindings(Sequence[Finding]):
         rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
         # Stable: of one row they stay in the order of the columns, of one cell as they were found.
         order = np.argsort(rows, kind="stable")
-        numbers = [np.arange(size, dtype=np.uint32) for size in sizes]
         self._which = which[order]
-        self._numbers = np.concatenate([np.empty(0, dtype=np.uint32), *numbers])[order]
+        starts = np.cumsum([0, *sizes], dtype=np.intc)
+        order -= starts[self._which]
+        self._numbers = order.astype(np.uint32)
 
     def __len__(self) -> int:
         return len(self._which)
@@ -175,15 +178,17 @@ def _column(
     problems = typed.problems[name]
     there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
     column = CellColumn() if place is None else cells.columns[place - cells.first_column]
+    whole = 2 * len(there) > len(column.kinds)
     return FindingColumn(
         name,
         letters=None if place is None else column_letters(place),
         rows=there,
         kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
-        cells=_cells_at(column, there - 1),
+        cells=column if whole else _cells_at(column, there - 1),
         details=problems.details,
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
         mended=problems.mended,
+        whole=whole,
     )
 
 
