@@ -184,6 +184,45 @@ def test_the_export_command_lets_a_worker_do_it(
         require_no_downloads(running.address, tmp_path)
 
 
+PLAN = """\
+name: {name}
+steps:
+  check:
+    validate: ["*.xlsx"]
+  centres:
+    export: centros-custo
+    output: {name}/centres.csv
+  types:
+    export: tipos-cliente
+    output: {name}/types.jsonl
+    after: centres
+  nowhere:
+    export: centros-custo
+    output: plan.yaml/centres.csv
+"""
+
+
+def test_a_batch_lets_the_cluster_check_and_export(
+    xlbridge: Xlbridge, running: RunningCluster, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    for sample in ("cliente.xlsx", "contasreceber.xlsx"):
+        (tmp_path / sample).write_bytes((ROOT / "samples" / sample).read_bytes())
+    found = {}
+    for name, options in (("here", []), ("there", ["--scheduler", running.address])):
+        plan = tmp_path / "plan.yaml"
+        plan.write_text(PLAN.format(name=name), encoding="utf-8")
+        asked = ["batch", "run", plan, "--format", "json", *options]
+        done = xlbridge(*asked, **credentials(empty_sandbox))
+        assert done.returncode == 1, done.stderr
+        steps = json.loads(done.stdout)["steps"]
+        found[name] = {step["step"]: (step["state"], step["rows"]) for step in steps}
+    assert found["here"] == found["there"]
+    assert [state for state, _ in found["there"].values()] == ["done", "done", "done", "held"]
+    for file in ("centres.csv", "types.jsonl"):
+        written = [(tmp_path / name / file).read_bytes() for name in found]
+        assert written[0] == written[1]
+
+
 def test_an_item_that_loses_every_worker_is_lost_alone(
     carrier: DaskCluster, tmp_path: Path
 ) -> None:

@@ -2,21 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan import ExportStep
 from xlbridge.batch.standing import Standing, UnitState
+from xlbridge.errors import XlbridgeError
 from xlbridge.export.export import Layout, export_listing
 from xlbridge.export.fetching import Progress
 from xlbridge.export.formats import format_of, opener_of, paths_written
 from xlbridge.export.listings import find_listing
 from xlbridge.export.overwriting import require_replaceable
-from xlbridge.export.result import ExportResult, describe_hole, manifest_of, write_manifest
+from xlbridge.export.result import ExportResult, manifest_of, write_manifest
 from xlbridge.export.template_layout import template_layout
 from xlbridge.i18n import Text
+from xlbridge.spreading.carrier import Carrier
+from xlbridge.spreading.exports import ExportToDo, export_all
 from xlbridge.workbook.atomic import reporting_failures
 
 
@@ -25,7 +30,7 @@ def export_state(batch: Batch, step: ExportStep, before: Sequence[UnitState]) ->
     fingerprint = _fingerprint(step, before)
     done = batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile))
     standing, problem = Standing.NEW, None
-    if done is not None and done.fingerprint == fingerprint and _output(batch, step).exists():
+    if done is not None and done.fingerprint == fingerprint and _first_file(batch, step).exists():
         standing = Standing.DONE if done.manifest["complete"] else Standing.INCOMPLETE
     elif done is not None:
         standing = Standing.CHANGED
@@ -37,42 +42,91 @@ def export_state(batch: Batch, step: ExportStep, before: Sequence[UnitState]) ->
     return UnitState(step.output, standing, problem=problem, sha256=fingerprint)
 
 
-def do_export(
-    batch: Batch, step: ExportStep, fingerprint: str, on_progress: Progress
-) -> ExportResult:
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export that is to be done; ``fingerprint`` is of what it is to hold."""
+
+    step: ExportStep
+    fingerprint: str
+
+
+def do_export(batch: Batch, export: Export, on_progress: Progress) -> None:
     """Write an export, and its manifest where the plan wants one, and note that it is done.
 
-    Raises ``UsageError`` when the file cannot be written, and what ``Client.records`` raises.
+    Raises ``UsageError`` when a file cannot be written, and what ``Client.records`` raises.
     """
-    listing, output = find_listing(step.listing), _output(batch, step)
-    layout = _layout(batch, step)
-    form = format_of(output, None)
+    step = export.step
+    output = _prepared(batch, step)
+    desk = batch.sites.desk(step.profile)
+    resource = None if step.as_template is None else desk.catalogue.named(step.as_template)
+    result = export_listing(
+        batch.sites.client(step.profile),
+        find_listing(step.listing),
+        step.filters,
+        output,
+        opener_of(format_of(output, None), None, resource),
+        layout=_layout(batch, step),
+        on_progress=on_progress,
+    )
+    _note(batch, export, result)
+
+
+def do_exports_elsewhere(
+    batch: Batch, exports: Sequence[Export], carrier: Carrier
+) -> Iterator[tuple[Export, XlbridgeError | None]]:
+    """Let a carrier's workers do exports side by side, and yield each with why it failed, if so.
+
+    Raises ``TransportError`` when the carrier does not answer.
+    """
+    of_schemas: defaultdict[Path, list[Export]] = defaultdict(list)
+    for export in exports:
+        try:
+            _prepared(batch, export.step)
+        except XlbridgeError as error:
+            yield export, error
+        else:
+            schemas = batch.sites.desk(export.step.profile).settings.schemas
+            of_schemas[schemas].append(export)
+    for schemas, alike in of_schemas.items():
+        wanted = [_to_do(batch, export.step) for export in alike]
+        outcomes = export_all(wanted, schemas, carrier)
+        for export, outcome in zip(alike, outcomes, strict=True):
+            if isinstance(outcome, XlbridgeError):
+                yield export, outcome
+            else:
+                _note(batch, export, outcome)
+                yield export, None
+
+
+def _prepared(batch: Batch, step: ExportStep) -> Path:
+    """Return where an export goes, once it may be written there; folders are made."""
+    output = batch.plan.folder / step.output
     with reporting_failures(output):
         for path in _written(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
-    desk = batch.sites.desk(step.profile)
-    resource = None if step.as_template is None else desk.catalogue.named(step.as_template)
-    if not batch.ledger.export_of(batch.id, step.name, desk_name := batch.sites.name(step.profile)):
-        require_replaceable(output, form)
-    result = export_listing(
-        batch.sites.client(step.profile),
-        listing,
-        step.filters,
-        output,
-        opener_of(form, None, resource),
-        layout=layout,
-        on_progress=on_progress,
-    )
+    if not batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile)):
+        require_replaceable(output, format_of(output, None))
+    return output
+
+
+def _note(batch: Batch, export: Export, result: ExportResult) -> None:
+    step = export.step
     if step.manifest is not None:
         write_manifest(batch.plan.folder / step.manifest, result)
     manifest: dict[str, Any] = manifest_of(result)
-    batch.ledger.exported(batch.id, step.name, desk_name, fingerprint, manifest)
-    return result
+    profile = batch.sites.name(step.profile)
+    batch.ledger.exported(batch.id, step.name, profile, export.fingerprint, manifest)
 
 
-def holes(result: ExportResult) -> Text | None:
-    """Say what may be missing of an export, None where nothing is."""
-    return describe_hole(result.holes[0]) if result.holes else None
+def _to_do(batch: Batch, step: ExportStep) -> ExportToDo:
+    return ExportToDo(
+        target=batch.sites.client(step.profile).target,
+        listing=step.listing,
+        output=batch.plan.folder / step.output,
+        filters=step.filters,
+        flat=step.flat,
+        as_template=step.as_template,
+    )
 
 
 def _layout(batch: Batch, step: ExportStep) -> Layout:
@@ -82,7 +136,7 @@ def _layout(batch: Batch, step: ExportStep) -> Layout:
     return Layout(flat=step.flat, as_sheet=template_layout(find_listing(step.listing), resource))
 
 
-def _output(batch: Batch, step: ExportStep) -> Path:
+def _first_file(batch: Batch, step: ExportStep) -> Path:
     output = batch.plan.folder / step.output
     sheets = _layout(batch, step).sheets(find_listing(step.listing))
     return paths_written(output, format_of(output, None), sheets)[0]
@@ -90,7 +144,7 @@ def _output(batch: Batch, step: ExportStep) -> Path:
 
 def _written(batch: Batch, step: ExportStep) -> list[Path]:
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
-    return [_output(batch, step), *manifest]
+    return [_first_file(batch, step), *manifest]
 
 
 def _fingerprint(step: ExportStep, before: Sequence[UnitState]) -> str:

@@ -21,6 +21,7 @@ from xlbridge.batch.workbooks import digest_of
 from xlbridge.i18n import Text
 from xlbridge.upload.report import near
 from xlbridge.workbook.atomic import reporting_failures
+from xlbridge.workbook.overwriting import PROVEN, require_own
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def _written(proof: Proof, target: Path) -> WrittenProof:
     workbook, page = (target.with_name(f"{target.name}{suffix}") for suffix in (".xlsx", ".html"))
     with reporting_failures(target):
         target.parent.mkdir(parents=True, exist_ok=True)
+    require_own(workbook, PROVEN)
     write_proof_workbook(proof, workbook)
     write_proof_page(proof, page)
     return WrittenProof(proof, workbook, page)

@@ -1,7 +1,7 @@
 """Running a batch: judge everything, ask once, then send and export step by step."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,10 +9,10 @@ from typing import Protocol
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked, Target, check_all
-from xlbridge.batch.exporting import do_export
+from xlbridge.batch.exporting import Export, do_export, do_exports_elsewhere
 from xlbridge.batch.order import in_order
 from xlbridge.batch.overview import StepState, overview, state_of_step
-from xlbridge.batch.plan import AnyStep, WorkbookStep
+from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.sending import Sender
 from xlbridge.batch.standing import Standing, UnitState, state_of
 from xlbridge.batch.workbooks import Workbook, workbooks_of
@@ -82,14 +82,15 @@ class Way:
 
     ``agree`` is asked once, before anything is sent. ``all_or_nothing`` sends nothing where any
     workbook has errors. ``options`` are those of each upload. ``carrier_for`` gives what judges
-    so many files in place of this process, if anything does. ``phase`` shows a part of the run
-    that has so many steps.
+    so many files in place of this process, if anything does. ``cluster`` gives what does the
+    exports in place of this process. ``phase`` shows a part of the run that has so many steps.
     """
 
     agree: Callable[[Agreement], bool]
     options: RunOptions
     all_or_nothing: bool = False
     carrier_for: CarrierFor = _this_process
+    cluster: Callable[[], AbstractContextManager[Carrier]] | None = None
     phase: Callable[[Text, int], AbstractContextManager[Phase]] = _untold
 
 
@@ -188,6 +189,8 @@ class BatchRun:
         with self._way.phase(doing, units) as phase:
             sender = Sender(self._batch, replace(self._way.options, tell=phase.tell))
             for step in steps:
+                if isinstance(step, ExportStep) and self._way.cluster is not None:
+                    self._export_elsewhere(self._way.cluster, steps, before)
                 state = state_of_step(self._batch, step, before, self._failures)
                 for unit in state.units:
                     if not state.waits_for:
@@ -196,9 +199,35 @@ class BatchRun:
                     phase.advance()
                 before[step.name] = state_of_step(self._batch, step, before, self._failures)
 
+    def _export_elsewhere(
+        self,
+        cluster: Callable[[], AbstractContextManager[Carrier]],
+        steps: Sequence[AnyStep],
+        before: Mapping[str, StepState],
+    ) -> None:
+        """Let a cluster do all exports that wait for nothing any more, side by side."""
+        known = dict(before)
+        ready: list[Export] = []
+        for step in steps[len(before) :]:
+            state = known[step.name] = state_of_step(self._batch, step, known, self._failures)
+            if not isinstance(step, ExportStep) or state.waits_for or state.done:
+                continue
+            ready += [
+                Export(step, unit.sha256)
+                for unit in state.units
+                if (step.name, unit.name) not in self._failures
+            ]
+        if not ready:
+            return
+        self._worked = True
+        with cluster() as carrier:
+            for export, error in do_exports_elsewhere(self._batch, ready, carrier):
+                if error is not None:
+                    self._failures[export.step.name, export.step.output] = error
+
     def _try_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         """Do a unit; where that fails, note why, and go on with the others."""
-        if unit.standing is Standing.DONE:
+        if unit.standing is Standing.DONE or (step.name, unit.name) in self._failures:
             return
         if step.profile in self._silent:
             self._failures[step.name, unit.name] = self._silent[step.profile]
@@ -213,7 +242,7 @@ class BatchRun:
     def _do_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         if not isinstance(step, WorkbookStep):
             self._worked = True
-            do_export(self._batch, step, unit.sha256, lambda _advance: None)
+            do_export(self._batch, Export(step, unit.sha256), lambda _advance: None)
         elif step.sending is not None and (unit.jobs or unit.standing is Standing.NEW):
             self._worked = True
             workbooks: Sequence[Workbook] = workbooks_of(self._batch.plan, step)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.batch.plan import Plan, WorkbookStep
+from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
 from xlbridge.upload.evidence import is_rejects_name
+from xlbridge.workbook.overwriting import PROVEN
 
 _LEFT_BY_OFFICE = ("~$", ".~lock.")
 _PIECE = 1 << 20
@@ -28,12 +29,15 @@ class Workbook:
 def workbooks_of(plan: Plan, step: WorkbookStep) -> list[Workbook]:
     """Return the workbooks of a step, pattern by pattern, each once, by their names.
 
-    What Excel and LibreOffice leave beside an open file is none, nor is a rejects workbook: its
-    rows belong to the workbook that it was made for.
+    What Excel and LibreOffice leave beside an open file is none, nor is what batches write: what
+    the plan exports, closing proofs, and rejects workbooks, whose rows belong to the workbook that
+    they were made for.
     """
+    written = {plan.folder / each.output for each in plan.steps if isinstance(each, ExportStep)}
     found: dict[Path, None] = {}
     for pattern in step.patterns:
-        found |= dict.fromkeys(sorted(_matches(plan.folder, pattern)))
+        matched = sorted(set(_matches(plan.folder, pattern)) - written)
+        found |= dict.fromkeys(path for path in matched if not PROVEN.is_on(path))
     return [Workbook(path, _name(plan, path), digest_of(path)) for path in found]
 
 

@@ -26,7 +26,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import own_schemas, report_format
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
-from xlbridge.cli.spread import carrier_for
+from xlbridge.cli.spread import carrier_for, cluster_of
 from xlbridge.errors import ApiError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.upload.lock import held
@@ -105,6 +105,7 @@ def _run(
         options=RunOptions(consent=lambda _job, _seen: True),
         all_or_nothing=all_or_nothing,
         carrier_for=partial(carrier_for, workers=workers, scheduler=scheduler),
+        cluster=None if scheduler is None else partial(cluster_of, scheduler),
         phase=working,
     )
     try:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from xlbridge.cli.spread import carrier_for
+from xlbridge.cli.spread import cluster_of
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export.result import ExportResult
 from xlbridge.i18n import Text
@@ -27,9 +27,7 @@ def export_elsewhere(scheduler: str, export: ExportToDo, settings: Settings) -> 
     Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
     cluster does not answer.
     """
-    with carrier_for([], None, scheduler) as carrier:
-        if carrier is None:
-            raise AssertionError
+    with cluster_of(scheduler) as carrier:
         (came,) = export_all([export], settings.schemas, carrier)
     if isinstance(came, XlbridgeError):
         raise came

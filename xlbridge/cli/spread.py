@@ -23,7 +23,14 @@ def carrier_for(
     installed, ``TransportError`` when the cluster does not answer.
     """
     if scheduler is not None:
-        with _cluster(scheduler, workers) as cluster:
+        if workers is not None:
+            raise UsageError(
+                Text(
+                    pt="--workers e --scheduler se excluem.",
+                    en="--workers and --scheduler exclude one another.",
+                )
+            )
+        with cluster_of(scheduler) as cluster:
             yield cluster
         return
     count = sensible_workers(files) if workers is None else min(workers, len(files))
@@ -35,14 +42,12 @@ def carrier_for(
 
 
 @contextmanager
-def _cluster(scheduler: str, workers: int | None) -> Iterator[Carrier]:
-    if workers is not None:
-        raise UsageError(
-            Text(
-                pt="--workers e --scheduler se excluem.",
-                en="--workers and --scheduler exclude one another.",
-            )
-        )
+def cluster_of(scheduler: str) -> Iterator[Carrier]:
+    """Connect to a Dask cluster for the length of the block.
+
+    Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
+    cluster does not answer.
+    """
     if importlib.util.find_spec("distributed") is None:
         raise ConfigError(
             Text(pt="O Dask não está instalado.", en="Dask is not installed."),

@@ -15,7 +15,9 @@ _CREATED = datetime(2026, 1, 1)  # fixed, so that the same content gives the sam
 
 
 @contextmanager
-def new_workbook(path: Path, *, constant_memory: bool = False) -> Iterator[xlsxwriter.Workbook]:
+def new_workbook(
+    path: Path, *, title: str = "", constant_memory: bool = False
+) -> Iterator[xlsxwriter.Workbook]:
     """Give a workbook that becomes ``path`` at the end.
 
     Text stays text: what begins with ``=`` or ``http`` is no formula and no link. In constant
@@ -34,7 +36,8 @@ def new_workbook(path: Path, *, constant_memory: bool = False) -> Iterator[xlsxw
         }
         try:
             with xlsxwriter.Workbook(str(temporary), options) as book:
-                book.set_properties({"created": _CREATED, "author": "xlbridge"})
+                told = {"created": _CREATED, "author": "xlbridge", "title": title}
+                book.set_properties(told)
                 yield book
         except XlsxFileError as error:
             raise _cause(error) from error

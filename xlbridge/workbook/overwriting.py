@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.workbook.atomic import require_new
-from xlbridge.workbook.signature import EXPORT_PROPERTY, SUMMARY_NAME
+from xlbridge.workbook.signature import EXPORT_PROPERTY, PROOF_PROPERTY, SUMMARY_NAME
 
 _MOST_READ = 1_000_000
 _UNREADABLE = (
@@ -32,6 +32,7 @@ class Mark:
 
 
 EXPORTED = Mark("docProps/custom.xml", EXPORT_PROPERTY)
+PROVEN = Mark("docProps/custom.xml", PROOF_PROPERTY)
 ANNOTATED = Mark("xl/workbook.xml", SUMMARY_NAME)
 
 

@@ -6,6 +6,9 @@ TEMPLATE_PROPERTY = "xlbridge-template"
 EXPORT_PROPERTY = "xlbridge-export"
 """The custom document property that holds the name of the exported listing."""
 
+PROOF_PROPERTY = "xlbridge-proof"
+"""The custom document property that holds the digest of the plan of a batch that is proven."""
+
 INSTRUCTIONS_SHEET = "Instruções"
 """The sheet of a template that tells how to fill it in; never data."""
 

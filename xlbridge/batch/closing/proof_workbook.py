@@ -23,6 +23,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.data_sheet import print_across_pages
 from xlbridge.workbook.new_workbook import new_workbook
 from xlbridge.workbook.plain_text import write_plain_text
+from xlbridge.workbook.signature import PROOF_PROPERTY
 
 MOST_LINES = 1_000_000
 """How many lines of a table a sheet has; Excel holds few more."""
@@ -52,8 +53,8 @@ def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LIN
     sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
     bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path, constant_memory=True) as book:
-        book.set_properties({"title": _clean(title(proof))})
+    with new_workbook(path, title=_clean(title(proof)), constant_memory=True) as book:
+        book.set_custom_property(PROOF_PROPERTY, proof.title.plan_sha256)
         styles = _Styles(book)
         _write_cover(book, styles, proof)
         for name, of_sheet in _sheets(proof, most_lines):
