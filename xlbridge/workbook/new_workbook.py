@@ -36,8 +36,8 @@ def new_workbook(
         }
         try:
             with xlsxwriter.Workbook(str(temporary), options) as book:
-                told = {"created": _CREATED, "author": "xlbridge", "title": title}
-                book.set_properties(told)
+                told = {"created": _CREATED, "author": "xlbridge"}
+                book.set_properties(told | ({"title": title} if title else {}))
                 yield book
         except XlsxFileError as error:
             raise _cause(error) from error
