@@ -94,7 +94,7 @@ def _cluster(place: Path) -> Iterator[tuple[str, list[int]]]:
             yield address, [worker.pid for worker in workers]
         finally:
             for process in (*workers, scheduler):
-                process.terminate()
+                process.kill()
             for process in (*workers, scheduler):
                 process.wait()
 
