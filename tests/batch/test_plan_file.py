@@ -11,6 +11,7 @@ from xlbridge.batch.order import in_order
 from xlbridge.batch.parameters import fill_in, settle
 from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
 from xlbridge.batch.plan_file import read_plan
+from xlbridge.batch.workbooks import workbooks_of
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export.filters import Filter
 from xlbridge.resources.catalogue import Catalogue
@@ -177,6 +178,23 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
             STEP + "    validate: a\n  um:\n    validate: b\n",
             ":6: um: um stands there twice; keep one.",
         ),
+        ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: a block of keys"),
+        ("name: a\nsteps:\n  2026: {validate: a}\n", ":2: steps: the key 2026 is no text; write"),
+        ("name: a\nsteps: {on: {validate: a}}\n", ":2: steps: the key True is no text; write"),
+        (STEP + "    validate: a\n    links: {~: b}\n", ":6: steps.um.links: the key None is no"),
+        ("name: a\nx: " + "{a: " * 3000 + "1" + "}" * 3000, ":2: this is no YAML: it is too deep"),
+        ("name: !!timestamp 2026-13-01\n", ":1: this is no YAML: "),
+        ("name: a\nparameters: {month: 2026-13}\nsteps: {um: {validate: a}}\n", "is no month"),
+        ("name: a\nparameters: {month: 0000-01}\nsteps: {um: {validate: a}}\n", "is no month"),
+        ("name: a\nparameters: {m.first: x}\nsteps: {um: {validate: a}}\n", "'m.first' will not"),
+        (STEP + "    validate: .\n", ":5: steps.um.validate: '.' will not do"),
+        (STEP + "    validate: /\n", ":5: steps.um.validate: '/' will not do"),
+        (STEP + "    validate: [a, '../b**.xlsx']\n", "'../b**.xlsx' will not do"),
+        (STEP + "    validate: a\n    sheet: '{x}'\n", ":6: steps.um.sheet: {x} is no parameter"),
+        (
+            STEP + "    export: pedidos\n    output: a.csv\n    filters: {from: 2026-13-01}\n",
+            "'2026-13-01' is not a date",
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_lines(
@@ -187,6 +205,49 @@ def test_mistakes_are_named_with_their_lines(
         read(path, catalogue)
     assert told in raised.value.message.en
     assert raised.value.message.en.startswith(f"{path}:")
+
+
+def test_a_mistake_is_told_once_and_a_plan_in_other_letters_named(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    path = write_plan("name: a\nsteps:\n  um:\n")
+    with pytest.raises(PlanFileError) as raised:
+        read(path, catalogue)
+    assert raised.value.message.en.count("\n") == 0
+    path.write_bytes("# mês\nname: a # mês\n".encode() + "# mês".encode("latin-1"))
+    with pytest.raises(PlanFileError, match=r":3: this is no text in UTF-8; save the file as UTF"):
+        read(path, catalogue)
+
+
+def test_dates_and_whole_numbers_are_taken_as_they_are_meant(
+    write_plan: WritePlan, catalogue: Catalogue
+) -> None:
+    path = write_plan(
+        "name: 2026-10-01\nparameters: {day: 2026-10-31}\nsteps:\n  um:\n    upload: a.xlsx\n"
+        "    resource: cliente\n    chunk_rows: 2.0\n    sheet: '{day}'\n"
+    )
+    plan = read(path, catalogue)
+    assert plan.batch == "2026-10-01-2026-10-31"
+    (step,) = plan.steps
+    assert isinstance(step, WorkbookStep)
+    assert step.sheet == "2026-10-31"
+    assert step.sending is not None
+    assert isinstance(step.sending.chunk_rows, int)
+
+
+def test_a_path_with_brackets_is_taken_as_it_is_written_where_it_is_there(
+    write_plan: WritePlan, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    for name in ("a [1].xlsx", "a 1.xlsx", "~$a 1.xlsx", "b.xlsx"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder.xlsx").mkdir()
+    long = "x" * 300
+    path = write_plan(f"name: a\nsteps: {{um: {{validate: ['a [1].xlsx', '*.xlsx', {long}]}}}}\n")
+    plan = read(path, catalogue)
+    (step,) = plan.steps
+    assert isinstance(step, WorkbookStep)
+    names = [book.name for book in workbooks_of(plan, step)]
+    assert names == ["a [1].xlsx", "a 1.xlsx", "b.xlsx"]
 
 
 def test_a_plan_that_is_not_there_is_named(tmp_path: Path, catalogue: Catalogue) -> None:

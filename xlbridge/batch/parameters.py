@@ -10,8 +10,13 @@ from xlbridge.i18n import Text
 MONTH = "month"
 """The parameter that ``--month`` sets."""
 
+MONTHS = ("current", "previous")
+"""What a month may be called instead of being written."""
+
 _PLACE = re.compile(r"\{([^{}]*)\}")
-_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
+_LIKE_A_MONTH = re.compile(r"\d{4}-\d\d?")
+_NAME = re.compile(r"[^\W\d][\w-]*")
 _VALUE = re.compile(r"[\w.-]+")
 
 _PARTS: Mapping[str, Callable[[date], str]] = {
@@ -35,16 +40,29 @@ class UnknownParameter(ValueError):
 
 def settle(values: Mapping[str, str], today: date) -> dict[str, str]:
     """Return the parameters with ``current`` and ``previous`` as the months that they mean."""
-    months = {
-        "current": f"{today:%Y-%m}",
-        "previous": f"{today.replace(day=1) - timedelta(days=1):%Y-%m}",
-    }
+    before = today.replace(day=1) - timedelta(days=1)
+    months = dict(zip(MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
 
 
 def is_usable(value: str) -> bool:
     """Whether a value can be part of a file's name anywhere."""
     return _VALUE.fullmatch(value) is not None and value.strip(".") != ""
+
+
+def is_month(value: str) -> bool:
+    """Whether a value is a month: ``2026-10``."""
+    return _MONTH.fullmatch(value) is not None
+
+
+def is_no_month(value: str) -> bool:
+    """Whether a value looks like a month and is none, such as ``2026-13``."""
+    return _LIKE_A_MONTH.fullmatch(value) is not None and not is_month(value)
+
+
+def is_name(name: str) -> bool:
+    """Whether a parameter can be called so."""
+    return _NAME.fullmatch(name) is not None
 
 
 def fill_in(text: str, parameters: Mapping[str, str]) -> str:

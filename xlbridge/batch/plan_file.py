@@ -7,9 +7,17 @@ from typing import Any
 
 from xlbridge.batch.links import link_mistakes
 from xlbridge.batch.order import circle, references_of
-from xlbridge.batch.parameters import UnknownParameter, fill_in, is_usable, settle
+from xlbridge.batch.parameters import (
+    UnknownParameter,
+    fill_in,
+    is_name,
+    is_no_month,
+    is_usable,
+    settle,
+)
 from xlbridge.batch.plan import AnyStep, ExportStep, Plan, Sending, WorkbookStep
 from xlbridge.batch.plan_format import KINDS, plan_format
+from xlbridge.batch.workbooks import is_pattern
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export.export import Layout
 from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind, read_filters
@@ -41,9 +49,9 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     document = read_document(path)
     if isinstance(document, Mistake):
         raise _wrong(path, [document])
-    mistakes = mistakes_of(document, plan_format()) or list(_without_kind(document))
-    if mistakes:
-        raise _wrong(path, mistakes)
+    for mistakes_in in (_odd_keys, _broken_form, _without_kind):
+        if mistakes := list(mistakes_in(document)):
+            raise _wrong(path, mistakes)
     return _Reader(path.resolve(), document, catalogue, given, today).plan()
 
 
@@ -52,7 +60,25 @@ def _wrong(path: Path, mistakes: list[Mistake]) -> PlanFileError:
         pt="O que cabe num plano: xlbridge batch plan --json-schema",
         en="What a plan may hold: xlbridge batch plan --json-schema",
     )
-    return PlanFileError(told(path, sorted(mistakes, key=lambda m: (m.line, m.place))), hint)
+    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.what.en)))
+    return PlanFileError(told(path, list(each_once)), hint)
+
+
+def _odd_keys(document: YamlText) -> Iterator[Mistake]:
+    """Yield the keys that YAML takes for something else than text, such as ``on`` and ``2026``."""
+    waiting: list[tuple[Place, Any]] = [((), document.content)]
+    while waiting:
+        place, part = waiting.pop()
+        if isinstance(part, dict):
+            for key, value in part.items():
+                if isinstance(key, str):
+                    waiting.append(((*place, key), value))
+                else:
+                    yield Mistake(document.line(place), dotted(place), _NO_TEXT.format(key=key))
+
+
+def _broken_form(document: YamlText) -> Iterator[Mistake]:
+    yield from mistakes_of(document, plan_format())
 
 
 def _without_kind(document: YamlText) -> Iterator[Mistake]:
@@ -65,6 +91,12 @@ def _without_kind(document: YamlText) -> Iterator[Mistake]:
                 )
             what = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
             yield Mistake(document.line(place), dotted(place), what.format(kinds=", ".join(KINDS)))
+
+
+_NO_TEXT = Text(
+    pt="a chave {key!r} não é um texto; escreva-a entre aspas.",
+    en="the key {key!r} is no text; write it in quotes.",
+)
 
 
 class _Reader:
@@ -116,6 +148,15 @@ class _Reader:
                 )
         settled = settle({**declared, **given}, today)
         for name, value in settled.items():
+            if not is_name(name):
+                what = Text(
+                    pt="{name!r} não serve de nome: só letras, algarismos, hífen e sublinhado.",
+                    en="{name!r} will not do as a name: only letters, digits, hyphen and underscore.",
+                )
+                self._wrong(("parameters", name), what.format(name=name))
+            if is_no_month(value):
+                what = Text(pt="{value} não é um mês.", en="{value} is no month.")
+                self._wrong(("parameters", name), what.format(value=value))
             if not is_usable(value):
                 what = Text(
                     pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
@@ -173,12 +214,17 @@ class _Reader:
         else:
             for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
                 self._wrong((*place, "links", column), what)
-        sending = Sending(body.get("mode", "auto"), body.get("chunk_rows"))
+        chunk_rows, sheet = body.get("chunk_rows"), body.get("sheet")
+        sending = Sending(body.get("mode", "auto"), chunk_rows and int(chunk_rows))
+        patterns = self._texts((*place, kind), body[kind])
+        for pattern in patterns:
+            if not is_pattern(pattern):
+                self._wrong((*place, kind), _NO_PATTERN.format(pattern=pattern))
         return WorkbookStep(
             **common,
-            patterns=self._texts((*place, kind), body[kind]),
+            patterns=patterns,
             resource=resource,
-            sheet=body.get("sheet"),
+            sheet=None if sheet is None else self._text((*place, "sheet"), sheet),
             reading=Reading(dates=body.get("dates"), numbers=body.get("numbers")),
             links=body.get("links", {}),
             sending=sending if kind == "upload" else None,
@@ -232,6 +278,10 @@ class _Reader:
             self._wrong((_STEPS, names[0]), what)
 
 
+_NO_PATTERN = Text(
+    pt="{pattern!r} não serve: termine no nome das pastas, e ** fica sozinho entre barras.",
+    en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",
+)
 _Read = Callable[[tuple[str, ...], Any], Any]
 
 

@@ -54,16 +54,40 @@ def digest_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text can be a pattern of workbooks on every version of Python."""
+    parts = Path(text).parts
+    named = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
+    return named and "\0" not in text and all("**" not in part or part == "**" for part in parts)
+
+
 def _matches(folder: Path, pattern: str) -> Iterator[Path]:
     start = folder
     parts = Path(pattern)
     if parts.is_absolute():
         start = Path(parts.anchor)
         parts = parts.relative_to(start)
-    for path in start.glob(str(parts)):
+    # A file may have brackets in its name: a path that is there is taken as it is written.
+    literal = start / parts
+    for path in [literal] if _is_file(literal) else _globbed(start, parts):
         left = path.name.startswith(_LEFT_BY_OFFICE) or is_rejects_name(path)
-        if path.is_file() and not left:
+        if not left and _is_file(path):
             yield path
+
+
+def _globbed(start: Path, parts: Path) -> Iterator[Path]:
+    try:
+        yield from start.glob(str(parts))
+    except OSError:
+        # No file can have such a name; the step says that nothing matches.
+        return
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _name(plan: Plan, path: Path) -> str:

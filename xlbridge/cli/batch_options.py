@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from xlbridge.batch.parameters import MONTH, MONTHS, is_month
 from xlbridge.cli.options import how_to_spread, own_schemas, report_format
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -45,7 +46,16 @@ def given_parameters(month: str | None, texts: tuple[str, ...]) -> dict[str, str
                 ).format(text=text)
             )
         given[name] = value
-    return given | ({} if month is None else {"month": month})
+    if month is None:
+        return given
+    if month not in MONTHS and not is_month(month):
+        raise UsageError(
+            Text(
+                pt="--month {month}: escreva AAAA-MM, current ou previous.",
+                en="--month {month}: write YYYY-MM, current or previous.",
+            ).format(month=month)
+        )
+    return {**given, MONTH: month}
 
 
 def how_to_run(function: Decorated) -> Decorated:

@@ -10,6 +10,10 @@ from xlbridge.yaml_files.form import Mistake
 from xlbridge.yaml_files.places import YamlText
 
 _MOST_TOLD = 10
+_NOT_UTF_8 = Text(
+    pt="isto não é texto em UTF-8; salve o arquivo como UTF-8.",
+    en="this is no text in UTF-8; save the file as UTF-8.",
+)
 
 
 def read_document(path: Path) -> YamlText | Mistake:
@@ -19,7 +23,9 @@ def read_document(path: Path) -> YamlText | Mistake:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         why = error.problem or str(error)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except UnicodeDecodeError as error:
+        return Mistake(error.object.count(b"\n", 0, error.start) + 1, "", _NOT_UTF_8)
+    except (OSError, ValueError, yaml.YAMLError) as error:
         line, why = 1, str(error)
     what = Text(pt="não é YAML: {why}.", en="this is no YAML: {why}.").format(why=why)
     return Mistake(line, "", what)

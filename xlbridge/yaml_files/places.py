@@ -1,29 +1,42 @@
 """A YAML document with the lines that its parts stand on."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 Place = Sequence[str | int]
 """The keys and indexes that lead to a part of a document."""
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FASTEST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast loader, where this PyYAML was built with it."""
 
 _MOST_PARTS = 100_000
 """So many keys, values and lists a document may have, those in several places counted in each."""
 
+_DEEPEST = 100
+"""So many blocks and lists may stand in one another."""
+
+
+class _Loader(_FASTEST):  # type: ignore[misc]
+    """Leaves dates as the text that they are written as."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, form) for tag, form in known if tag != "tag:yaml.org,2002:timestamp"]
+        for first, known in _FASTEST.yaml_implicit_resolvers.items()
+    }
+
 
 class YamlText:
     """A YAML document as text.
 
-    Raises ``yaml.YAMLError`` when it is none, or when aliases make it endless or far larger than
-    its text.
+    Raises ``yaml.YAMLError`` when it is none, when aliases make it endless or far larger than its
+    text, or when its parts stand in one another too deeply; ``ValueError`` when a value is not of
+    the kind that it is said to be.
     """
 
     def __init__(self, text: str) -> None:
-        loader = _LOADER(text)
+        loader = _Loader(text)
         try:
             self._root = loader.get_single_node()
             self.content: Any = None
@@ -64,16 +77,17 @@ class YamlText:
 
 
 def _refuse_endless(root: yaml.Node) -> None:
-    waiting, parts = [root], 0
+    waiting, parts = [(root, 0)], 0
     while waiting:
-        node = waiting.pop()
+        node, depth = waiting.pop()
         parts += 1
-        if parts > _MOST_PARTS:
-            problem = "its aliases make it endless, or too large"
+        if parts > _MOST_PARTS or depth > _DEEPEST:
+            problem = "it is too deep, too large, or its aliases make it endless"
             raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
         if isinstance(node, yaml.CollectionNode):
             for item in node.value:
-                waiting.extend(item if isinstance(item, tuple) else [item])
+                inner = item if isinstance(item, tuple) else [item]
+                waiting.extend((part, depth + 1) for part in inner)
 
 
 def _step(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
