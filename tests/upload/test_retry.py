@@ -120,6 +120,32 @@ def test_the_very_file_that_was_sent_can_be_mended_instead(
     assert (mended.sheet.rows, mended.left_out) == ([5], 3)
 
 
+@pytest.mark.parametrize("change", ["deleted", "inserted", "added", "accepted"])
+def test_the_very_file_is_refused_once_its_rows_have_moved(
+    desk: Desk, client: Client, make_clients: MakeClients, change: str
+) -> None:
+    job, _ = rejected_job(desk, client, make_clients, "queue")
+    file = Path(job.what.file)
+    book = load_workbook(file)
+    sheet = book["Clientes"]
+    rejected = sheet.max_row
+    match change:
+        case "deleted":
+            sheet.delete_rows(rejected - 1)
+        case "inserted":
+            sheet.insert_rows(rejected)
+            for column in range(1, sheet.max_column + 1):
+                sheet.cell(rejected, column).value = sheet.cell(rejected + 1, column).value
+        case "added":
+            sheet.append([cell.value for cell in sheet[rejected]])
+        case _:
+            sheet.cell(rejected - 1, 2).value = "Novo"
+    sheet.cell(rejected, 3).value = new_cnpj()
+    book.save(file)
+    with pytest.raises(UsageError, match=rf"row {rejected - 1}|row {rejected + 1}"):
+        mended_rows(desk, job, validate_workbook(file, desk.catalogue))
+
+
 def test_rows_of_no_ones_are_refused(desk: Desk, client: Client, make_clients: MakeClients) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     other = validate_workbook(make_clients(new_cnpj(), name="outra.xlsx"), desk.catalogue)

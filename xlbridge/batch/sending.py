@@ -91,7 +91,8 @@ class Sender:
             return
         if changed and first.state in _RETRIED:
             judged = self._good(target)
-            mended = mended_rows(self.batch.sites.desk(target.step.profile), first, judged)
+            desk = self.batch.sites.desk(target.step.profile)
+            mended = mended_rows(desk, first, judged, in_place=True)
             self._retry(target, first, mended)
             self._note(target, first)
             return

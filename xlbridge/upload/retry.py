@@ -49,21 +49,27 @@ def require_rejected(job: Job) -> None:
         )
 
 
-def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> MendedRows:
+def mended_rows(
+    desk: Desk, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
+) -> MendedRows:
     """Return the rows of ``sheet`` that were not applied and may be sent now.
 
     ``sheet`` is the rejects workbook, whose column ``linha original`` tells which row is which,
-    or the very file that was sent. Left out are rows that were complained about and have not
-    changed, and rows that an earlier retry has sent. Raises ``UsageError`` when a row is none of
-    the job's, or nothing is left to send.
+    or the very file that was sent, which ``in_place`` says of one that lies elsewhere now. Left
+    out are rows that were complained about and have not changed, and rows that an earlier retry
+    has sent. Raises ``UsageError`` when a row is none of the job's, when rows of the very file
+    have moved, or nothing is left to send.
     """
     rejected = {row.row: row.itself for row in verdict_of(job).rejected_rows if row.row is not None}
     refused = {row for row, itself in rejected.items() if itself}
     open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
-    origins = _origins(desk, job, sheet, open_rows)
+    in_place = in_place or _is_what_was_sent(job, sheet)
+    origins = sheet.rows if in_place else _origins(desk, job, sheet, open_rows)
     before = _sent_values(desk, job)
     after = _values(sheet.frame)
     settled = _settled_by_retries(desk, job)
+    if in_place:
+        _require_unmoved(sheet, after, before, settled, open_rows)
     kept = [
         position
         for position, origin in enumerate(origins)
@@ -89,9 +95,41 @@ def mended_rows(desk: Desk, job: Job, sheet: ValidatedSheet) -> MendedRows:
     )
 
 
+def _is_what_was_sent(job: Job, sheet: ValidatedSheet) -> bool:
+    return sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet
+
+
+def _require_unmoved(
+    sheet: ValidatedSheet,
+    after: Sequence[_Values],
+    before: Mapping[int, _Values],
+    settled: Mapping[int, _Values],
+    open_rows: set[int],
+) -> None:
+    """Raise ``UsageError`` unless each row that is not to be mended is as it was sent.
+
+    A row is known by its number alone: where others were put in or taken out above it, the wrong
+    one would be taken for the mended one.
+    """
+    for row, values in zip(sheet.rows, after, strict=True):
+        to_mend = row in open_rows and row not in settled
+        if not to_mend and values not in (before.get(row), settled.get(row)):
+            raise UsageError(
+                Text(
+                    pt="{file}, linha {row}: não é a linha que foi enviada dali.",
+                    en="{file}, row {row}: this is not the row that was sent from there.",
+                ).format(file=sheet.file, row=row),
+                _STAY,
+            )
+
+
+_STAY = Text(
+    pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outra pasta.",
+    en="Accepted rows stay as and where they are; new rows go in another workbook.",
+)
+
+
 def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -> Sequence[int]:
-    if sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet:
-        return sheet.rows
     told = _told_origins(desk, sheet)
     for row in sheet.rows:
         if told.get(row) not in open_rows:
@@ -121,16 +159,17 @@ def _told_origins(desk: Desk, sheet: ValidatedSheet) -> Mapping[int, int]:
     return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
 
 
-def _settled_by_retries(desk: Desk, job: Job) -> set[int]:
-    """Return the rows that earlier retries have sent and that were not refused again."""
-    settled: set[int] = set()
+def _settled_by_retries(desk: Desk, job: Job) -> Mapping[int, _Values]:
+    """Return the rows that earlier retries have sent and that were not refused again, as sent."""
+    settled: dict[int, _Values] = {}
     for retry in desk.journal.retries_of(job.id):
         if retry.state.frees_rows or retry.state in {State.PREPARED, State.PREVIEWING}:
             continue
         refused = {row.row for row in verdict_of(retry).rejected_rows}
         origins = retry.events[0].detail["origins"]
+        sent = _sent_values(desk, retry)
         pairs = zip(retry.what.rows, origins, strict=True)
-        settled |= {origin for row, origin in pairs if row not in refused}
+        settled |= {origin: sent[row] for row, origin in pairs if row not in refused}
     return settled
 
 
