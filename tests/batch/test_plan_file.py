@@ -178,6 +178,14 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
             STEP + "    validate: a\n  um:\n    validate: b\n",
             ":6: um: um stands there twice; keep one.",
         ),
+        (
+            STEP + "    export: clientes\n    output: a.csv\n    manifest: ./b/../a.csv\n",
+            ":7: steps.um.manifest: a.csv is read or written by the plan already",
+        ),
+        (
+            "name: a\nproof: a\n" + STEP[19:] + "    validate: [b.xlsx, a.xlsx]\n",
+            ":2: proof: a.xlsx is read or written by the plan already",
+        ),
         ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: a block of keys"),
         ("name: a\nsteps:\n  2026: {validate: a}\n", ":2: steps: the key 2026 is no text; write"),
         ("name: a\nsteps: {on: {validate: a}}\n", ":2: steps: the key True is no text; write"),

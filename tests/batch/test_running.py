@@ -197,6 +197,27 @@ def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
     assert "was changed after it was sent" in found["steps"][0]["units"][0]["problem"]
 
 
+def test_a_proof_neither_replaces_a_workbook_nor_is_one(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    text = "name: a\nproof: p-1\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n"
+    plan = write_plan(text)
+    book = write_payables(tmp_path, "p-1.xlsx", 501)
+    before = book.read_bytes()
+    done = batch("run", plan, "--yes")
+    assert (done.returncode, done.stdout, book.read_bytes()) == (2, "", before)
+    assert "p-1.xlsx exists already" in done.stderr
+    book.rename(tmp_path / "p-2.xlsx")
+    assert batch("run", plan, "--yes").returncode == 0
+    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert [unit["name"] for unit in found["steps"][0]["units"]] == ["p-2.xlsx"]
+    (tmp_path / "file").touch()
+    write_plan(text.replace("p-1", "file/proof").replace("name: a", "name: b"))
+    done = batch("run", plan, "--yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Cannot write" in done.stderr
+
+
 def test_codes_are_filled_in_once_the_clients_are_there(
     batch: Batch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

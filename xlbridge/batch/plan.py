@@ -1,6 +1,7 @@
 """A batch as its plan describes it: steps over many workbooks and listings."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,6 +80,20 @@ class Plan:
     def folder(self) -> Path:
         """The folder that the plan's paths start from."""
         return self.path.parent
+
+    def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
+        """Yield the files that the batch writes, each after the place in the plan that says so."""
+        for step in self.steps:
+            if isinstance(step, ExportStep):
+                yield ("steps", step.name, "output"), self.file(step.output)
+                if step.manifest is not None:
+                    yield ("steps", step.name, "manifest"), self.file(step.manifest)
+        for ending in (".xlsx", ".html", "-findings.html"):
+            yield ("proof",), self.file(self.proof + ending)
+
+    def file(self, path: str) -> Path:
+        """Return where a path of the plan leads, written in one way only."""
+        return Path(os.path.normpath(self.folder / path))
 
     @property
     def batch(self) -> str:

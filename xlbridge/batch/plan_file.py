@@ -123,12 +123,15 @@ class _Reader:
             for name, body in content[_STEPS].items()
             if (step := self._step(name, body)) is not None
         )
-        proof = self._text(("proof",), content.get("proof", f"{content['name']}-proof"))
+        named = "-".join([content["name"], *self._parameters.values(), "proof"])
+        proof = self._text(("proof",), content.get("proof", named))
+        plan = Plan(self._path, str(content["name"]), self._parameters, steps, proof)
         if not self._mistakes:
             self._check_order(steps)
+            self._check_written(plan)
         if self._mistakes:
             raise _wrong(self._path, self._mistakes)
-        return Plan(self._path, content["name"], self._parameters, steps, proof)
+        return plan
 
     def _settled(self, given: Mapping[str, str], today: date) -> dict[str, str]:
         declared = {
@@ -267,6 +270,22 @@ class _Reader:
                 what = Text(pt="{found!r} não é um código.", en="{found!r} is not a code.")
                 self._wrong((*place, name), what.format(found=texts[0]))
         return read_filters(given)
+
+    def _check_written(self, plan: Plan) -> None:
+        taken = {
+            plan.file(pattern)
+            for step in plan.steps
+            if isinstance(step, WorkbookStep)
+            for pattern in step.patterns
+        }
+        for place, path in plan.written():
+            if path in taken:
+                what = Text(
+                    pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
+                    en="{path} is read or written by the plan already; choose another name.",
+                )
+                self._wrong(place, what.format(path=path.name))
+            taken.add(path)
 
     def _check_order(self, steps: tuple[AnyStep, ...]) -> None:
         names = circle(steps)

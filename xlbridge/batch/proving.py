@@ -14,7 +14,7 @@ from xlbridge.batch.closing.proof_page import write_proof_page
 from xlbridge.batch.closing.proof_workbook import write_proof_workbook
 from xlbridge.batch.closing.verdict import open_items, verdict
 from xlbridge.batch.overview import StepState
-from xlbridge.batch.plan import ExportStep, WorkbookStep
+from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.report import STANDINGS
 from xlbridge.batch.standing import Standing, UnitState
 from xlbridge.batch.workbooks import digest_of
@@ -66,8 +66,29 @@ def prove(
         yield _written(proof, batch.plan.folder / name)
 
 
+def require_place(batch: Batch) -> None:
+    """Raise ``UsageError`` unless there is a folder for the proofs, and no other workbook there.
+
+    Asked before anything is sent: a proof that cannot be written is found out too late after it.
+    """
+    plan = batch.plan
+    steps = [step for step in plan.steps if _is_proven(step)]
+    if not steps:
+        return
+    names = {batch.sites.name(step.profile) for step in steps}
+    for name in (plan.proof, *(f"{plan.proof}-{profile}" for profile in sorted(names))):
+        workbook, _ = _files(plan.folder / name)
+        with reporting_failures(workbook):
+            workbook.parent.mkdir(parents=True, exist_ok=True)
+        require_own(workbook, PROVEN)
+
+
+def _files(target: Path) -> tuple[Path, Path]:
+    return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
+
+
 def _written(proof: Proof, target: Path) -> WrittenProof:
-    workbook, page = (target.with_name(f"{target.name}{suffix}") for suffix in (".xlsx", ".html"))
+    workbook, page = _files(target)
     with reporting_failures(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     require_own(workbook, PROVEN)
@@ -84,7 +105,13 @@ def _takes_part(state: StepState) -> bool:
 
 
 def _sends(state: StepState) -> bool:
-    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+    return isinstance(state.step, WorkbookStep) and _is_proven(state.step)
+
+
+def _is_proven(step: AnyStep) -> bool:
+    return isinstance(step, ExportStep) or (
+        isinstance(step, WorkbookStep) and step.sending is not None
+    )
 
 
 def _title(batch: Batch) -> ProofTitle:

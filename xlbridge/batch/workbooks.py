@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
+from xlbridge.batch.plan import Plan, WorkbookStep
 from xlbridge.upload.evidence import is_rejects_name
 from xlbridge.workbook.overwriting import PROVEN
 
@@ -33,11 +33,15 @@ def workbooks_of(plan: Plan, step: WorkbookStep) -> list[Workbook]:
     the plan exports, closing proofs, and rejects workbooks, whose rows belong to the workbook that
     they were made for.
     """
-    written = {plan.folder / each.output for each in plan.steps if isinstance(each, ExportStep)}
+    written = {path for _, path in plan.written()}
     found: dict[Path, None] = {}
     for pattern in step.patterns:
-        matched = sorted(set(_matches(plan.folder, pattern)) - written)
-        found |= dict.fromkeys(path for path in matched if not PROVEN.is_on(path))
+        matched = sorted(_matches(plan.folder, pattern))
+        found |= dict.fromkeys(
+            path
+            for path in matched
+            if plan.file(str(path)) not in written and not PROVEN.is_on(path)
+        )
     return [Workbook(path, _name(plan, path), digest_of(path)) for path in found]
 
 

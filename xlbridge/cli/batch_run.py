@@ -11,7 +11,7 @@ import click
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked
 from xlbridge.batch.overview import StepState, overview
-from xlbridge.batch.proving import WrittenProof, prove
+from xlbridge.batch.proving import WrittenProof, prove, require_place
 from xlbridge.batch.running import BatchRun, Way
 from xlbridge.cli.batch_options import given_parameters, how_to_run, plan_parameters
 from xlbridge.cli.batch_session import (
@@ -100,6 +100,7 @@ def _run(
     scheduler: str | None,
     form: str,
 ) -> ExitCode:
+    require_place(batch)
     way = Way(
         agree=Consent(batch, yes, confirm),
         options=RunOptions(consent=lambda _job, _seen: True),
@@ -127,7 +128,8 @@ def _write_findings(batch: Batch, checked: Checked) -> Path | None:
     nothing is."""
     page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
     if not checked.bad:
-        page.unlink(missing_ok=True)
+        with reporting_failures(page):
+            page.unlink(missing_ok=True)
         return None
     with reporting_failures(page):
         page.parent.mkdir(parents=True, exist_ok=True)
