@@ -218,6 +218,34 @@ def test_a_proof_neither_replaces_a_workbook_nor_is_one(
     assert "Cannot write" in done.stderr
 
 
+def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
+    )
+    done, partial = (
+        write_payables(tmp_path, f"p-{new_cnpj()}.xlsx", 501, 501, account=account)
+        for account in (1, 99999)
+    )
+    before = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    done.unlink()
+    partial.unlink()
+    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    assert found["rows"] == before["rows"]
+    assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
+    assert "no longer there" in found["steps"][0]["units"][1]["problem"]
+    (rejects,) = tmp_path.glob("p-*rej*.xlsx")
+    mended = load_workbook(rejects)
+    sheet = mended.worksheets[0]
+    column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
+    sheet.cell(2, column).value = 1
+    mended.save(rejects)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert found["rows"]["accepted"] == 4
+    assert found["proofs"][0]["settled"]
+
+
 def test_codes_are_filled_in_once_the_clients_are_there(
     batch: Batch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

@@ -199,6 +199,15 @@ class Ledger:
         ).fetchone()
         return None if found is None else SentAs(*found)
 
+    def files_sent(self, batch: str, step: str, profile: str) -> list[str]:
+        """Return the workbooks of a step that were sent, whether or not they are still there."""
+        found = self._db.execute(
+            "SELECT DISTINCT file FROM jobs WHERE batch = ? AND step = ? AND profile = ? "
+            "ORDER BY file",
+            (batch, step, profile),
+        )
+        return [row[0] for row in found.fetchall()]
+
     def exported(
         self, batch: str, step: str, profile: str, fingerprint: str, manifest: Mapping[str, Any]
     ) -> None:

@@ -1,6 +1,6 @@
 """The whole of a batch: each step, in its order, with its workbooks and what it waits for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch
@@ -90,10 +90,25 @@ def state_of_step(
 
 
 def _workbook_states(batch: Batch, step: WorkbookStep) -> tuple[list[UnitState], Text | None]:
-    workbooks: Sequence[Workbook] = workbooks_of(batch.plan, step)
-    if not workbooks and not step.may_be_empty:
+    units = [unit for _, unit in workbook_states(batch, step)]
+    if not units and not step.may_be_empty:
         return [], _NO_WORKBOOK.format(patterns=", ".join(step.patterns))
-    return [state_of(batch.ledger, batch.sites, batch.id, step, book) for book in workbooks], None
+    return units, None
+
+
+def workbook_states(batch: Batch, step: WorkbookStep) -> Iterator[tuple[Workbook, UnitState]]:
+    """Yield how each workbook of a step stands, with those that were sent and are gone since."""
+    there = workbooks_of(batch.plan, step)
+    for book in there:
+        yield book, state_of(batch.ledger, batch.sites, batch.id, step, book)
+    if step.sending is None:
+        return
+    names = {book.name for book in there}
+    for name in batch.ledger.files_sent(batch.id, step.name, batch.sites.name(step.profile)):
+        gone = Workbook(batch.plan.folder / name, name, "")
+        state = state_of(batch.ledger, batch.sites, batch.id, step, gone)
+        if name not in names and state.jobs:
+            yield gone, state
 
 
 def _with_failure(step: AnyStep, unit: UnitState, failures: Failures) -> UnitState:

@@ -153,8 +153,8 @@ class _Reader:
         for name, value in settled.items():
             if not is_name(name):
                 what = Text(
-                    pt="{name!r} não serve de nome: só letras, algarismos, hífen e sublinhado.",
-                    en="{name!r} will not do as a name: only letters, digits, hyphen and underscore.",
+                    pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
+                    en="{name!r} will not do: only letters, digits, hyphen and underscore.",
                 )
                 self._wrong(("parameters", name), what.format(name=name))
             if is_no_month(value):

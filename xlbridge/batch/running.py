@@ -11,11 +11,11 @@ from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked, Target, check_all
 from xlbridge.batch.exporting import Export, do_export, do_exports_elsewhere
 from xlbridge.batch.order import in_order
-from xlbridge.batch.overview import StepState, overview, state_of_step
+from xlbridge.batch.overview import StepState, overview, state_of_step, workbook_states
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.sending import Sender
-from xlbridge.batch.standing import Standing, UnitState, state_of
-from xlbridge.batch.workbooks import Workbook, workbooks_of
+from xlbridge.batch.standing import Standing, UnitState
+from xlbridge.batch.workbooks import Workbook
 from xlbridge.errors import AuthenticationFailed, TransportError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.spreading.carrier import Carrier
@@ -160,14 +160,11 @@ class BatchRun:
 
     def _targets(self) -> list[tuple[Target, UnitState]]:
         return [
-            (Target(step, workbook), self._state(step, workbook))
+            (Target(step, workbook), state)
             for step in self._batch.plan.steps
             if isinstance(step, WorkbookStep)
-            for workbook in workbooks_of(self._batch.plan, step)
+            for workbook, state in workbook_states(self._batch, step)
         ]
-
-    def _state(self, step: WorkbookStep, workbook: Workbook) -> UnitState:
-        return state_of(self._batch.ledger, self._batch.sites, self._batch.id, step, workbook)
 
     def _agreement(self, checked: Checked) -> Agreement:
         digest = hashlib.sha256()
@@ -245,9 +242,8 @@ class BatchRun:
             do_export(self._batch, Export(step, unit.sha256), lambda _advance: None)
         elif step.sending is not None and (unit.jobs or unit.standing is Standing.NEW):
             self._worked = True
-            workbooks: Sequence[Workbook] = workbooks_of(self._batch.plan, step)
-            workbook = next(book for book in workbooks if book.name == unit.name)
-            sender.send(Target(step, workbook))
+            path = self._batch.plan.folder / unit.name
+            sender.send(Target(step, Workbook(path, unit.name, unit.sha256)))
 
 
 _UNIT = Text(pt="{step} · {unit}", en="{step} · {unit}")

@@ -85,7 +85,8 @@ class Sender:
         """Send rejected rows that were mended, in the workbook itself or in a rejects workbook."""
         sent = self._sent(target)
         first = state.jobs[0]
-        changed = sent is None or sent.sha256 != target.workbook.sha256
+        gone = not target.workbook.sha256
+        changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
         if changed and first.state is State.REJECTED:
             self._send_whole(target)
             return

@@ -94,7 +94,9 @@ def state_of(
     jobs = tuple(family(journal, job))
     rows = rows_of(jobs)
     standing, problem = _standing(jobs, rows), None
-    if standing is Standing.DONE and sent.sha256 != workbook.sha256:
+    if not workbook.sha256:
+        problem = None if standing is Standing.DONE else _GONE
+    elif standing is Standing.DONE and sent.sha256 != workbook.sha256:
         standing, problem = Standing.CHANGED, _CHANGED
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
         standing, problem = _judged_bad(fresh), fresh.problem
@@ -124,6 +126,12 @@ def rows_of(jobs: tuple[Job, ...]) -> Rows:
     )
 
 
+_GONE = Text(
+    pt="a pasta não está mais lá, ou não pode ser lida; ponha-a de volta, ou corrija a das linhas "
+    "rejeitadas.",
+    en="the workbook is no longer there, or cannot be read; put it back, or mend the rejects "
+    "workbook.",
+)
 _CHANGED = Text(
     pt="a pasta mudou depois de enviada; o que mudou não foi enviado. Ponha linhas novas em outra "
     "pasta, ou desfaça a mudança.",

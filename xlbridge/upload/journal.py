@@ -103,7 +103,13 @@ class Journal:
 
     def retries_of(self, job_id: str) -> list[Job]:
         """Return the jobs that sent rejected rows of a job again."""
-        return [job for job in self.jobs() if job.events[0].detail.get("retry_of") == job_id]
+        found = self._db.execute(
+            "SELECT job FROM events JOIN jobs ON id = job "
+            "WHERE number = 1 AND json_extract(detail, '$.retry_of') = ? "
+            "ORDER BY created_at DESC, id DESC",
+            (job_id,),
+        )
+        return [self.job(row[0]) for row in found.fetchall()]
 
     def record(self, job: Job, state: State, *, freed: Sequence[int] = (), **detail: Any) -> Job:
         """Add an event and return the job as it is then. The event is on the disk afterwards.

@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS events (
     detail TEXT NOT NULL,
     PRIMARY KEY (job, number)
 );
+CREATE INDEX IF NOT EXISTS retries ON events (json_extract(detail, '$.retry_of'))
+    WHERE number = 1;
 CREATE TABLE IF NOT EXISTS readings (
     job TEXT NOT NULL REFERENCES jobs (id),
     number INTEGER NOT NULL,
