@@ -46,7 +46,7 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
         raise UsageError(
             Text(pt="Não existe o plano {path}.", en="There is no plan {path}.").format(path=path)
         )
-    document = read_document(path)
+    document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise _wrong(path, [document])
     for mistakes_in in (_odd_keys, _broken_form, _without_kind):

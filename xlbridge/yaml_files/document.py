@@ -16,10 +16,10 @@ _NOT_UTF_8 = Text(
 )
 
 
-def read_document(path: Path) -> YamlText | Mistake:
-    """Return a file's document, or why it is none."""
+def read_document(path: Path, *, dates: bool = True) -> YamlText | Mistake:
+    """Return a file's document, or why it is none; without ``dates`` those are texts."""
     try:
-        return YamlText(path.read_text(encoding="utf-8"))
+        return YamlText(path.read_text(encoding="utf-8"), dates=dates)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         why = error.problem or str(error)

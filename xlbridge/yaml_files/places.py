@@ -8,7 +8,7 @@ import yaml
 Place = Sequence[str | int]
 """The keys and indexes that lead to a part of a document."""
 
-_FASTEST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast loader, where this PyYAML was built with it."""
 
 _MOST_PARTS = 100_000
@@ -18,25 +18,25 @@ _DEEPEST = 100
 """So many blocks and lists may stand in one another."""
 
 
-class _Loader(_FASTEST):  # type: ignore[misc]
+class _DatelessLoader(_LOADER):  # type: ignore[misc]
     """Leaves dates as the text that they are written as."""
 
     yaml_implicit_resolvers: ClassVar = {
         first: [(tag, form) for tag, form in known if tag != "tag:yaml.org,2002:timestamp"]
-        for first, known in _FASTEST.yaml_implicit_resolvers.items()
+        for first, known in _LOADER.yaml_implicit_resolvers.items()
     }
 
 
 class YamlText:
-    """A YAML document as text.
+    """A YAML document as text; without ``dates`` those are the text that they are written as.
 
     Raises ``yaml.YAMLError`` when it is none, when aliases make it endless or far larger than its
     text, or when its parts stand in one another too deeply; ``ValueError`` when a value is not of
     the kind that it is said to be.
     """
 
-    def __init__(self, text: str) -> None:
-        loader = _Loader(text)
+    def __init__(self, text: str, *, dates: bool = True) -> None:
+        loader = (_LOADER if dates else _DatelessLoader)(text)
         try:
             self._root = loader.get_single_node()
             self.content: Any = None
