@@ -119,7 +119,14 @@ class Ledger:
         self._db.close()
 
     def begin(self, plan: Plan) -> KnownBatch:
-        """Write a batch down, or that its plan lies elsewhere now."""
+        """Write a batch down, or that its plan lies elsewhere now.
+
+        Raises ``UsageError`` when there is another plan of that name: its workbooks would be taken
+        for those of this one.
+        """
+        for known in self.batches():
+            if known.id == plan.batch and _is_another(known.plan, plan.path):
+                raise UsageError(_TWO_PLANS.format(id=plan.batch, plan=known.plan))
         with self._change():
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
@@ -236,6 +243,16 @@ class Ledger:
     def _change(self) -> Iterator[None]:
         with _reporting(), self._db:
             yield
+
+
+_TWO_PLANS = Text(
+    pt="O lote {id} é do plano {plan}; dê outro nome (name) a este.",
+    en="The batch {id} is of the plan {plan}; give this one another name.",
+)
+
+
+def _is_another(known: Path, plan: Path) -> bool:
+    return known.is_file() and not known.samefile(plan)
 
 
 def _open(path: Path) -> sqlite3.Connection:

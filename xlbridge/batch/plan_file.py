@@ -44,7 +44,11 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     """
     if not path.is_file():
         raise UsageError(
-            Text(pt="Não existe o plano {path}.", en="There is no plan {path}.").format(path=path)
+            Text(pt="Não existe o plano {path}.", en="There is no plan {path}.").format(path=path),
+            Text(
+                pt="Se foi para outra pasta: xlbridge batch run com o plano dali.",
+                en="If it was moved: xlbridge batch run with the plan as it lies there.",
+            ),
         )
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):

@@ -248,7 +248,11 @@ class Journal:
         return [parent, *self.parts_of(parent)]
 
     def _new_id(self) -> str:
-        return f"{self.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        while True:
+            job_id = f"{self.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+            taken = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
+            if taken.fetchone() is None:
+                return job_id
 
     def _insert(self, job_id: str, new: NewJob, digests: Sequence[str]) -> None:
         self._db.execute(

@@ -1,0 +1,22 @@
+"""A batch belongs to one plan, wherever that lies."""
+
+from pathlib import Path
+
+import pytest
+
+from xlbridge.batch.ledger import Ledger
+from xlbridge.batch.plan import Plan
+from xlbridge.errors import UsageError
+
+
+def test_another_plan_of_the_same_name_is_refused_and_a_moved_one_is_not(tmp_path: Path) -> None:
+    here, there = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    here.touch()
+    there.touch()
+    ledger = Ledger(tmp_path / "batches.db")
+    ledger.begin(Plan(here, "month", {}, (), "proof"))
+    with pytest.raises(UsageError, match=r"is of the plan .*a\.yaml; give this one another name"):
+        ledger.begin(Plan(there, "month", {}, (), "proof"))
+    here.unlink()
+    assert ledger.begin(Plan(there, "month", {}, (), "proof")).plan == there
+    ledger.close()
