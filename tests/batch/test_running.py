@@ -44,6 +44,9 @@ steps:
     resource: cliente
 """
 
+MOST_IN_A_MINUTE = 500
+"""Of more clients with one update time the listing does not tell."""
+
 Batch = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -263,6 +266,22 @@ def test_codes_are_filled_in_once_the_clients_are_there(
     assert found["rows"]["accepted"] == 4
     again = report(batch("run", plan, "--yes", "--format", "json"), 0)
     assert again["steps"] == found["steps"]
+
+
+def test_codes_are_found_where_the_listing_cannot_be_whole(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(LINKED)
+    documents = [new_cnpj() for _ in range(MOST_IN_A_MINUTE + 20)]
+    write_clients(tmp_path, "clients.xlsx", documents)
+    row = GOOD["contasreceber"]
+    rows = [
+        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"H-{document}"}.values()]
+        for document in (*documents[::100], *documents[-5:])
+    ]
+    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
+    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert found["rows"]["accepted"] == len(documents) + len(rows)
 
 
 def test_nothing_is_sent_while_the_system_cannot_be_asked(

@@ -1,7 +1,7 @@
 """The codes of the records that linked cells name, once the records are in the system."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,12 +42,17 @@ class Fault:
 class NamedRecords:
     """The records of a registry by what they are named by.
 
-    ``whole`` says that there are no others.
+    ``whole`` says that there are no others, ``asked`` that there are none for these values.
     """
 
     link: Link
     records: Mapping[str, list[Named]] = field(default_factory=dict)
     whole: bool = True
+    asked: Set[str] = frozenset()
+
+    def proves(self, value: str) -> bool:
+        """Whether a value without a record here has none in the system."""
+        return self.whole or value in self.asked
 
     def code(self, value: str) -> int | str:
         """Return the code of the one record that a value names."""
@@ -63,7 +68,7 @@ class NamedRecords:
         if found:
             inactive = Fault("reference-inactive", {"registry": registry})
             return None if found[0].active else inactive
-        code = "link-unknown" if self.whole else "link-unproven"
+        code = "link-unknown" if self.proves(value) else "link-unproven"
         return Fault(code, {"by": self.link.column, "registry": registry})
 
 
@@ -85,15 +90,29 @@ class Codes:
         self._registries = registries
         self._named: dict[tuple[str, str, Kind], NamedRecords] = {}
 
-    def named(self, link: Link, kind: Kind) -> NamedRecords:
+    def named(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> NamedRecords:
         """Return the records of a link's registry by the values of its field.
 
-        Raises what ``Client.records`` raises.
+        Where the listing cannot be proven whole, the system is asked for each of the ``values``
+        that is not in it, if it can be. Raises what ``Client.records`` raises.
         """
         place = link.registry, link.field, kind
         if place not in self._named:
             self._named[place] = self._read(link, kind)
+        known = self._named[place]
+        query = REFERENCES[link.registry].operation.query
+        if not known.whole and query is not None and link.field in query.model_fields:
+            missing = {v for v in values if v not in known.records and not known.proves(v)}
+            self._named[place] = self._with_asked(known, kind, missing)
         return replace(self._named[place], link=link)
+
+    def _with_asked(self, known: NamedRecords, kind: Kind, values: Set[str]) -> NamedRecords:
+        reference = REFERENCES[known.link.registry]
+        records = dict(known.records)
+        for value in values:
+            found = self._registries.asked(reference, known.link.field, value)
+            records |= _by_value(known.link, reference, kind, found)
+        return replace(known, records=records, asked=known.asked | values)
 
     def fill_in(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet of a linked resource as one of the resource itself, with the codes.
@@ -121,9 +140,9 @@ class Codes:
     def _codes(
         self, sheet: ValidatedSheet, column: Column, link: Link
     ) -> tuple[Any, list[Finding]]:
-        named = self.named(link, column.kind)
         cells = values_of(sheet, column.name)
         values = [comparable(column.kind, value) for value in cells.values]
+        named = self.named(link, column.kind, values)
         faults = {n: fault for n, value in enumerate(values) if (fault := named.fault(value))}
         codes = np.full(len(sheet.rows), None, dtype=object)
         found = [None if n in faults else named.code(value) for n, value in enumerate(values)]
@@ -136,14 +155,20 @@ class Codes:
     def _read(self, link: Link, kind: Kind) -> NamedRecords:
         reference = REFERENCES[link.registry]
         listed = self._registries.listed(reference)
-        records: defaultdict[str, list[Named]] = defaultdict(list)
-        for record in listed.records:
-            value = record.get(link.field)
-            if value not in (None, ""):
-                active = reference.active is None or bool(record.get(reference.active, True))
-                named = Named(_code(record, reference), active)
-                records[comparable(kind, value)].append(named)
-        return NamedRecords(link, dict(records), listed.whole)
+        return NamedRecords(link, _by_value(link, reference, kind, listed.records), listed.whole)
+
+
+def _by_value(
+    link: Link, reference: Reference, kind: Kind, records: Iterable[Record]
+) -> dict[str, list[Named]]:
+    """Return records of a registry by the values that name them."""
+    found: defaultdict[str, list[Named]] = defaultdict(list)
+    for record in records:
+        value = record.get(link.field)
+        if value not in (None, ""):
+            active = reference.active is None or bool(record.get(reference.active, True))
+            found[comparable(kind, value)].append(Named(_code(record, reference), active))
+    return dict(found)
 
 
 def _code(record: Record, reference: Reference) -> int | str:

@@ -61,7 +61,7 @@ class Referring:
     def _of_column(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
         cells = values_of(sheet, column.name)
         if column.link is not None:
-            fault_of = self._of_link(sheet, column, column.link)
+            fault_of = self._of_link(sheet, column, column.link, cells)
         else:
             fault_of = self._of_code(sheet, str(column.references), cells)
         told = enumerate(map(fault_of, cells.values))
@@ -70,16 +70,23 @@ class Referring:
             fault = faults[number]
             yield sheet.finding(fault.code, column.name, position, fault.details)
 
-    def _of_link(self, sheet: ValidatedSheet, column: Column, link: Link) -> _FaultOf:
+    def _of_link(
+        self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
+    ) -> _FaultOf:
         supply = self._supply(link.registry, link, column.kind)
-        named = None if self._codes is None else self._codes.named(link, column.kind)
-        missing = self._missing(link.registry, link, whole=named.whole) if named else None
+        values = (comparable(column.kind, value) for value in cells.values)
+        elsewhere = [value for value in values if value not in supply]
+        named = None if self._codes is None else self._codes.named(link, column.kind, elsewhere)
 
         def fault(value: str) -> Fault | None:
             value = comparable(column.kind, value)
             if named is not None and value in named.records:
                 return named.fault(value)
-            return supply.fault(value, sheet) if value in supply else missing
+            if value in supply:
+                return supply.fault(value, sheet)
+            if named is None:
+                return None
+            return self._missing(link.registry, link, whole=named.proves(value))
 
         return fault
 

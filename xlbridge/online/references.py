@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from xlbridge.api.client import Client
+from xlbridge.api.records import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.references import Reference
@@ -53,6 +55,19 @@ class Registries:
     def listed(self, reference: Reference) -> Listed:
         """Return all records of a registry. Raises what ``Client.records`` raises."""
         return self._listings.all(reference.operation, reference.cap)
+
+    def asked(self, reference: Reference, field: str, value: str) -> list[Record]:
+        """Return the records that a registry lists for one value of a field of its query.
+
+        Raises what ``Client.records`` raises.
+        """
+        query: Any = reference.operation.query
+        try:
+            return list(self._client.records(reference.operation, query=query(**{field: value})))
+        except RemoteRejected as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return []
 
     def _existing(self, name: str, reference: Reference, codes: Collection[str]) -> Iterator[str]:
         for code in codes:
