@@ -32,6 +32,14 @@ steps:
     after: clients
 """
 
+PAYABLES = """\
+name: p
+steps:
+  p:
+    upload: p.xlsx
+    resource: contaspagar
+    mode: queue
+"""
 LINKED = """\
 name: linked
 steps:
@@ -180,6 +188,20 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
         "unsent": 0,
         "rejected": 0,
     }
+
+
+def test_a_mended_workbook_may_change_its_looks(
+    batch: Batch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PAYABLES)
+    book = write_payables(tmp_path, "p.xlsx", 501, 501, account=99999)
+    assert states(report(batch("run", plan, "--yes", "--format", "json"), 1)) == {"p": "partial"}
+    write_payables(tmp_path, book.name, 501, 501)
+    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    opened = load_workbook(book)
+    opened.worksheets[0].column_dimensions["A"].width = 40
+    opened.save(book)
+    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
 
 
 def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(

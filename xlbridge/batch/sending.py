@@ -21,6 +21,7 @@ from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.plan import Plan, choose_mode
 from xlbridge.upload.retry import MendedRows, mended_rows
 from xlbridge.upload.send import run_job, write_down
+from xlbridge.upload.sent_values import sent_digests
 from xlbridge.upload.states import UNSENT, State
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -129,9 +130,13 @@ class Sender:
         """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
         judged = self._judge(target)
         if isinstance(judged, ValidatedSheet) and judged.ok and judged.resource is not None:
-            digest = sheet_digest(row_digests(judged.resource, judged.frame))
-            if digest == state.jobs[0].what.digest:
-                self._note(target, state.jobs[0])
+            first = state.jobs[0]
+            digests = row_digests(judged.resource, judged.frame)
+            now = dict(zip(judged.rows, digests, strict=True))
+            sent = sent_digests(self.batch.sites.desk(target.step.profile), first)
+            mended = now.keys() == sent.keys() and all(now[row] in sent[row] for row in now)
+            if mended or sheet_digest(digests) == first.what.digest:
+                self._note(target, first)
 
     def _judge(self, target: Target) -> JudgedWorkbook:
         """Judge a workbook, and fill in the codes of the records that its cells name."""
