@@ -17,6 +17,16 @@ from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 SHEETS = ("cliente.xlsx", "cliente-com-erros.xlsx")
+PLAN = """\
+name: canary
+steps:
+  clients:
+    upload: cliente*.xlsx
+    resource: cliente
+  listing:
+    export: clientes
+    output: listing.xlsx
+"""
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox"}
 """``sandbox`` shows its user the password that it has made for them."""
@@ -56,6 +66,14 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["upload", bad, "--yes"]
     yield ["retry", "unknown"]
     yield ["resolve", "unknown", "--as", "applied", "--reason", "seen"]
+    plan = folder / "plan.yaml"
+    plan.write_text(PLAN, encoding="utf-8")
+    yield ["batch", "plan", str(plan)]
+    yield ["batch", "run", str(plan), "--yes", "--format", "json"]
+    yield ["batch", "resume", "--yes"]
+    yield ["batch", "status", "canary"]
+    yield ["batch", "proof"]
+    yield ["batch", "rehearse", str(plan), "--faults", "error-before@0.1"]
     for form in ("xlsx", "csv", "jsonl"):
         manifest = str(folder / f"{form}.json")
         yield ["export", "clientes", "-o", str(folder / f"c.{form}"), "--manifest", manifest]
