@@ -28,7 +28,7 @@ from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
 from xlbridge.workbook.assembly import WorkbookSource
 
-JudgedWorkbook = ValidatedSheet | RefusedFile
+JudgedFile = ValidatedSheet | RefusedFile
 
 _MOST_TOLD = 3
 
@@ -46,7 +46,7 @@ class Checked:
     """What judging came to: ``good`` may be sent; ``bad`` are the others, with their findings."""
 
     good: list[Target] = field(default_factory=list)
-    bad: list[JudgedWorkbook] = field(default_factory=list, repr=False)
+    bad: list[JudgedFile] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +101,10 @@ class _Gathered:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._judged: list[tuple[Target, JudgedWorkbook]] = []
+        self._judged: list[tuple[Target, JudgedFile]] = []
         self._across: dict[tuple[str | None, bool], Across] = {}
 
-    def add(self, target: Target, judged: JudgedWorkbook) -> None:
+    def add(self, target: Target, judged: JudgedFile) -> None:
         """Take a judged workbook."""
         across = self._of_environment(target.step)
         if isinstance(judged, ValidatedSheet):
@@ -120,7 +120,7 @@ class _Gathered:
         resource = catalogue.get(target.step.resource or "")
         self._of_environment(target.step).add_unsettled(target.workbook.path, resource)
 
-    def with_findings(self) -> Iterator[tuple[Target, JudgedWorkbook]]:
+    def with_findings(self) -> Iterator[tuple[Target, JudgedFile]]:
         """Yield what was judged with what the workbooks show together.
 
         Raises what ``Client.records`` raises.
@@ -145,7 +145,7 @@ class _Gathered:
         return self._across[key]
 
 
-def judge(batch: Batch, target: Target) -> JudgedWorkbook:
+def judge(batch: Batch, target: Target) -> JudgedFile:
     """Judge one workbook by its step."""
     desk = batch.sites.desk(target.step.profile)
     return _only(_wanted(target).found(desk.catalogue, desk.settings.limits))
@@ -153,7 +153,7 @@ def judge(batch: Batch, target: Target) -> JudgedWorkbook:
 
 def _judge_all(
     batch: Batch, targets: Sequence[Target], carrier: Carrier | None
-) -> Iterator[tuple[Target, JudgedWorkbook]]:
+) -> Iterator[tuple[Target, JudgedFile]]:
     of_profile: defaultdict[str | None, list[Target]] = defaultdict(list)
     for target in targets:
         of_profile[target.step.profile].append(target)
@@ -183,20 +183,20 @@ def _wanted(target: Target) -> LinkedWorkbook:
     )
 
 
-def _only(found: Sequence[Judged]) -> JudgedWorkbook:
+def _only(found: Sequence[Judged]) -> JudgedFile:
     """Return what was found of the one sheet of a workbook that is judged."""
-    (judged,) = (item for item in found if isinstance(item, JudgedWorkbook))
+    (judged,) = (item for item in found if isinstance(item, JudgedFile))
     return judged
 
 
-def _as_linked(judged: JudgedWorkbook, step: WorkbookStep, catalogue: Catalogue) -> JudgedWorkbook:
+def _as_linked(judged: JudgedFile, step: WorkbookStep, catalogue: Catalogue) -> JudgedFile:
     """Give a sheet that was judged elsewhere the form of the resource that it was judged by."""
     if not isinstance(judged, ValidatedSheet) or judged.resource is None:
         return judged
     return replace(judged, resource=linked(judged.resource, step.links, catalogue))
 
 
-def _check(target: Target, judged: JudgedWorkbook) -> Check:
+def _check(target: Target, judged: JudgedFile) -> Check:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
         errors = (f for f in judged.findings if f.kind.severity is Severity.ERROR)

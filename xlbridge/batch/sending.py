@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.checking import JudgedWorkbook, Target, judge
+from xlbridge.batch.checking import JudgedFile, Target, judge
 from xlbridge.batch.codes import Codes
 from xlbridge.batch.ledger import SentAs
 from xlbridge.batch.standing import Standing, UnitState, state_of
@@ -138,7 +138,7 @@ class Sender:
             if mended or sheet_digest(digests) == first.what.digest:
                 self._note(target, first)
 
-    def _judge(self, target: Target) -> JudgedWorkbook:
+    def _judge(self, target: Target) -> JudgedFile:
         """Judge a workbook, and fill in the codes of the records that its cells name."""
         judged = judge(self.batch, target)
         if not target.step.links or not isinstance(judged, ValidatedSheet) or not judged.ok:
@@ -179,7 +179,7 @@ class Sender:
         run_job(desk, self.batch.sites.client(profile), job, options)
 
 
-def _unusable(path: Path, judged: JudgedWorkbook) -> UsageError:
+def _unusable(path: Path, judged: JudgedFile) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
     first = next(f for f in judged.findings if f.kind.severity is Severity.ERROR)
