@@ -9,8 +9,9 @@ from environment import ROOT
 from sheets import write_records, write_rows, write_sheets
 from stdnum.br import cnpj as numbers
 
+from xlbridge.findings import Finding
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.validation.together import Together, judge_together
+from xlbridge.validation.together import judge_together, supplied_by
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 STAR, SUN = "11.222.333/0001-81", "12.ABC.345/01DE-35"
@@ -27,11 +28,8 @@ def judged(
     ]
 
 
-def told(together: Together) -> list[list[tuple[str | None, str, object]]]:
-    return [
-        [(f.cell, f.kind.code, f.details["first"]) for f in findings]
-        for findings in together.findings
-    ]
+def told(together: Sequence[Sequence[Finding]]) -> list[list[tuple[str | None, str, object]]]:
+    return [[(f.cell, f.kind.code, f.details["first"]) for f in findings] for findings in together]
 
 
 def test_a_document_in_two_sheets_is_found_in_the_later_one(
@@ -47,7 +45,7 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
     )
     together = judge_together(sheets)
     assert told(together) == [[], [("C3", "duplicate-across-sheets", "Matriz!C2")]]
-    [_, [finding]] = together.findings
+    [_, [finding]] = together
     assert "Matriz!C2" in finding.message.pt
     assert "Matriz!C2" in finding.message.en
     assert [sheet.ok for sheet in sheets] == [True, True]
@@ -136,7 +134,7 @@ def test_findings_are_added_where_they_belong(tmp_path: Path, catalogue: Catalog
             ),
         },
     )
-    sheets[1].add(judge_together(sheets).findings[1])
+    sheets[1].add(judge_together(sheets)[1])
     assert [(f.cell, f.kind.code) for f in sheets[1].findings] == [
         ("E1", "column-unknown"),
         ("C2", "duplicate-across-sheets"),
@@ -153,7 +151,7 @@ def test_many_rows_are_compared(tmp_path: Path, catalogue: Catalogue) -> None:
     header = ["nomeComercial", "cnpj"]
     files = [write_rows(tmp_path / f"{n}.xlsx", header, rows) for n in range(3)]
     sheets = [validate_workbook(file, catalogue, resource="cliente") for file in files]
-    found = judge_together(sheets).findings
+    found = judge_together(sheets)
     assert [len(findings) for findings in found] == [0, 3000, 3000]
     assert [f.details["first"] for f in found[2]] == [
         f"{files[0]} · Plan1!B{row}" for row in range(2, 3002)
@@ -181,15 +179,10 @@ def test_a_sheet_supplies_what_another_refers_to(tmp_path: Path) -> None:
         "contasreceber",
         [{"codigoDoCentroDeCusto": "09.001"}, {}, {"codigoDoCentroDeCusto": None}],
     )
-    together = judge_together(
+    supplied = supplied_by(
         [
             validate_workbook(titles, catalogue, resource="contasreceber"),
             validate_workbook(centres, catalogue, resource="centro-de-custo"),
         ]
     )
-    assert together.supplied == {"centro-de-custo": {"09.001", "09.002"}}
-    assert together.unresolved == {
-        "filial": {"1"},
-        "cliente": {"1001"},
-        "centro-de-custo": {"01.001"},
-    }
+    assert supplied == {"centro-de-custo": {"09.001", "09.002"}}

@@ -55,7 +55,7 @@ class Across:
         raises.
         """
         kept = sorted(self._kept, key=lambda each: (self._turns[each.step], each.file))
-        repeated = judge_together([each.sheet for each in kept]).findings
+        repeated = judge_together([each.sheet for each in kept])
         found = [list(findings) for findings in repeated]
         sheets = [
             replace(each.sheet, findings=[*each.sheet.findings, *findings])

@@ -44,6 +44,6 @@ def validate_all_sheets(
         sheets = [
             judge_sheet(path, cells.fingerprint, choice, reading, on_column) for choice in choices
         ]
-        for sheet, found in zip(sheets, judge_together(sheets).findings, strict=True):
+        for sheet, found in zip(sheets, judge_together(sheets), strict=True):
             sheet.add(found)
         return JudgedWorkbook(sheets, skipped)

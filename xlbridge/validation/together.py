@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,28 +9,14 @@ import pandas as pd
 from xlbridge.findings import Finding
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.column_values import rows_in_error, values_of
+from xlbridge.validation.column_values import rows_in_error
 from xlbridge.validation.judge import first_of_equals
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import cell_address
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """What several sheets are, taken together.
-
-    ``findings`` has those of each sheet, in the order of the sheets. ``supplied`` are the codes
-    that the sheets register, by the name of the registry; ``unresolved`` those that they refer to
-    and do not register.
-    """
-
-    findings: Sequence[Sequence[Finding]]
-    supplied: Mapping[str, frozenset[str]]
-    unresolved: Mapping[str, frozenset[str]]
-
-
-def judge_together(sheets: Sequence[ValidatedSheet]) -> Together:
-    """Hold sheets against one another; they are not changed.
+def judge_together(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Finding]]:
+    """Return the findings of each sheet, in the order of the sheets; they are not changed.
 
     What must not stand twice in a sheet must not stand in two sheets of the same resource either:
     the later one has the finding, which names the earlier one and its cell. A cell with an error is
@@ -46,8 +31,7 @@ def judge_together(sheets: Sequence[ValidatedSheet]) -> Together:
         alike = [sheets[number] for number in numbers]
         for place, found in _repeated(alike):
             findings[numbers[place]].append(found)
-    supplied = supplied_by(sheets)
-    return Together(findings, supplied, _unresolved(sheets, supplied))
+    return findings
 
 
 def _repeated(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
@@ -99,20 +83,6 @@ def supplied_by(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset[str]
                 values = sheet.frame[column.name].dropna().unique()
                 found[column.registers].update(map(str, values))
     return {registry: frozenset(codes) for registry, codes in found.items()}
-
-
-def _unresolved(
-    sheets: Sequence[ValidatedSheet], supplied: Mapping[str, frozenset[str]]
-) -> Mapping[str, frozenset[str]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for sheet in sheets:
-        for column in _columns(sheet):
-            if column.references is not None:
-                found[column.references].update(values_of(sheet, column.name).values)
-    return {
-        registry: frozenset(codes - supplied.get(registry, frozenset()))
-        for registry, codes in found.items()
-    }
 
 
 def _columns(sheet: ValidatedSheet) -> Iterator[Column]:
