@@ -1,5 +1,6 @@
 """The ``xlbridge`` command: languages, lazy commands, and how every error ends."""
 
+import gc
 import importlib
 import os
 import sys
@@ -211,4 +212,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    # The system takes back the memory; searching all of it for cycles first takes long.
+    gc.freeze()
+    sys.exit(code)
