@@ -11,6 +11,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.importing import importing
 from xlbridge.cli.output import StdoutFailed
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
@@ -70,7 +71,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
+        with importing():
+            command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
         command.options_metavar = str(_OPTIONS)
         if cmd_name in _LOCAL:
             return command

@@ -8,6 +8,7 @@ import click
 
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.importing import importing
 from xlbridge.cli.options import (
     every_sheet,
     how_to_read,
@@ -104,6 +105,7 @@ def command(**options: Any) -> ExitCode:
         if carrier is None:
             ahead = reading_ahead(task.files[0], settings.limits, task.sheet)
             first = stack.enter_context(ahead)
-        from xlbridge.cli.validation_run import run
+        with importing():
+            from xlbridge.cli.validation_run import run
 
         return run(task, settings, first, carrier)

@@ -1,0 +1,32 @@
+"""What a command imports is out of the collector's way; what it makes is not."""
+
+import gc
+import importlib
+from pathlib import Path
+
+import pytest
+
+from xlbridge.cli.importing import importing
+
+
+def _is_collected(thing: object) -> bool:
+    return any(tracked is thing for tracked in gc.get_objects())
+
+
+def test_the_collector_does_not_walk_what_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_for_this_test.py").write_text("kept = [[]]\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with importing():
+        module = importlib.import_module("imported_for_this_test")
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert not _is_collected(module.kept)
+
+
+def test_the_collector_goes_on_with_the_rest_where_all_was_imported_before() -> None:
+    made: list[object] = [[]]
+    with importing():
+        importlib.import_module("pathlib")
+    assert _is_collected(made)
