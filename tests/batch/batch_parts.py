@@ -1,13 +1,18 @@
 """What the tests of batches are made of."""
 
 import itertools
+import json
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from sheets import GOOD, write_rows
 from stdnum.br import cnpj
 
 WritePlan = Callable[[str], Path]
+RunBatch = Callable[..., "subprocess.CompletedProcess[str]"]
 
 _numbers = itertools.count(1)
 
@@ -16,3 +21,35 @@ def new_cnpj() -> str:
     """A CNPJ that no other test has used."""
     base = f"{os.getpid() % 10_000:04d}{next(_numbers):04d}0001"
     return base + str(cnpj.calc_check_digits(base))
+
+
+def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:
+    rows = [[f"Client {document}", document] for document in documents]
+    return write_rows(folder / name, ["nomeComercial", "cnpj"], rows)
+
+
+def write_payables(folder: Path, name: str, *suppliers: object, account: int = 1) -> Path:
+    """Write a payable for each supplier; the account is that of the second."""
+    row = GOOD["contaspagar"]
+    rows = [
+        [
+            *{
+                **row,
+                "codigoDoFornecedor": supplier,
+                "historico": f"{name} {number}",
+                "codigoDaContaCorrente": account if number == 1 else 1,
+            }.values()
+        ]
+        for number, supplier in enumerate(suppliers)
+    ]
+    return write_rows(folder / name, [*row], rows)
+
+
+def report(done: "subprocess.CompletedProcess[str]", code: int) -> dict[str, Any]:
+    assert done.returncode == code, done.stderr + done.stdout
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def states(found: dict[str, Any]) -> dict[str, str]:
+    return {step["step"]: step["state"] for step in found["steps"]}

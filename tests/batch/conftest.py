@@ -1,13 +1,14 @@
 """A sandbox with the demo's records, more clients than one answer holds."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from across_parts import Batch
-from batch_parts import WritePlan
+from batch_parts import RunBatch, WritePlan
 from databases import database_options
-from environment import clean_environment
+from environment import Xlbridge, clean_environment, credentials
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
@@ -54,3 +55,11 @@ def write_plan(tmp_path: Path) -> WritePlan:
         return path
 
     return write
+
+
+@pytest.fixture
+def run_batch(xlbridge: Xlbridge, batch_sandbox: RunningSandbox) -> RunBatch:
+    def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        return xlbridge("batch", *arguments, **credentials(batch_sandbox, XLBRIDGE_SETTLE="0"))
+
+    return run

@@ -1,13 +1,18 @@
 """A batch is run by the real command: in order, once, and only what is left of it again."""
 
 import json
-import subprocess
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from batch_parts import WritePlan, new_cnpj
+from batch_parts import (
+    RunBatch,
+    WritePlan,
+    new_cnpj,
+    report,
+    states,
+    write_clients,
+    write_payables,
+)
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from openpyxl import load_workbook
@@ -57,55 +62,13 @@ steps:
 MOST_IN_A_MINUTE = 500
 """Of more clients with one update time the listing does not tell."""
 
-Batch = Callable[..., "subprocess.CompletedProcess[str]"]
 
-
-@pytest.fixture
-def batch(xlbridge: Xlbridge, batch_sandbox: RunningSandbox) -> Batch:
-    def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        return xlbridge("batch", *arguments, **credentials(batch_sandbox, XLBRIDGE_SETTLE="0"))
-
-    return run
-
-
-def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:
-    rows = [[f"Client {document}", document] for document in documents]
-    return write_rows(folder / name, ["nomeComercial", "cnpj"], rows)
-
-
-def write_payables(folder: Path, name: str, *suppliers: object, account: int = 1) -> Path:
-    """Write a payable for each supplier; the account is that of the second."""
-    row = GOOD["contaspagar"]
-    rows = [
-        [
-            *{
-                **row,
-                "codigoDoFornecedor": supplier,
-                "historico": f"{name} {number}",
-                "codigoDaContaCorrente": account if number == 1 else 1,
-            }.values()
-        ]
-        for number, supplier in enumerate(suppliers)
-    ]
-    return write_rows(folder / name, [*row], rows)
-
-
-def report(done: "subprocess.CompletedProcess[str]", code: int) -> dict[str, Any]:
-    assert done.returncode == code, done.stderr + done.stdout
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def states(found: dict[str, Any]) -> dict[str, str]:
-    return {step["step"]: step["state"] for step in found["steps"]}
-
-
-def test_a_batch_is_done_once(batch: Batch, write_plan: WritePlan, tmp_path: Path) -> None:
+def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path) -> None:
     plan = write_plan(PLAN)
     write_clients(tmp_path, "clients-1.xlsx", [new_cnpj(), new_cnpj()])
     write_clients(tmp_path, "clients-2.xlsx", [new_cnpj()])
     write_payables(tmp_path, "payables.xlsx", 501, 501, 501)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert states(found) == {"clients": "done", "payables": "done", "listing": "done"}
     assert found["rows"] == {"read": 6, "accepted": 6, "unknown": 0, "unsent": 0, "rejected": 0}
     jobs = [unit["jobs"] for step in found["steps"] for unit in step["units"]]
@@ -115,58 +78,58 @@ def test_a_batch_is_done_once(batch: Batch, write_plan: WritePlan, tmp_path: Pat
     assert Path(proof["workbook"]) == tmp_path / "month-proof.xlsx"
     assert "month-proof.html" in proof["page"]
     assert load_workbook(proof["workbook"]).sheetnames
-    again = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert again["proofs"] == []
     assert [unit["jobs"] for step in again["steps"] for unit in step["units"]] == jobs
     written = (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns
-    assert report(batch("resume", "--yes", "--format", "json"), 0) == again
+    assert report(run_batch("resume", "--yes", "--format", "json"), 0) == again
     assert (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns == written
 
 
 def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.replace("    after: clients\n  listing", "  listing"))
     good = new_cnpj()
     write_clients(tmp_path, "clients-1.xlsx", [good])
     bad = write_clients(tmp_path, "clients-2.xlsx", ["11.222.333/0001-82"])
     write_payables(tmp_path, "payables.xlsx", 501)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert states(found) == {"clients": "invalid", "payables": "done", "listing": "new"}
     assert found["steps"][-1]["waits_for"] == ["clients"]
     assert "clients-2.xlsx" in Path(found["findings_page"]).read_text("utf-8")
     assert [proof["settled"] for proof in found["proofs"]] == [False]
     assert found["rows"] == {"read": 3, "accepted": 2, "unknown": 0, "unsent": 1, "rejected": 0}
-    told = batch("status", "month")
+    told = run_batch("status", "month")
     assert told.returncode == 1
     assert "clients-2.xlsx: has errors" in told.stdout
     assert "B2 cnpj: " in told.stdout
     write_clients(tmp_path, bad.name, [new_cnpj()])
-    found = report(batch("resume", "month", "--yes", "--format", "json"), 0)
+    found = report(run_batch("resume", "month", "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 3
     assert not list(tmp_path.glob("*findings.html"))
     assert [len(unit["jobs"]) for unit in found["steps"][0]["units"]] == [1, 1]
 
 
 def test_nothing_is_sent_where_all_or_nothing_is_asked_for(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN)
     write_clients(tmp_path, "clients-1.xlsx", [new_cnpj()])
     write_clients(tmp_path, "clients-2.xlsx", ["11.222.333/0001-82"])
     write_payables(tmp_path, "payables.xlsx", 501)
     asked = ("run", plan, "--yes", "--all-or-nothing", "--format", "json")
-    assert report(batch(*asked), 1)["rows"]["accepted"] == 0
+    assert report(run_batch(*asked), 1)["rows"]["accepted"] == 0
 
 
 @pytest.mark.parametrize("where", ["workbook", "rejects"])
 def test_rejected_rows_are_sent_again_once_they_are_mended(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path, where: str
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, where: str
 ) -> None:
     plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
     write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
     book = write_payables(tmp_path, "payables.xlsx", 501, 501, 501, account=99999)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert states(found)["payables"] == "partial"
     rows = found["steps"][1]["rows"]
     assert (rows["accepted"] + rows["rejected"], rows["rejected"] > 0) == (3, True)
@@ -182,7 +145,7 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
             if sheet.cell(row, column).value == 99999:
                 sheet.cell(row, column).value = 1
         mended.save(rejects)
-    found = report(batch("resume", "--yes", "--format", "json"), 0)
+    found = report(run_batch("resume", "--yes", "--format", "json"), 0)
     assert found["steps"][1]["rows"] == {
         "read": 3,
         "accepted": 3,
@@ -193,31 +156,33 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
 
 
 def test_a_mended_workbook_may_change_its_looks(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PAYABLES)
     book = write_payables(tmp_path, "p.xlsx", 501, 501, account=99999)
-    assert states(report(batch("run", plan, "--yes", "--format", "json"), 1)) == {"p": "partial"}
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 1)) == {
+        "p": "partial"
+    }
     write_payables(tmp_path, book.name, 501, 501)
-    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
     opened = load_workbook(book)
     opened.worksheets[0].column_dimensions["A"].width = 40
     opened.save(book)
-    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
 
 
 def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
     book = write_payables(tmp_path, "p.xlsx", 501)
-    report(batch("run", plan, "--yes", "--format", "json"), 0)
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     opened = load_workbook(book)
     opened.worksheets[0].column_dimensions["A"].width = 40
     opened.save(book)
-    assert states(report(batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
     write_payables(tmp_path, "p.xlsx", 501, 501)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert states(found) == {"p": "changed"}
     assert "was changed after it was sent" in found["proofs"][0]["open"][0]
     assert found["rows"]["accepted"] == 1
@@ -225,28 +190,28 @@ def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
 
 
 def test_a_proof_neither_replaces_a_workbook_nor_is_one(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     text = "name: a\nproof: p-1\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n"
     plan = write_plan(text)
     book = write_payables(tmp_path, "p-1.xlsx", 501)
     before = book.read_bytes()
-    done = batch("run", plan, "--yes")
+    done = run_batch("run", plan, "--yes")
     assert (done.returncode, done.stdout, book.read_bytes()) == (2, "", before)
     assert "p-1.xlsx exists already" in done.stderr
     book.rename(tmp_path / "p-2.xlsx")
-    assert batch("run", plan, "--yes").returncode == 0
-    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    assert run_batch("run", plan, "--yes").returncode == 0
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert [unit["name"] for unit in found["steps"][0]["units"]] == ["p-2.xlsx"]
     (tmp_path / "file").touch()
     write_plan(text.replace("p-1", "file/proof").replace("name: a", "name: b"))
-    done = batch("run", plan, "--yes")
+    done = run_batch("run", plan, "--yes")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Cannot write" in done.stderr
 
 
 def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(
         "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
@@ -255,10 +220,10 @@ def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
         write_payables(tmp_path, f"p-{new_cnpj()}.xlsx", 501, 501, account=account)
         for account in (1, 99999)
     )
-    before = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    before = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     done.unlink()
     partial.unlink()
-    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert found["rows"] == before["rows"]
     assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
     assert "no longer there" in found["steps"][0]["units"][1]["problem"]
@@ -268,13 +233,13 @@ def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
     column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
     sheet.cell(2, column).value = 1
     mended.save(rejects)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert found["rows"]["accepted"] == 4
     assert found["proofs"][0]["settled"]
 
 
 def test_codes_are_filled_in_once_the_clients_are_there(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(LINKED)
     documents = [new_cnpj(), new_cnpj()]
@@ -285,10 +250,10 @@ def test_codes_are_filled_in_once_the_clients_are_there(
         for document in documents
     ]
     write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
-    found = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert [step["step"] for step in found["steps"]] == ["clients", "titles"]
     assert found["rows"]["accepted"] == 4
-    again = report(batch("run", plan, "--yes", "--format", "json"), 0)
+    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert again["steps"] == found["steps"]
 
 
@@ -329,54 +294,56 @@ def test_nothing_is_sent_while_the_system_cannot_be_asked(
 
 
 def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN)
     write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
     write_payables(tmp_path, "payables.xlsx", 501, 99999)
-    found = report(batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
     assert states(found) == {"clients": "new", "payables": "invalid", "listing": "new"}
-    assert "B3 codigoDoFornecedor" in batch("status", "month").stdout
+    assert "B3 codigoDoFornecedor" in run_batch("status", "month").stdout
 
 
 def test_without_consent_nothing_is_sent(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
     write_payables(tmp_path, "p.xlsx", 501)
-    done = batch("run", plan)
+    done = run_batch("run", plan)
     assert done.returncode == 2
     assert "--confirm 1:" in done.stderr
     token = done.stderr.rpartition("--confirm ")[2].split()[0]
-    assert batch("run", plan, "--confirm", "1:00000000").returncode == 2
-    assert report(batch("run", plan, "--confirm", token, "--format", "json"), 0)["rows"]["accepted"]
+    assert run_batch("run", plan, "--confirm", "1:00000000").returncode == 2
+    assert report(run_batch("run", plan, "--confirm", token, "--format", "json"), 0)["rows"][
+        "accepted"
+    ]
 
 
 def test_a_batch_is_run_by_one_process_at_a_time(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path, home: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, home: Path
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
     write_payables(tmp_path, "p.xlsx", 501)
     with held(home, "batch-a", Text(pt="–", en="–")):
-        done = batch("run", plan, "--yes")
+        done = run_batch("run", plan, "--yes")
     assert done.returncode == 2
     assert "The batch a is being run by another process already." in done.stderr
-    assert batch("run", plan, "--yes").returncode == 0
+    assert run_batch("run", plan, "--yes").returncode == 0
 
 
-def test_a_plan_without_workbooks_says_so(batch: Batch, write_plan: WritePlan) -> None:
+def test_a_plan_without_workbooks_says_so(run_batch: RunBatch, write_plan: WritePlan) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
-    found = report(batch("run", plan, "--yes", "--format", "json"), 1)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert found["steps"][0]["problem"] == "no workbook matches p*.xlsx"
 
 
 def test_batches_are_listed_and_unknown_ones_named(
-    batch: Batch, write_plan: WritePlan, tmp_path: Path
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
-    assert "No batch yet" in batch("status").stderr
+    assert "No batch yet" in run_batch("status").stderr
     plan = write_plan("name: a\nsteps:\n  v:\n    validate: '*.xlsx'\n    may_be_empty: true\n")
-    assert batch("run", plan).returncode == 0
-    assert batch("status").stdout.startswith("a  ")
-    assert "There is no batch 'b'" in batch("status", "b").stderr
-    listed = json.loads(batch("status", "--format", "json").stdout)
+    assert run_batch("run", plan).returncode == 0
+    assert run_batch("status").stdout.startswith("a  ")
+    assert "There is no batch 'b'" in run_batch("status", "b").stderr
+    listed = json.loads(run_batch("status", "--format", "json").stdout)
     assert [item["batch"] for item in listed["batches"]] == ["a"]

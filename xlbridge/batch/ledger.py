@@ -215,6 +215,19 @@ class Ledger:
         )
         return [row[0] for row in found.fetchall()]
 
+    def renamed(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
+        """Note that a workbook has another name now: what is known of it goes with it."""
+        with self._change():
+            self._db.execute(
+                "UPDATE jobs SET file = ? WHERE batch = ? AND step = ? AND profile = ? "
+                "AND file = ?",
+                (new, batch, step, profile, old),
+            )
+            self._db.execute(
+                "UPDATE OR REPLACE checks SET file = ? WHERE batch = ? AND step = ? AND file = ?",
+                (new, batch, step, old),
+            )
+
     def exported(
         self, batch: str, step: str, profile: str, fingerprint: str, manifest: Mapping[str, Any]
     ) -> None:

@@ -1,6 +1,6 @@
 """The whole of a batch: each step, in its order, with its workbooks and what it waits for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch
@@ -99,6 +99,8 @@ def _workbook_states(batch: Batch, step: WorkbookStep) -> tuple[list[UnitState],
 def workbook_states(batch: Batch, step: WorkbookStep) -> Iterator[tuple[Workbook, UnitState]]:
     """Yield how each workbook of a step stands, with those that were sent and are gone since."""
     there = workbooks_of(batch.plan, step)
+    if step.sending is not None:
+        _follow_renames(batch, step, there)
     for book in there:
         yield book, state_of(batch.ledger, batch.sites, batch.id, step, book)
     if step.sending is None:
@@ -109,6 +111,24 @@ def workbook_states(batch: Batch, step: WorkbookStep) -> Iterator[tuple[Workbook
         state = state_of(batch.ledger, batch.sites, batch.id, step, gone)
         if name not in names and state.jobs:
             yield gone, state
+
+
+def _follow_renames(batch: Batch, step: WorkbookStep, there: Sequence[Workbook]) -> None:
+    """Let the ledger know the new names of workbooks that were renamed after they were sent.
+
+    Such a one has, byte for byte, what was sent under a name that is no longer there.
+    """
+    ledger, profile = batch.ledger, batch.sites.name(step.profile)
+    sent = ledger.files_sent(batch.id, step.name, profile)
+    names = {book.name for book in there}
+    gone: dict[str, str] = {}
+    for name in sent:
+        last = ledger.last_sent(batch.id, step.name, name, profile)
+        if name not in names and last is not None:
+            gone[last.sha256] = name
+    for book in there:
+        if book.name not in sent and book.sha256 in gone:
+            ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
 
 
 def _with_failure(step: AnyStep, unit: UnitState, failures: Failures) -> UnitState:

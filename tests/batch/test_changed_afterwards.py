@@ -1,0 +1,43 @@
+"""What people do to a batch's files after a run: they rename workbooks and edit exports."""
+
+from pathlib import Path
+
+from batch_parts import RunBatch, WritePlan, report, write_payables
+from openpyxl import load_workbook
+
+PAYABLES = (
+    "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
+)
+
+
+def test_a_workbook_that_was_renamed_after_it_was_sent_counts_once(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PAYABLES)
+    sent = write_payables(tmp_path, "p-1.xlsx", 501, 501, account=99999)
+    before = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    sent = sent.rename(tmp_path / "p-2.xlsx")
+    found = report(run_batch("status", "a", "--format", "json"), 1)
+    [unit] = found["steps"][0]["units"]
+    assert (unit["name"], unit["state"]) == ("p-2.xlsx", "partial")
+    assert found["rows"] == before["rows"]
+    opened = load_workbook(sent)
+    page = opened.worksheets[0]
+    column = [cell.value for cell in page[1]].index("codigoDaContaCorrente") + 1
+    page.cell(3, column).value = 1
+    opened.save(sent)
+    found = report(run_batch("resume", "--yes", "--format", "json"), 0)
+    assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
+    assert found["proofs"][0]["settled"]
+
+
+def test_a_copy_of_a_workbook_that_was_sent_is_another_workbook(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PAYABLES)
+    sent = write_payables(tmp_path, "p-1.xlsx", 501)
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    (tmp_path / "p-2.xlsx").write_bytes(sent.read_bytes())
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "held"]
+    assert found["rows"]["accepted"] == 1
