@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from batch_parts import RunBatch, WritePlan, report, write_payables
+import pytest
+from batch_parts import RunBatch, WritePlan, report, states, write_payables
 from openpyxl import load_workbook
 
 PAYABLES = (
@@ -41,3 +42,51 @@ def test_a_copy_of_a_workbook_that_was_sent_is_another_workbook(
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "held"]
     assert found["rows"]["accepted"] == 1
+
+
+EXPORT = """\
+name: a
+steps:
+  out:
+    export: tipos-compra
+    output: out.{form}
+    manifest: out.json
+"""
+
+
+@pytest.mark.parametrize("form", ["xlsx", "csv"])
+def test_an_export_that_was_edited_is_told_and_not_written_over(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, form: str
+) -> None:
+    plan = write_plan(EXPORT.format(form=form))
+    assert states(report(run_batch("run", plan, "--format", "json"), 0)) == {"out": "done"}
+    [written] = tmp_path.glob(f"out*.{form}")
+    edited = written.read_bytes() + b" "
+    written.write_bytes(edited)
+    told = run_batch("status", "a")
+    assert told.returncode == 1
+    assert f"{written.name} was changed after it was exported" in told.stdout
+    assert states(report(run_batch("run", plan, "--format", "json"), 1)) == {"out": "edited"}
+    assert written.read_bytes() == edited
+    proof = report(run_batch("proof", "--format", "json"), 1)["proofs"][0]
+    assert "was changed after it was exported" in proof["open"][0]
+    written.rename(tmp_path / "mine")
+    assert states(report(run_batch("run", plan, "--format", "json"), 0)) == {"out": "done"}
+    assert written.exists()
+
+
+def test_why_a_workbook_was_not_sent_is_told_afterwards_too(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PAYABLES)
+    sent = write_payables(tmp_path, "p-1.xlsx", 501)
+    (tmp_path / "p-2.xlsx").write_bytes(sent.read_bytes())
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    held = found["steps"][0]["units"][1]
+    assert (held["state"], bool(held["problem"])) == ("held", True)
+    assert report(run_batch("status", "a", "--format", "json"), 1)["steps"] == found["steps"]
+    write_payables(tmp_path, "p-2.xlsx", 502)
+    unit = report(run_batch("status", "a", "--format", "json"), 1)["steps"][0]["units"][1]
+    assert (unit["state"], unit["problem"]) == ("changed", None)
+    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert states(again) == {"p": "done"}

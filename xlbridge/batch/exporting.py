@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from xlbridge.batch.batch import Batch
+from xlbridge.batch.ledger import Exported
 from xlbridge.batch.plan import ExportStep
 from xlbridge.batch.standing import Standing, UnitState
+from xlbridge.batch.workbooks import digest_of, name_in
 from xlbridge.errors import XlbridgeError
 from xlbridge.export.export import Layout, export_listing
 from xlbridge.export.fetching import Progress
@@ -30,16 +31,42 @@ def export_state(batch: Batch, step: ExportStep, before: Sequence[UnitState]) ->
     fingerprint = _fingerprint(step, before)
     done = batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile))
     standing, problem = Standing.NEW, None
-    if done is not None and done.fingerprint == fingerprint and _first_file(batch, step).exists():
-        standing = Standing.DONE if done.manifest["complete"] else Standing.INCOMPLETE
-    elif done is not None:
-        standing = Standing.CHANGED
-    if standing is Standing.INCOMPLETE:
-        problem = Text(
-            pt="a listagem pode estar incompleta; veja o manifesto",
-            en="the listing may be incomplete; see the manifest",
-        )
+    if done is not None:
+        standing, problem = _standing(batch, step, done, fingerprint)
     return UnitState(step.output, standing, problem=problem, sha256=fingerprint)
+
+
+def _standing(
+    batch: Batch, step: ExportStep, done: Exported, fingerprint: str
+) -> tuple[Standing, Text | None]:
+    edited = _edited(batch.plan.folder, done)
+    if edited:
+        return Standing.EDITED, _EDITED.format(files=", ".join(edited))
+    files = [batch.plan.folder / file for file in done.files] or _written(batch, step)
+    if done.fingerprint != fingerprint or not all(file.exists() for file in files):
+        return Standing.CHANGED, None
+    return (Standing.DONE, None) if done.manifest["complete"] else (Standing.INCOMPLETE, _HOLES)
+
+
+def _edited(folder: Path, done: Exported) -> list[str]:
+    """Return the files of an export that are there, and not as they were written."""
+    return [
+        file
+        for file, sha256 in done.files.items()
+        if (folder / file).exists() and digest_of(folder / file) != sha256
+    ]
+
+
+_EDITED = Text(
+    pt="{files} mudou depois de exportado, e não é gravado por cima. Leve-o para outro lugar, ou "
+    "apague-o, e continue o lote.",
+    en="{files} was changed after it was exported, and is not written over. Move it elsewhere, or "
+    "delete it, and resume the batch.",
+)
+_HOLES = Text(
+    pt="a listagem pode estar incompleta; veja o manifesto",
+    en="the listing may be incomplete; see the manifest",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +140,10 @@ def _note(batch: Batch, export: Export, result: ExportResult) -> None:
     step = export.step
     if step.manifest is not None:
         write_manifest(batch.plan.folder / step.manifest, result)
-    manifest: dict[str, Any] = manifest_of(result)
-    profile = batch.sites.name(step.profile)
-    batch.ledger.exported(batch.id, step.name, profile, export.fingerprint, manifest)
+    folder = batch.plan.folder
+    files = {name_in(folder, path): digest_of(path) for path in _written(batch, step)}
+    exported = Exported(export.fingerprint, manifest_of(result), files)
+    batch.ledger.exported(batch.id, step.name, batch.sites.name(step.profile), exported)
 
 
 def _to_do(batch: Batch, step: ExportStep) -> ExportToDo:
@@ -136,15 +164,11 @@ def _layout(batch: Batch, step: ExportStep) -> Layout:
     return Layout(flat=step.flat, as_sheet=template_layout(find_listing(step.listing), resource))
 
 
-def _first_file(batch: Batch, step: ExportStep) -> Path:
+def _written(batch: Batch, step: ExportStep) -> list[Path]:
     output = batch.plan.folder / step.output
     sheets = _layout(batch, step).sheets(find_listing(step.listing))
-    return paths_written(output, format_of(output, None), sheets)[0]
-
-
-def _written(batch: Batch, step: ExportStep) -> list[Path]:
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
-    return [_first_file(batch, step), *manifest]
+    return [*paths_written(output, format_of(output, None), sheets), *manifest]
 
 
 def _fingerprint(step: ExportStep, before: Sequence[UnitState]) -> str:

@@ -4,7 +4,6 @@ About rows the upload journal alone is asked. The ledger knows which of its jobs
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,48 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge.batch.ledger_file import open_ledger_file, reporting
 from xlbridge.batch.plan import Plan
-from xlbridge.errors import JournalError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS batches (
-    id TEXT PRIMARY KEY,
-    created_at TEXT NOT NULL,
-    plan TEXT NOT NULL,
-    parameters TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS checks (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
-    file TEXT NOT NULL,
-    at TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (batch, step, file)
-);
-CREATE TABLE IF NOT EXISTS jobs (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
-    file TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    at TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    job TEXT NOT NULL,
-    PRIMARY KEY (batch, step, file, profile, number)
-);
-CREATE TABLE IF NOT EXISTS exports (
-    batch TEXT NOT NULL REFERENCES batches (id),
-    step TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    at TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    manifest TEXT NOT NULL,
-    PRIMARY KEY (batch, step, profile)
-);
-"""
-_BUSY_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +58,27 @@ class SentAs:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An export that was finished. ``fingerprint`` is of what it was to hold."""
+    """An export that was finished. ``fingerprint`` is of what it was to hold.
+
+    ``files`` are the digests of the files that it wrote, by their paths as the plan's folder sees
+    them.
+    """
 
     fingerprint: str
-    at: datetime
     manifest: Mapping[str, Any]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run could not deal with a workbook or an export, which had this digest then.
+
+    ``of_system`` tells that the remote system or the network failed.
+    """
+
+    message: Text
+    sha256: str
+    of_system: bool
 
 
 class Ledger:
@@ -111,7 +88,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
-        self._db = _open(path)
+        self._db = open_ledger_file(path)
         self._now = now
 
     def close(self) -> None:
@@ -228,33 +205,72 @@ class Ledger:
                 (new, batch, step, old),
             )
 
-    def exported(
-        self, batch: str, step: str, profile: str, fingerprint: str, manifest: Mapping[str, Any]
-    ) -> None:
+    def exported(self, batch: str, step: str, profile: str, exported: Exported) -> None:
         """Keep what an export came to, in place of what was kept before."""
+        place = (batch, step, profile)
+        manifest = json.dumps(dict(exported.manifest))
         with self._change():
             self._db.execute(
                 "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
-                (batch, step, profile, self._moment(), fingerprint, json.dumps(dict(manifest))),
+                (*place, self._moment(), exported.fingerprint, manifest),
+            )
+            self._db.execute(
+                "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", place
+            )
+            self._db.executemany(
+                "INSERT INTO export_files VALUES (?, ?, ?, ?, ?)",
+                [(*place, *file) for file in exported.files.items()],
             )
 
     def export_of(self, batch: str, step: str, profile: str) -> Exported | None:
         """Return what the last finished export of a step came to."""
+        place = (batch, step, profile)
         found = self._db.execute(
-            "SELECT fingerprint, at, manifest FROM exports "
+            "SELECT fingerprint, manifest FROM exports "
             "WHERE batch = ? AND step = ? AND profile = ?",
-            (batch, step, profile),
+            place,
         ).fetchone()
         if found is None:
             return None
-        return Exported(found[0], datetime.fromisoformat(found[1]), json.loads(found[2]))
+        files = self._db.execute(
+            "SELECT file, sha256 FROM export_files WHERE batch = ? AND step = ? AND profile = ?",
+            place,
+        )
+        return Exported(found[0], json.loads(found[1]), dict(files.fetchall()))
+
+    def failed(self, batch: str, step: str, unit: str, profile: str, failure: Failure) -> None:
+        """Keep why a workbook or an export could not be dealt with."""
+        message = {"pt": failure.message.pt, "en": failure.message.en}
+        detail = json.dumps({"message": message, "of_system": failure.of_system})
+        with self._change():
+            self._db.execute(
+                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (batch, step, unit, profile, self._moment(), failure.sha256, detail),
+            )
+
+    def failure_of(self, batch: str, step: str, unit: str, profile: str) -> Failure | None:
+        """Return why the last run could not deal with a workbook or an export, if it could not."""
+        found = self._db.execute(
+            "SELECT sha256, detail FROM failures "
+            "WHERE batch = ? AND step = ? AND unit = ? AND profile = ?",
+            (batch, step, unit, profile),
+        ).fetchone()
+        if found is None:
+            return None
+        detail = json.loads(found[1])
+        return Failure(Text(**detail["message"]), found[0], detail["of_system"])
+
+    def forget_failures(self, batch: str) -> None:
+        """Begin anew: what failed is tried again."""
+        with self._change():
+            self._db.execute("DELETE FROM failures WHERE batch = ?", (batch,))
 
     def _moment(self) -> str:
         return self._now().isoformat()
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        with _reporting(), self._db:
+        with reporting(), self._db:
             yield
 
 
@@ -266,30 +282,3 @@ _TWO_PLANS = Text(
 
 def _is_another(known: Path, plan: Path) -> bool:
     return known.is_file() and not known.samefile(plan)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    with _reporting():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, timeout=_BUSY_SECONDS)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.executescript(_SCHEMA)
-    return db
-
-
-@contextmanager
-def _reporting() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        raise JournalError(
-            Text(
-                pt="O livro dos lotes não pôde ser usado: {error}",
-                en="The ledger of batches cannot be used: {error}",
-            ).format(error=error),
-            Text(
-                pt="Confira a pasta, ou escolha outra com XLBRIDGE_HOME.",
-                en="Check the folder, or choose another with XLBRIDGE_HOME.",
-            ),
-        ) from error

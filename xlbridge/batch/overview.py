@@ -9,7 +9,6 @@ from xlbridge.batch.order import in_order
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.standing import Rows, Standing, UnitState, state_of
 from xlbridge.batch.workbooks import Workbook, workbooks_of
-from xlbridge.errors import ApiError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.upload.states import UNSENT
 
@@ -41,15 +40,13 @@ class StepState:
         return self.standing is Standing.DONE
 
 
-Failures = Mapping[tuple[str, str], XlbridgeError]
-"""Why a unit, by its step's name and its own, could not be dealt with just now."""
-
 _GRAVITY = (
     Standing.DONE,
     Standing.NEW,
     Standing.CHANGED,
     Standing.UNDER_WAY,
     Standing.INCOMPLETE,
+    Standing.EDITED,
     Standing.PARTIAL,
     Standing.INVALID,
     Standing.HELD,
@@ -63,20 +60,15 @@ _NO_WORKBOOK = Text(
 )
 
 
-def overview(batch: Batch, failures: Failures | None = None) -> list[StepState]:
+def overview(batch: Batch) -> list[StepState]:
     """Return how each step stands, in the order in which they are done."""
     states: dict[str, StepState] = {}
     for step in in_order(batch.plan.steps):
-        states[step.name] = state_of_step(batch, step, states, failures or {})
+        states[step.name] = state_of_step(batch, step, states)
     return list(states.values())
 
 
-def state_of_step(
-    batch: Batch,
-    step: AnyStep,
-    before: Mapping[str, StepState],
-    failures: Failures,
-) -> StepState:
+def state_of_step(batch: Batch, step: AnyStep, before: Mapping[str, StepState]) -> StepState:
     """Return how a step stands; ``before`` are those that come before it, by their names."""
     waits_for = tuple(name for name in step.after if not before[name].done)
     if isinstance(step, ExportStep):
@@ -85,7 +77,7 @@ def state_of_step(
         units, problem = [export_state(batch, step, sent)], None
     else:
         units, problem = _workbook_states(batch, step)
-    told = tuple(_with_failure(step, unit, failures) for unit in units)
+    told = tuple(_with_failure(batch, step, unit) for unit in units)
     return StepState(step, told, waits_for, problem)
 
 
@@ -131,11 +123,15 @@ def _follow_renames(batch: Batch, step: WorkbookStep, there: Sequence[Workbook])
             ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
 
 
-def _with_failure(step: AnyStep, unit: UnitState, failures: Failures) -> UnitState:
-    error = failures.get((step.name, unit.name))
-    if error is None or unit.standing in {Standing.DONE, Standing.IN_DOUBT}:
+def _with_failure(batch: Batch, step: AnyStep, unit: UnitState) -> UnitState:
+    """Add why the last run could not deal with a unit that is still as it was then."""
+    profile = batch.sites.name(step.profile)
+    failure = batch.ledger.failure_of(batch.id, step.name, unit.name, profile)
+    if failure is None or failure.sha256 != unit.sha256:
+        return unit
+    if unit.standing in {Standing.DONE, Standing.IN_DOUBT}:
         return unit
     standing = unit.standing
     if not unit.jobs or all(job.state in UNSENT for job in unit.jobs):
-        standing = Standing.FAILED if isinstance(error, ApiError) else Standing.HELD
-    return replace(unit, standing=standing, problem=error.message)
+        standing = Standing.FAILED if failure.of_system else Standing.HELD
+    return replace(unit, standing=standing, problem=failure.message)

@@ -13,6 +13,7 @@ from xlbridge.batch.closing.proof import Proof
 from xlbridge.batch.closing.proof_page import write_proof_page
 from xlbridge.batch.closing.proof_workbook import write_proof_workbook
 from xlbridge.batch.closing.verdict import open_items, verdict
+from xlbridge.batch.ledger import Exported
 from xlbridge.batch.overview import StepState
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.report import STANDINGS
@@ -155,8 +156,14 @@ def _export(batch: Batch, state: StepState) -> ProofExport:
         output,
         digest_of(output) or None,
         done.manifest if done else None,
-        None if done else unit.problem or STANDINGS[unit.standing],
+        _export_problem(unit, done),
     )
+
+
+def _export_problem(unit: UnitState, done: Exported | None) -> Text | None:
+    if done is None:
+        return unit.problem or STANDINGS[unit.standing]
+    return unit.problem if unit.standing is Standing.EDITED else None
 
 
 def proof_json(written: WrittenProof) -> dict[str, Any]:

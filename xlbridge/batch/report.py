@@ -21,6 +21,7 @@ STANDINGS: Mapping[Standing, Text] = {
     Standing.PARTIAL: Text(pt="em parte", en="in part"),
     Standing.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
     Standing.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
+    Standing.EDITED: Text(pt="editada", en="edited"),
     Standing.DONE: Text(pt="feito", en="done"),
 }
 """What each standing is called."""
@@ -55,8 +56,12 @@ def batch_text(batch: Batch, steps: Sequence[StepState]) -> Iterator[Text]:
         if state.problem is not None:
             yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
         for unit in state.units:
-            if unit.standing is not Standing.DONE and isinstance(state.step, WorkbookStep):
+            if unit.standing is Standing.DONE:
+                continue
+            if isinstance(state.step, WorkbookStep):
                 yield from _unit_text(unit)
+            elif unit.problem is not None:
+                yield Text(pt="      {p}", en="      {p}").format(p=unit.problem)
     yield from _closing(steps)
 
 

@@ -10,18 +10,20 @@ from typing import Protocol
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import Checked, Target, check_all
 from xlbridge.batch.exporting import Export, do_export, do_exports_elsewhere
+from xlbridge.batch.ledger import Failure
 from xlbridge.batch.order import in_order
 from xlbridge.batch.overview import StepState, overview, state_of_step, workbook_states
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.sending import Sender
 from xlbridge.batch.standing import Standing, UnitState
-from xlbridge.batch.workbooks import Workbook
-from xlbridge.errors import AuthenticationFailed, TransportError, XlbridgeError
+from xlbridge.batch.workbooks import Workbook, digest_of
+from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.spreading.carrier import Carrier
 from xlbridge.upload.options import RunOptions
 
 _JUDGED = frozenset({Standing.NEW, Standing.CHANGED, Standing.INVALID, Standing.REFUSED})
+_LEFT_ALONE = frozenset({Standing.DONE, Standing.EDITED})
 _DIGEST_LENGTH = 8
 
 
@@ -111,7 +113,7 @@ class BatchRun:
         self._batch = batch
         self._way = way
         self._worked = False
-        self._failures: dict[tuple[str, str], XlbridgeError] = {}
+        self._failed: set[tuple[str, str]] = set()
         self._silent: dict[str | None, XlbridgeError] = {}
 
     def go(self) -> Ran:
@@ -122,6 +124,7 @@ class BatchRun:
         """
         self._batch.ledger.begin(self._batch.plan)
         ran = Ran(checked=self._check())
+        self._batch.ledger.forget_failures(self._batch.id)
         agreement = self._agreement(ran.checked)
         held = self._way.all_or_nothing and bool(ran.checked.bad)
         if not held:
@@ -133,7 +136,7 @@ class BatchRun:
         return ran
 
     def _overview(self) -> list[StepState]:
-        return overview(self._batch, self._failures)
+        return overview(self._batch)
 
     def _check(self) -> Checked:
         all_targets = self._targets()
@@ -188,13 +191,13 @@ class BatchRun:
             for step in steps:
                 if isinstance(step, ExportStep) and self._way.cluster is not None:
                     self._export_elsewhere(self._way.cluster, steps, before)
-                state = state_of_step(self._batch, step, before, self._failures)
+                state = state_of_step(self._batch, step, before)
                 for unit in state.units:
                     if not state.waits_for:
                         phase.tell(_UNIT.format(step=step.name, unit=unit.name))
                         self._try_unit(sender, step, unit)
                     phase.advance()
-                before[step.name] = state_of_step(self._batch, step, before, self._failures)
+                before[step.name] = state_of_step(self._batch, step, before)
 
     def _export_elsewhere(
         self,
@@ -206,13 +209,13 @@ class BatchRun:
         known = dict(before)
         ready: list[Export] = []
         for step in steps[len(before) :]:
-            state = known[step.name] = state_of_step(self._batch, step, known, self._failures)
-            if not isinstance(step, ExportStep) or state.waits_for or state.done:
+            state = known[step.name] = state_of_step(self._batch, step, known)
+            if not isinstance(step, ExportStep) or state.waits_for:
                 continue
             ready += [
                 Export(step, unit.sha256)
                 for unit in state.units
-                if (step.name, unit.name) not in self._failures
+                if unit.standing not in _LEFT_ALONE and (step.name, unit.name) not in self._failed
             ]
         if not ready:
             return
@@ -220,21 +223,31 @@ class BatchRun:
         with cluster() as carrier:
             for export, error in do_exports_elsewhere(self._batch, ready, carrier):
                 if error is not None:
-                    self._failures[export.step.name, export.step.output] = error
+                    self._note_failure(export.step, export.step.output, export.fingerprint, error)
 
     def _try_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         """Do a unit; where that fails, note why, and go on with the others."""
-        if unit.standing is Standing.DONE or (step.name, unit.name) in self._failures:
+        if unit.standing in _LEFT_ALONE or (step.name, unit.name) in self._failed:
             return
         if step.profile in self._silent:
-            self._failures[step.name, unit.name] = self._silent[step.profile]
+            self._note_failure(step, unit.name, unit.sha256, self._silent[step.profile])
             return
         try:
             self._do_unit(sender, step, unit)
         except XlbridgeError as error:
-            self._failures[step.name, unit.name] = error
+            sha256 = unit.sha256
+            if isinstance(step, WorkbookStep):
+                # It may have been changed meanwhile, and that be why.
+                sha256 = digest_of(self._batch.plan.folder / unit.name)
+            self._note_failure(step, unit.name, sha256, error)
             if isinstance(error, TransportError | AuthenticationFailed):
                 self._silent[step.profile] = TransportError(_NOT_TRIED.format(why=error.message))
+
+    def _note_failure(self, step: AnyStep, unit: str, sha256: str, error: XlbridgeError) -> None:
+        self._failed.add((step.name, unit))
+        profile = self._batch.sites.name(step.profile)
+        failure = Failure(error.message, sha256, isinstance(error, ApiError))
+        self._batch.ledger.failed(self._batch.id, step.name, unit, profile, failure)
 
     def _do_unit(self, sender: Sender, step: AnyStep, unit: UnitState) -> None:
         if not isinstance(step, WorkbookStep):

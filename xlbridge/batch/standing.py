@@ -18,7 +18,8 @@ class Standing(StrEnum):
     """Where a unit of a batch stands.
 
     ``HELD`` is one that cannot be sent as it is, ``FAILED`` one that the system failed to answer
-    for; ``INCOMPLETE`` is an export that may lack something.
+    for; ``INCOMPLETE`` is an export that may lack something, ``EDITED`` one that is not as it was
+    written any more.
     """
 
     NEW = "new"
@@ -31,6 +32,7 @@ class Standing(StrEnum):
     PARTIAL = "partial"
     IN_DOUBT = "in_doubt"
     INCOMPLETE = "incomplete"
+    EDITED = "edited"
     DONE = "done"
 
 

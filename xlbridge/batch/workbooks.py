@@ -42,7 +42,7 @@ def workbooks_of(plan: Plan, step: WorkbookStep) -> list[Workbook]:
             for path in matched
             if plan.file(str(path)) not in written and not PROVEN.is_on(path)
         )
-    return [Workbook(path, _name(plan, path), digest_of(path)) for path in found]
+    return [Workbook(path, name_in(plan.folder, path), digest_of(path)) for path in found]
 
 
 def digest_of(path: Path) -> str:
@@ -56,6 +56,11 @@ def digest_of(path: Path) -> str:
         # The reader says why when the file is judged.
         return ""
     return digest.hexdigest()
+
+
+def name_in(folder: Path, path: Path) -> str:
+    """Return a file's path as the plan's folder sees it, the same on every system."""
+    return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
 
 
 def is_pattern(text: str) -> bool:
@@ -92,8 +97,3 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
-
-
-def _name(plan: Plan, path: Path) -> str:
-    inside = path.is_relative_to(plan.folder)
-    return (path.relative_to(plan.folder) if inside else path).as_posix()

@@ -135,7 +135,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
             "pedidos",
             "pedidos",
             Path("p.xlsx"),
-            not_done_because=Text(pt="espera receber", en="waits for receber"),
+            problem=Text(pt="espera receber", en="waits for receber"),
         ),
     ]
     return close_batch(bench.desk, bench.client, TITLE, bench.proof_steps, exports, at=AT)

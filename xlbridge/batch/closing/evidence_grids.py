@@ -47,7 +47,7 @@ def export_grid(proof: Proof) -> Grid:
 def _export(export: ProofExport) -> Line:
     manifest = export.manifest
     if manifest is None:
-        why = _NOT_DONE.format(why=export.not_done_because or _NO_REASON)
+        why = _NOT_DONE.format(why=export.problem or _NO_REASON)
         values = (export.name, export.listing, why, None, None, None, None, str(export.output))
         return Line((*values, export.sha256), Tone.OPEN)
     sheets: Mapping[str, Any] = manifest["sheets"]
@@ -55,7 +55,7 @@ def _export(export: ProofExport) -> Line:
         (
             export.name,
             export.listing,
-            _YES if manifest["complete"] else _NO,
+            export.problem or (_YES if manifest["complete"] else _NO),
             int(manifest["records"]),
             ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
             "; ".join(str(hole["message"]) for hole in manifest["holes"]) or None,
@@ -63,7 +63,7 @@ def _export(export: ProofExport) -> Line:
             str(export.output),
             export.sha256,
         ),
-        Tone.PLAIN if manifest["complete"] else Tone.OPEN,
+        Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
     )
 
 

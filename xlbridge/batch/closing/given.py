@@ -47,7 +47,7 @@ class ProofExport:
     """A step that exports a listing.
 
     ``manifest`` is that of the export, as ``export.result.manifest_of`` makes it; None where it
-    was not done, which ``not_done_because`` explains.
+    was not done. ``problem`` says why it was not, or what became of its files since.
     """
 
     name: str
@@ -55,4 +55,4 @@ class ProofExport:
     output: Path
     sha256: str | None = None
     manifest: Mapping[str, Any] | None = None
-    not_done_because: Text | None = None
+    problem: Text | None = None

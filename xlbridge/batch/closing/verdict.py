@@ -55,6 +55,10 @@ _NOT_DONE = Text(
     pt="{step}: a exportação de {listing} não foi feita: {why}",
     en="{step}: the export of {listing} was not done: {why}",
 )
+_NOT_AS_WRITTEN = Text(
+    pt="{step}: a exportação de {listing} não está como foi gravada: {why}",
+    en="{step}: the export of {listing} is not as it was written: {why}",
+)
 _INCOMPLETE = Text(
     pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {holes}",
     en="{step}: the export of {listing} may be incomplete; holes: {holes}",
@@ -100,6 +104,8 @@ def _of_rows(proof: Proof) -> Iterator[Text]:
 def _of_export(export: ProofExport) -> Iterator[Text]:
     said = {"step": export.name, "listing": export.listing}
     if export.manifest is None:
-        yield _NOT_DONE.format(**said, why=export.not_done_because or _NO_REASON)
+        yield _NOT_DONE.format(**said, why=export.problem or _NO_REASON)
+    elif export.problem is not None:
+        yield _NOT_AS_WRITTEN.format(**said, why=export.problem)
     elif not export.manifest["complete"]:
         yield _INCOMPLETE.format(**said, holes=len(export.manifest["holes"]))
