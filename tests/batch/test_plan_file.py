@@ -155,12 +155,25 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (STEP + "    export: clientes\n    output: a.doc\n", "no format has the extension '.doc'"),
         (
-            STEP + "    export: clientes\n    output: a.xlsx\n    filters: {year: 2026}\n",
-            ":4: steps.um: ",
+            STEP + "    export: clientes\n    output: a.xlsx\n    filters:\n      year: 2026\n",
+            ":8: steps.um.filters.year: The listing clientes has no filter year.",
         ),
         (
             STEP + "    export: clientes\n    output: a.xlsx\n    filters: {from: 31.1.26}\n",
-            "'31.1.26' is not a date",
+            ":7: steps.um.filters.from: from: '31.1.26' is not a date",
+        ),
+        (
+            STEP + "    export: contasreceber\n    output: a.xlsx\n    filters: {client: x}\n",
+            ":7: steps.um.filters.client: client: 'x' is not a code",
+        ),
+        (
+            STEP + "    export: clientes\n    output: a.xlsx\n    filters:\n"
+            "      from: 2026-02-01\n      to: 2026-01-31\n",
+            ":8: steps.um.filters.from: from, to: the start comes after the end",
+        ),
+        (
+            STEP + "    export: caixabancos\n    output: a.xlsx\n",
+            ":4: steps.um: The listing caixabancos needs from, to, account.",
         ),
         (
             STEP + "    validate: a\n    after: [dois]\n  tres:\n    validate: b\n",

@@ -11,7 +11,7 @@ from xlbridge.batch.plan_texts import PlanTexts
 from xlbridge.batch.workbooks import is_pattern
 from xlbridge.errors import UsageError
 from xlbridge.export.export import Layout
-from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind, read_filters
+from xlbridge.export.filters import FILTERS, Filter, FilterMistake, Filters, ValueKind, read_filters
 from xlbridge.export.formats import format_of
 from xlbridge.export.listings import find_listing
 from xlbridge.export.requests import check_filters
@@ -43,9 +43,16 @@ class StepReader:
         make = self._export if "export" in body else self._workbooks
         try:
             return make(place, body, common)
+        except FilterMistake as mistake:
+            self._texts.wrong(self._place_of(place, body, mistake.names[0]), mistake.bare)
+            return None
         except UsageError as error:
             self._texts.wrong(place, error.message)
             return None
+
+    def _place_of(self, place: Place, body: Mapping[str, Any], name: Filter) -> Place:
+        """Return where a filter is written, the step where it is not."""
+        return (*place, "filters", name.value) if name in body.get("filters", {}) else place
 
     def _after(self, place: Place, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
         steps = self._texts.content[STEPS]

@@ -174,15 +174,41 @@ class Filters:
         return model(**values)
 
 
+class FilterMistake(UsageError):
+    """Filters that cannot be what they are; ``names`` are theirs.
+
+    ``what`` names them by ``{filters}``: in the message as the command's options, in ``bare`` as a
+    plan writes them.
+    """
+
+    def __init__(
+        self, what: Text, names: Sequence[Filter], hint: Text | None = None, **details: object
+    ) -> None:
+        super().__init__(what.format(filters=options(names), **details), hint)
+        self.names = tuple(names)
+        self.bare = what.format(filters=", ".join(names), **details)
+
+
+def options(names: Sequence[Filter]) -> str:
+    """Return the command's options of filters, as a text."""
+    return ", ".join(f"--{name}" for name in names)
+
+
 def read_filters(texts: Mapping[Filter, Any]) -> Filters:
     """Read the filters as a user writes them; None, false and nothing are not given.
 
-    Raises ``UsageError`` for a value that cannot be one, or a start after the end.
+    Raises ``FilterMistake`` for a value that cannot be one, or a start after the end.
     """
     given = {name: _read(name, text) for name, text in texts.items() if text}
     filters = Filters(given)
     if filters.start and filters.end and filters.start > filters.end:
-        raise UsageError(Text(pt="--from vem depois de --to.", en="--from comes after --to."))
+        raise FilterMistake(
+            Text(
+                pt="{filters}: o início vem depois do fim.",
+                en="{filters}: the start comes after the end.",
+            ),
+            [Filter.FROM, Filter.TO],
+        )
     return filters
 
 
@@ -203,11 +229,13 @@ def _codes(name: Filter, text: str) -> Sequence[int]:
     first = int(match[1]) if match else 0
     last = int(match[2] or match[1]) if match else 0
     if not 0 < first <= last or last - first > _MOST_CODES:
-        raise UsageError(
+        raise FilterMistake(
             Text(
-                pt="--{option}: {text!r} não é um código. Escreva 7, ou 1-500.",
-                en="--{option}: {text!r} is not a code. Write 7, or 1-500.",
-            ).format(option=name, text=text)
+                pt="{filters}: {text!r} não é um código. Escreva 7, ou 1-500.",
+                en="{filters}: {text!r} is not a code. Write 7, or 1-500.",
+            ),
+            [name],
+            text=text,
         )
     return range(first, last + 1)
 
@@ -215,7 +243,7 @@ def _codes(name: Filter, text: str) -> Sequence[int]:
 def read_date(option: Filter, text: str | None) -> datetime | None:
     """Read a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
 
-    A day alone as the end means all of that day. Raises ``UsageError`` for anything else,
+    A day alone as the end means all of that day. Raises ``FilterMistake`` for anything else,
     two-digit years included.
     """
     if text is None:
@@ -225,13 +253,15 @@ def read_date(option: Filter, text: str | None) -> datetime | None:
     except ValueError:
         moment = None
     if not isinstance(moment, datetime) or moment.tzinfo or moment.second or moment.microsecond:
-        raise UsageError(
+        raise FilterMistake(
             Text(
-                pt="--{option}: {text!r} não é uma data. Escreva 31/01/2026 ou 2026-01-31, com "
+                pt="{filters}: {text!r} não é uma data. Escreva 31/01/2026 ou 2026-01-31, com "
                 "hora se preciso: “31/01/2026 18:30”.",
-                en="--{option}: {text!r} is not a date. Write 31/01/2026 or 2026-01-31, with a "
+                en="{filters}: {text!r} is not a date. Write 31/01/2026 or 2026-01-31, with a "
                 "time where needed: “31/01/2026 18:30”.",
-            ).format(option=option, text=text)
+            ),
+            [option],
+            text=text,
         )
     if option is Filter.TO and ":" not in text:
         return moment.replace(hour=23, minute=59)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from xlbridge.errors import UsageError
-from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind
+from xlbridge.export.filters import FILTERS, Filter, FilterMistake, Filters, ValueKind, options
 from xlbridge.export.listing import Listing, is_repeated
 from xlbridge.export.splitting import MINUTE, Window
 from xlbridge.i18n import Text
@@ -33,38 +32,46 @@ class Request:
 
 
 def check_filters(listing: Listing, filters: Filters) -> None:
-    """Raise ``UsageError`` for a filter that the listing lacks, or for one that is missing."""
+    """Raise ``FilterMistake`` for a filter that the listing lacks, or for one that is missing."""
     for name in filters.given:
         if name not in listing.filters:
-            raise UsageError(
+            raise FilterMistake(
                 Text(
-                    pt="A listagem {listing} não tem o filtro --{name}.",
-                    en="The listing {listing} has no filter --{name}.",
-                ).format(listing=listing.name, name=name),
+                    pt="A listagem {listing} não tem o filtro {filters}.",
+                    en="The listing {listing} has no filter {filters}.",
+                ),
+                [name],
                 _offered(listing),
+                listing=listing.name,
             )
     missing = [name for name in listing.required if name not in filters.given]
     if missing:
-        raise UsageError(
+        raise FilterMistake(
             Text(
-                pt="A listagem {listing} precisa de {names}.",
-                en="The listing {listing} needs {names}.",
-            ).format(listing=listing.name, names=_options(missing))
+                pt="A listagem {listing} precisa de {filters}.",
+                en="The listing {listing} needs {filters}.",
+            ),
+            missing,
+            listing=listing.name,
         )
     for name, value in filters.given.items():
         if is_repeated(name) and len(value) > 1 and not _takes_several(listing, name):
-            raise UsageError(
+            raise FilterMistake(
                 Text(
-                    pt="A listagem {listing} aceita um só --{name}.",
-                    en="The listing {listing} takes only one --{name}.",
-                ).format(listing=listing.name, name=name)
+                    pt="A listagem {listing} aceita um só {filters}.",
+                    en="The listing {listing} takes only one {filters}.",
+                ),
+                [name],
+                listing=listing.name,
             )
     in_path = [name for name in filters.given if name in listing.of]
     if len(in_path) > 1:
-        raise UsageError(
+        raise FilterMistake(
             Text(
-                pt="Os filtros {names} não se combinam.", en="The filters {names} do not combine."
-            ).format(names=_options(in_path))
+                pt="Os filtros {filters} não se combinam.",
+                en="The filters {filters} do not combine.",
+            ),
+            in_path,
         )
 
 
@@ -73,15 +80,11 @@ def _takes_several(listing: Listing, name: Filter) -> bool:
     return by_path or FILTERS[name].kind is ValueKind.TEXTS
 
 
-def _options(names: list[Filter]) -> str:
-    return ", ".join(f"--{name}" for name in names)
-
-
 def _offered(listing: Listing) -> Text:
     if not listing.filters:
         return Text(pt="Ela não tem filtros.", en="It has no filters.")
     return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
-        names=_options(list(listing.filters))
+        names=options(list(listing.filters))
     )
 
 
