@@ -19,6 +19,7 @@ from packing import (
     text_row,
 )
 
+_DATE, _HOURS = 14, 46
 Maker = Callable[[Parts], bytes]
 
 _LAUGHS = (
@@ -55,6 +56,15 @@ def _late_type(parts: Parts) -> bytes:
 
 def _cell(cell: str) -> Maker:
     return _sheet(FIRST_ROWS + f'<row r="3">{cell}</row>')
+
+
+def _shown(form: int, value: str) -> Maker:
+    """A number that is shown in one of the formats that every program knows."""
+    styles = (
+        f'<styleSheet xmlns="{MAIN}"><cellXfs><xf/><xf numFmtId="{form}"/></cellXfs></styleSheet>'
+    )
+    row = f'<row r="3"><c r="A3" s="1"><v>{value}</v></c></row>'
+    return lambda parts: packed({**parts, STYLES: styles.encode(), SHEET: sheet(FIRST_ROWS + row)})
 
 
 def _shared(texts: list[str], rows: str) -> Maker:
@@ -185,6 +195,10 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "style that is not there": ("good", _cell('<c r="A3" s="99999999999"><v>1</v></c>')),
     "number beyond all": ("findings", _cell('<c r="A3"><v>1e999</v></c>')),
     "number that is none": ("findings", _cell('<c r="A3"><v>NaN</v></c>')),
+    "day beyond all": ("findings", _shown(_DATE, "1e308")),
+    "day before all": ("unreadable", _shown(_DATE, "-1e308")),
+    "hours beyond all": ("unreadable", _shown(_HOURS, "11222333000181")),
+    "hours before all": ("unreadable", _shown(_HOURS, "-1e308")),
     "words for a number": ("good", _cell('<c r="A3"><v>dez</v></c>')),
     "truth that is none": ("unreadable", _cell('<c r="A3" t="b"><v>7</v></c>')),
     "day that is none": ("good", _cell('<c r="A3" t="d"><v>2026-99-99</v></c>')),

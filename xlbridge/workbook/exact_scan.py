@@ -13,6 +13,7 @@ from xlbridge.workbook.raw_sheet import CellPlace, RawSheet
 from xlbridge.workbook.refusals import hostile, unreadable
 
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
+_FIRST_DAY = -1e9
 _ROW_NUMBER = re.compile(r"[0-9]{1,7}", re.ASCII)
 
 
@@ -21,7 +22,8 @@ class SheetScan:
     """A sheet's raw facts and its extent.
 
     ``cells`` counts the cells, filled or not; ``last_row`` is Excel's number, ``last_column`` is
-    zero-based. ``orderly`` tells that every address could be read and no row goes back.
+    zero-based. ``orderly`` tells that every address could be read and no row goes back, ``modest``
+    that no number is so far below zero that the parser panics where it is shown as a date.
     """
 
     raw: RawSheet = field(default_factory=RawSheet)
@@ -29,6 +31,7 @@ class SheetScan:
     last_row: int = 0
     last_column: int = 0
     orderly: bool = True
+    modest: bool = True
 
 
 def scan_exactly(pieces: Iterable[bytes], telling: TellingStyles) -> SheetScan:
@@ -53,6 +56,13 @@ def scan_exactly(pieces: Iterable[bytes], telling: TellingStyles) -> SheetScan:
 
 def _refuse_document_type(*_declaration: object) -> NoReturn:
     raise hostile(Text(pt="definições DTD", en="DTD definitions"))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 class _Walk:
@@ -117,6 +127,8 @@ class _Walk:
     def _note(self, place: CellPlace, cell: Mapping[str, str]) -> None:
         value = None if self._value is None else "".join(self._value)
         kind = cell.get("t")
+        if value is not None and value.strip().startswith("-"):
+            self.scan.modest &= _number(value) > _FIRST_DAY
         if kind == "e" and value:
             self.scan.raw.errors[place] = value
         if self._formula and (value is None or (value == "" and kind != "str")):

@@ -13,7 +13,7 @@ _LETTERS = 64 * 2**20
 
 
 def is_harmless(content: bytes) -> bool:
-    """Tell whether every sheet's cells are in order and near one another, and its texts bounded.
+    """Tell whether every sheet's cells are in order and near one another, and all in them bounded.
 
     ``content`` is an .xlsx archive that passed the gate and is small when unpacked. Raises
     ``WorkbookRefused`` when it is no workbook at all.
@@ -29,4 +29,4 @@ def is_harmless(content: bytes) -> bool:
 def _is_harmless(package: Package, sheet: str) -> bool:
     scan = scan_exactly(package.sheet_pieces(sheet), TellingStyles())
     near = scan.last_row * (scan.last_column + 1) <= _CELLS
-    return scan.orderly and near and scan.cells * package.shared_size() <= _LETTERS
+    return scan.orderly and scan.modest and near and scan.cells * package.shared_size() <= _LETTERS

@@ -6,6 +6,7 @@ Runs only where memory and time are limited, or on files that are known to be ha
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 
 from python_calamine import (
@@ -24,11 +25,19 @@ from xlbridge.workbook.package import Package
 from xlbridge.workbook.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
 from xlbridge.workbook.raw_scan import scanned_meanwhile
 from xlbridge.workbook.raw_sheet import RawSheet
-from xlbridge.workbook.refusals import cells_too_far, hostile, text_too_long, too_large, unreadable
+from xlbridge.workbook.refusals import (
+    cells_too_far,
+    hostile,
+    no_such_time,
+    text_too_long,
+    too_large,
+    unreadable,
+)
 from xlbridge.workbook.signature import OWN_SHEETS
 from xlbridge.workbook.unknown_errors import with_known_errors
 
 _ROWS_AT_ONCE = 4096
+_PANICS = "pyo3_runtime"
 _TEXTS = Text(pt="o texto das células", en="the cells' text")
 
 
@@ -42,7 +51,7 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
         package = Package(archive)
         yield WorkbookBegun(package.fingerprint())
         telling = package.telling_styles()
-        try:
+        with _refusing():
             book = CalamineWorkbook.from_filelike(io.BytesIO(content))
             budget = _Budget(limits)
             if len(book.sheets_metadata) > limits.entries:
@@ -50,8 +59,22 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
             for name in _chosen(book, sheet):
                 with scanned_meanwhile(package, name, telling) as scanned:
                     yield from _sheet(_opened(book, archive, package, name), scanned, budget)
-        except CalamineError as error:
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Let whatever the parser fails with become a ``WorkbookRefused``."""
+    try:
+        yield
+    except CalamineError as error:
+        raise unreadable() from error
+    except OverflowError as error:
+        raise no_such_time() from error
+    except BaseException as error:
+        # The parser's panics are no ``Exception``, and their class has no name to import it by.
+        if type(error).__module__ == _PANICS:
             raise unreadable() from error
+        raise
 
 
 def _opened(

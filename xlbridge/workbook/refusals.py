@@ -38,6 +38,21 @@ def unreadable() -> WorkbookRefused:
     )
 
 
+def no_such_time() -> WorkbookRefused:
+    """A number that is shown as a time span is longer than any."""
+    return WorkbookRefused(
+        "unreadable",
+        Text(
+            pt="Uma célula com formato de horas tem um número grande demais para ser um tempo.",
+            en="A cell that is shown as hours has a number too large to be a time.",
+        ),
+        Text(
+            pt="No Excel, dê a essas células o formato Geral ou Número.",
+            en="In Excel, give such cells the format General or Number.",
+        ),
+    )
+
+
 def too_large(what: Text, limit: int) -> WorkbookRefused:
     """``what`` exceeds ``limit`` bytes."""
     return WorkbookRefused(
