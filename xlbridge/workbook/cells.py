@@ -7,10 +7,12 @@ travel between processes as they are, and can be worked on a column at a time.
 import datetime as dt
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import count
+from itertools import compress, count, islice
+from operator import not_
 from typing import Any
 
 from xlbridge.workbook.raw_sheet import RawSheet
@@ -69,6 +71,8 @@ _OTHERS: Mapping[CellKind, re.Pattern[bytes]] = {
     kind: re.compile(b"[^%c]" % kind, re.DOTALL) for kind in CellKind if kind is not CellKind.EMPTY
 }
 _MOST_REMEMBERED = 1 << 16
+_OLD_PART = 8
+"""One in so many texts has to be an old one for the new ones to be remembered."""
 
 
 @dataclass(slots=True)
@@ -104,33 +108,33 @@ class CellColumn:
 class CellEncoder:
     """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
 
-    A text that repeats is kept once, unless too many others came in between. ``filled`` counts
-    the cells so far that are not empty, ``letters`` the characters of all texts, repeated or not,
-    ``longest`` those of the longest.
+    A text that repeats is kept once, unless too many others came in between, or hardly any repeat.
+    ``filled`` counts the cells so far that are not empty, ``letters`` the characters of all texts,
+    repeated or not, ``longest`` those of the longest.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-        self._count = 0
+        # A text that is not known yet takes the next index.
+        self._known = defaultdict[str, int](count().__next__)
+        self._forgets = False
         self.filled = 0
         self.letters = 0
         self.longest = 0
 
     def encode(self, values: Sequence[Any]) -> CellColumn:
         """Return the next cells of the column; an empty value is ``""``."""
-        if len(self._known) > _MOST_REMEMBERED:
+        if self._forgets:
             self._known.clear()
+        before = len(self._known)
         kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
         common = CellKind(max(_OTHERS, key=kinds.count))
         # What the stretch has little of is set apart, so that the rest goes at once.
         rest = [match.start() for match in _OTHERS[common].finditer(kinds)]
-        filled = list(values)
+        alike = list(values)
         example = values[kinds.index(common)] if rest else None
         for place in rest:
-            filled[place] = example
-        texts = self._learn(filled) if common is CellKind.TEXT else []
-        texts += self._learn([values[place] for place in rest if kinds[place] == CellKind.TEXT])
-        content = self._content(common, filled)
+            alike[place] = example
+        content = self._content(common, alike)
         whole, floats = content.cast("q"), content.cast("d")
         for place in rest:
             kind, value = CellKind(kinds[place]), values[place]
@@ -138,12 +142,26 @@ class CellEncoder:
                 floats[place] = value
             else:
                 whole[place] = self._whole_of(kind)(value)
-        if "" in self._known:
-            for place in range(len(kinds)) if common is CellKind.TEXT else rest:
-                if values[place] == "":
-                    kinds[place] = CellKind.EMPTY
+        is_text = common is CellKind.TEXT
+        texts = alike if is_text else [values[p] for p in rest if kinds[p] == CellKind.TEXT]
+        for place in compress(count(), map(not_, values)) if is_text else rest:
+            if values[place] == "":
+                kinds[place] = CellKind.EMPTY
         self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
-        return CellColumn(kinds, bytearray(content), texts)
+        self.letters += sum(map(len, texts))
+        return CellColumn(kinds, bytearray(content), self._learnt_since(before, len(texts)))
+
+    def _learnt_since(self, before: int, of: int) -> list[str]:
+        """Return the texts that came to the first ``before`` known ones, in their order.
+
+        Where hardly any ``of`` so many texts was known, to remember them would cost more than it
+        saves.
+        """
+        new = list(islice(reversed(self._known), len(self._known) - before))
+        self.longest = max(self.longest, *map(len, new), 0)
+        hardly_any = _OLD_PART * (of - len(new)) < of
+        self._forgets = hardly_any or len(self._known) > _MOST_REMEMBERED
+        return new[::-1]
 
     def _content(self, kind: CellKind, values: Sequence[Any]) -> memoryview:
         """Return the eight bytes of each of ``values``, which are all of one kind."""
@@ -153,15 +171,6 @@ class CellEncoder:
 
     def _whole_of(self, kind: CellKind) -> Callable[[Any], int]:
         return self._known.__getitem__ if kind is CellKind.TEXT else _WHOLE[kind]
-
-    def _learn(self, texts: Sequence[str]) -> list[str]:
-        """Count texts, and give an index to each that has none; return those, in their order."""
-        self.letters += sum(map(len, texts))
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, count(self._count), strict=False))
-        self._count += len(new)
-        self.longest = max(self.longest, *map(len, new), 0)
-        return new
 
 
 @dataclass(frozen=True, slots=True)

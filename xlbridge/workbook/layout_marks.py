@@ -30,15 +30,18 @@ class LayoutMarks:
     merged: list[Range] = field(default_factory=list)
     formulas: dict[int, list[int]] = field(default_factory=dict)
 
-    def note_block(self, block: bytes) -> None:
-        """Note what a piece of XML says, written as programs write large sheets."""
+    def note_block(self, block: bytes, *, computed: bool) -> None:
+        """Note what a piece of XML says, written as programs write large sheets.
+
+        ``computed`` tells whether there are formulas in it.
+        """
         if b"hidden=" in block:
             for tag, attributes in _HIDDEN.findall(block):
                 self.note(tag.decode(), _attributes(attributes))
         if b"<mergeCell " in block:
             for attributes in _MERGED.findall(block):
                 self.note("mergeCell", _attributes(attributes))
-        if b"<f" in block:
+        if computed:
             for letters, row in _FORMULA.findall(block):
                 self.note_formula(int(row), column_index(letters.decode()))
 

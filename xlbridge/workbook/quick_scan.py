@@ -32,9 +32,10 @@ def scan_quickly(pieces: Iterable[bytes], telling: TellingStyles) -> RawSheet | 
     for number, block in enumerate(_blocks(pieces)):
         if number == 0 and _PREFIXED.search(block):
             return None
-        if _is_unusual(block) or not _note(block, raw):
+        computed = b"<f" in block
+        if _is_unusual(block) or not _note(block, raw, computed=computed):
             return None
-        raw.layout.note_block(block)
+        raw.layout.note_block(block, computed=computed)
         if styled and not _note_styles(block, styled, telling, raw):
             return None
     return raw
@@ -58,14 +59,14 @@ def _is_unusual(block: bytes) -> bool:
     return (b"'" in block and b"='" in block) or (b"!" in block and b"<!" in block)
 
 
-def _note(block: bytes, raw: RawSheet) -> bool:
+def _note(block: bytes, raw: RawSheet, *, computed: bool) -> bool:
     """Note the block's error cells and formulas; False where one has no readable address."""
     if b't="e"' in block:
         for _, attributes, error in ERROR_CELL.findall(block):
             if (place := _place(attributes)) is None or b"&" in error:
                 return False
             raw.errors[place] = error.decode("utf-8", "replace")
-    if b"<f" in block:
+    if computed:
         for attributes, result in _BARE_FORMULA.findall(block):
             if (place := _place(attributes)) is None:
                 return False
