@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,17 @@ class Cells:
             self.kinds[position] = CellKind.EMPTY
             yield position, texts[int(self.wholes[position])]
 
-    def raw_texts(self, positions: Positions) -> list[str]:
-        """Return the contents of text cells as they are in the file."""
-        found: list[str] = self._texts[self.wholes[positions]].tolist()
-        return found
-
-    @cached_property
-    def _texts(self) -> npt.NDArray[np.object_]:
-        return _objects(self._column.texts)
+    def distinct_texts(self) -> tuple[Positions, Positions, list[str]]:
+        """Return the positions of the text cells, which text each has, and those texts."""
+        positions = self.of_kind(CellKind.TEXT)
+        used = np.zeros(len(self._column.texts), dtype=bool)
+        used[self.wholes[positions]] = True
+        numbers = np.cumsum(used) - 1
+        return (
+            positions,
+            numbers[self.wholes[positions]],
+            list(compress(self._column.texts, used.tolist())),
+        )
 
     @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:

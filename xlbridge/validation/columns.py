@@ -57,7 +57,9 @@ def typed_rows(
         on_column(column.name, number, len(resource.columns), len(rows))
         place = header.columns.get(column.name)
         if place is None:
-            arrays[column.name] = pd.Series([None] * len(rows), dtype=column.dtype).array
+            arrays[column.name] = pd.Series(
+                index=pd.RangeIndex(len(rows)), dtype=column.dtype
+            ).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
             filled = Cells(cells.columns[place], numbers)
@@ -68,7 +70,7 @@ def typed_rows(
             _note_raw(cells, cells.first_column + place, rows, found)
             _note_shown(column, cells, place, rows, found)
             problems[column.name] = found
-    frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)))
+    frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems))
 
 
@@ -134,11 +136,11 @@ def _usable_number(
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:
     """Leave out the rows that hold only spaces, or only cells outside the resource's columns."""
-    filled = ~typed.frame.isna().all(axis="columns").to_numpy()
-    for column in typed.problems.values():
-        filled |= column.failed
-    if filled.all():
-        return typed
+    filled = np.zeros(len(typed.rows), dtype=bool)
+    for name, problems in typed.problems.items():
+        filled |= typed.frame[name].notna().to_numpy() | problems.failed
+        if filled.all():
+            return typed
     return TypedRows(
         frame=typed.frame[filled].reset_index(drop=True),
         rows=np.array(typed.rows)[filled].tolist(),

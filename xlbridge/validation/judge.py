@@ -53,6 +53,8 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
         column = problems[item.column]
         muted = np.logical_or.reduce([problems[n].failed for n in (item.column, *item.others)])
         positions = item.positions[~muted[item.positions]]
+        if not len(positions):
+            continue
         if item.code == _REPEATED:
             firsts = first_of_equals(frame[list(item.others or (item.column,))])
             column.add_all(positions, item.code, firsts=firsts[positions].tolist())

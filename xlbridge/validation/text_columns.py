@@ -3,8 +3,10 @@
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import compress, count
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells
+from xlbridge.validation.cell_types import Cells, Positions
 from xlbridge.validation.characters import (
     describe,
     foreign_to_codes,
@@ -46,49 +48,50 @@ _DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = 
 
 def coerce_text(column: Column, cells: Cells, problems: CellProblems) -> Any:
     """Return a text column as a pandas array, and note what is wrong with its cells."""
-    read = np.full(len(cells), None, dtype=object)
-    positions, texts = cells.texts()
-    read[positions] = _read_texts(column, cells, positions, texts, problems)
-    for position in cells.of_kind(CellKind.NUMBER):
-        read[position] = _text_of_number(
-            column, int(position), float(cells.numbers[position]), problems
-        )
+    positions, of_cells, texts = cells.distinct_texts()
+    sent = _read_texts(column, positions, of_cells, texts, problems)
+    which = np.full(len(cells), -1)
+    which[positions] = of_cells
+    for position in cells.of_kind(CellKind.NUMBER).tolist():
+        which[position] = len(sent)
+        sent.append(_text_of_number(column, position, float(cells.numbers[position]), problems))
     for position, value in cells.others(CellKind.NUMBER):
         problems.add(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
-    read[problems.failed] = None
-    return pd.Series(read, dtype="str").array
+    which[problems.failed] = -1
+    return pd.array(sent, dtype="str").take(which, allow_fill=True)
 
 
 def _read_texts(
     column: Column,
-    cells: Cells,
-    positions: npt.NDArray[np.intp],
-    texts: list[str],
+    positions: Positions,
+    of_cells: npt.NDArray[np.intp],
+    texts: Sequence[str],
     problems: CellProblems,
 ) -> list[str | None]:
-    """Return what is sent of each text; only those that are not plainly right are looked at."""
-    read: list[str | None] = list(texts)
+    """Return what is sent of each text; only those that are not plainly right are looked at.
+
+    ``of_cells`` tells which of them is in the cell at each of ``positions``.
+    """
+    stripped = list(map(str.strip, texts))
+    sent: list[str | None] = [text or None for text in stripped]
     if column.kind in _DOCUMENTS:
-        read = [text.translate(_MASK) for text in texts]
-    raw = cells.raw_texts(positions)
-    for place in _doubtful(column, raw, texts):
-        position = int(positions[place])
-        read[place] = _looked_at(column, position, raw[place], texts[place], problems)
-    return read
+        sent = [text and text.translate(_MASK) for text in sent]
+    doubtful = np.zeros(len(texts), dtype=bool)
+    doubtful[_doubtful(column, texts, stripped)] = True
+    found = np.flatnonzero(doubtful[of_cells])
+    for position, text in zip(positions[found].tolist(), of_cells[found].tolist(), strict=True):
+        sent[text] = _looked_at(column, position, texts[text], stripped[text], problems)
+    return sent
 
 
-def _doubtful(column: Column, raw: list[str], texts: list[str]) -> Iterable[int]:
-    """Return the places of the texts that cannot be taken as they are."""
-    distinct = dict(zip(raw, texts, strict=True))
-    plain = _plain_test(column, "".join(distinct.values()))
-    doubtful = {
-        before
-        for before, text in distinct.items()
-        if before != text or (plain is not None and not plain(text))
-    }
-    return [place for place, before in enumerate(raw) if before in doubtful] if doubtful else ()
+def _doubtful(column: Column, raw: Sequence[str], stripped: Sequence[str]) -> list[int]:
+    """Return the places of the texts that cannot be taken as they are, but for blank ones."""
+    plain = _plain_test(column, "".join(stripped))
+    strange = () if plain is None else (p for p, text in enumerate(stripped) if not plain(text))
+    spaced = compress(count(), map(ne, raw, stripped))
+    return [place for place in {*strange, *spaced} if stripped[place]]
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
