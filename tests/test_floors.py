@@ -1,12 +1,10 @@
-"""Imports point down the floors, and help needs none of the heavy libraries."""
+"""Imports point down the floors."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 from environment import ROOT
-
-HEAVY = ("pandas", "pandera", "numpy", "openpyxl", "httpx", "pydantic", "sqlalchemy", "starlette")
 
 
 def test_imports_point_down_the_floors() -> None:
@@ -15,15 +13,3 @@ def test_imports_point_down_the_floors() -> None:
         [checker, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
-
-
-def test_help_imports_no_heavy_library() -> None:
-    code = (
-        "import sys; from xlbridge.cli.main import main; main(['--help']); "
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=True
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "validate" in done.stdout

@@ -7,10 +7,11 @@ from pathlib import Path
 from stdnum.br import cnpj
 
 from xlbridge.api.client import Client
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.send import Desk, write_down
+from xlbridge.upload.send import write_down
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.wire.operations.registry import CLIENT_LIST
 from xlbridge.wire.registry import ClientQuery

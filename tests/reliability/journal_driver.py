@@ -11,10 +11,11 @@ from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import read_settings
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import choose_mode
-from xlbridge.upload.send import Desk, run_job, write_down
+from xlbridge.upload.send import run_job, write_down
 from xlbridge.validation.validate import validate_workbook
 
 

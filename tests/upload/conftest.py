@@ -16,8 +16,8 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.settings import Settings, read_settings
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.send import Desk
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,11 @@ from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.consent import plan_text, require_token, token_of
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
-from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.send import run_job
 from xlbridge.upload.states import State
 
 

@@ -3,9 +3,10 @@
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.api.client import Client
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.drift import DriftedRule, drift
 from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.send import run_job
 from xlbridge.upload.verdict import RejectedRow, Verdict
 
 

@@ -12,8 +12,9 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.living import read_codes, write_living_copy
-from xlbridge.upload.send import Desk, run_job
+from xlbridge.upload.send import run_job
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.signature import LIVING_COLUMNS
 

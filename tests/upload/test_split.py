@@ -9,13 +9,14 @@ from upload_parts import YES, MakeClients, new_cnpj, registered
 
 from xlbridge.api.client import Client
 from xlbridge.errors import JournalError, TransportError, UsageError
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.report import job_json, job_text
 from xlbridge.upload.resolving import Resolution
 from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import Desk, resolve_job, run_job, write_down
+from xlbridge.upload.send import resolve_job, run_job, write_down
 from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from xlbridge.api.client import Client
-from xlbridge.upload.send import Desk
+from xlbridge.upload.desk import Desk
 
 
 class Sites(Protocol):

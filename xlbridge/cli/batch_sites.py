@@ -9,8 +9,8 @@ from xlbridge.cli.connection import connect
 from xlbridge.profiles.choice import choose_profile, settings_for
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.send import Desk
 
 
 @dataclass(slots=True)

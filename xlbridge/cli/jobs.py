@@ -4,12 +4,11 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.desk import evidenced, leave_living_copy, open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import living_copy, report_format
 from xlbridge.cli.output import remark, result, result_json
-from xlbridge.cli.upload_session import leave_living_copy, open_desk, print_job
 from xlbridge.i18n import Text
-from xlbridge.upload.evidence import with_evidence
 from xlbridge.upload.job import Job
 from xlbridge.upload.report import listed_json
 
@@ -33,7 +32,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                     result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
                 for part in desk.journal.parts_of(job):
                     result(f"  {_line(part)}")
-            print_job(with_evidence(desk.settings, desk.catalogue, desk.journal, job), form)
+            print_job(evidenced(desk, job), form)
             if annotate is not None:
                 leave_living_copy(desk, desk.journal.job(job.id), annotate)
             return ExitCode.GOOD

@@ -2,12 +2,12 @@
 
 import click
 
+from xlbridge.cli.desk import open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.importing import importing
 from xlbridge.cli.options import report_format
-from xlbridge.cli.upload_session import open_desk, print_job
 from xlbridge.i18n import Text
 from xlbridge.upload.resolving import Resolution
-from xlbridge.upload.send import resolve_job
 
 
 @click.command(
@@ -45,6 +45,10 @@ from xlbridge.upload.send import resolve_job
 )
 @report_format
 def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
+    # It leaves evidence behind, with what reads and writes workbooks.
+    with importing():
+        from xlbridge.upload.send import resolve_job
+
     with open_desk() as desk:
         job = resolve_job(desk, desk.journal.job(job_id), Resolution(seen), reason)
         print_job(job, form)

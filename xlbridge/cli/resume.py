@@ -4,20 +4,13 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.connection import connect
+from xlbridge.cli.desk import evidenced, leave_living_copy, open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.importing import importing
 from xlbridge.cli.options import how_to_send, report_format
-from xlbridge.cli.upload_session import (
-    Sending,
-    carry_out,
-    leave_living_copy,
-    open_desk,
-    print_job,
-    require_lawful,
-)
+from xlbridge.cli.sending import Sending
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.evidence import with_evidence
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 
@@ -33,10 +26,15 @@ def command(job_id: str | None, **how: Any) -> ExitCode:
     with open_desk() as desk:
         job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
         if job.state.is_final:
-            job = with_evidence(desk.settings, desk.catalogue, desk.journal, job)
+            job = evidenced(desk, job)
             if sending.annotate is not None:
                 leave_living_copy(desk, job, sending.annotate)
             return print_job(job, sending.form)
+        # What talks to the system and reads what was sent takes its time to import.
+        with importing():
+            from xlbridge.cli.connection import connect
+            from xlbridge.cli.upload_session import carry_out, require_lawful
+
         with connect(desk.settings) as client:
             require_lawful(client.target.production, sending, job.what.mode)
             return carry_out(desk, client, job, sending)

@@ -5,24 +5,15 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.connection import connect
+from xlbridge.cli.desk import evidenced, open_desk
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.importing import importing
 from xlbridge.cli.options import how_to_read, how_to_send, report_format
 from xlbridge.cli.output import remark
-from xlbridge.cli.upload_session import (
-    Sending,
-    carry_out,
-    open_desk,
-    refuse_sheet,
-    require_lawful,
-)
+from xlbridge.cli.sending import Sending
 from xlbridge.i18n import Text
-from xlbridge.upload.evidence import with_evidence
 from xlbridge.upload.plan import Plan
-from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
-from xlbridge.validation.validate import validate_workbook
 
 
 @click.command(
@@ -56,10 +47,18 @@ def command(
     **how: Any,
 ) -> ExitCode:
     sending = Sending(**how)
+    # What judges and sends takes most of a second to import.
+    with importing():
+        from xlbridge.cli.connection import connect
+        from xlbridge.cli.upload_session import carry_out, refuse_sheet, require_lawful
+        from xlbridge.upload.retry import mended_rows, require_rejected
+        from xlbridge.upload.send import write_down
+        from xlbridge.validation.validate import validate_workbook
+
     with open_desk() as desk:
         job = desk.journal.job(job_id)
         require_rejected(job)
-        job = with_evidence(desk.settings, desk.catalogue, desk.journal, job)
+        job = evidenced(desk, job)
         resource = desk.catalogue.named(job.what.resource)
         judged = validate_workbook(
             file or Path(job.last("rejects_file")),

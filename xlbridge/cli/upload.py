@@ -1,28 +1,24 @@
 """``xlbridge upload``: validates a workbook, then sends it."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from xlbridge.cli.connection import connect
+from xlbridge.cli.desk import open_desk
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.importing import importing
 from xlbridge.cli.options import how_to_read, how_to_send, report_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
-from xlbridge.cli.upload_session import (
-    Sending,
-    carry_out,
-    open_desk,
-    refuse_sheet,
-    require_lawful,
-)
+from xlbridge.cli.sending import Sending
 from xlbridge.i18n import Text
 from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.send import write_down
 from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 from xlbridge.workbook.atomic import require_apart
+
+if TYPE_CHECKING:
+    from xlbridge.validation.validate import ValidatedSheet
 
 
 @click.command(
@@ -78,6 +74,13 @@ def command(
 ) -> ExitCode:
     sending = Sending(**how)
     require_apart([sending.annotate], [file])
+    # What judges and sends takes most of a second to import.
+    with importing():
+        from xlbridge.cli.connection import connect
+        from xlbridge.cli.upload_session import carry_out, refuse_sheet, require_lawful
+        from xlbridge.upload.send import write_down
+        from xlbridge.validation.validate import validate_workbook
+
     with open_desk() as desk:
         with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             judged = validate_workbook(
@@ -118,7 +121,7 @@ def command(
             return carry_out(desk, client, job, sending)
 
 
-def _mention_warnings(judged: ValidatedSheet) -> None:
+def _mention_warnings(judged: "ValidatedSheet") -> None:
     if judged.warnings:
         told = Text(
             pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",

@@ -1,74 +1,32 @@
-"""What the commands that send have in common: the desk, consent, reports and exit codes."""
+"""What the commands that send have in common: the run itself, consent, what is refused."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from xlbridge.api.client import Client
-from xlbridge.cli.environment import command_settings
+from xlbridge.cli.desk import leave_living_copy, print_job
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.output import remark, result_json
 from xlbridge.cli.progress import Activity, working
+from xlbridge.cli.sending import Sending
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Mode
-from xlbridge.settings import Settings
 from xlbridge.upload.consent import plan_text, require_token, token_of
+from xlbridge.upload.desk import Desk
+from xlbridge.upload.invalid_report import invalid_json
 from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
-from xlbridge.upload.living import read_codes, write_living_copy
+from xlbridge.upload.living import read_codes
 from xlbridge.upload.options import RunOptions
-from xlbridge.upload.report import invalid_json, job_json, job_text
-from xlbridge.upload.send import Desk, run_job
-from xlbridge.upload.states import State
+from xlbridge.upload.report import job_json
+from xlbridge.upload.send import run_job
 from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.atomic import require_apart
 
 _GO_ON = Text(pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}")
 _YES = frozenset({"s", "sim", "y", "yes"})
-
-_EXIT_CODES = {
-    State.PREVIEWED: ExitCode.GOOD,
-    State.DONE: ExitCode.GOOD,
-    State.STAGED: ExitCode.GOOD,
-    State.POLLING: ExitCode.GOOD,
-    State.SENDING_PARTS: ExitCode.GOOD,
-    State.PARTIAL: ExitCode.DATA_ERRORS,
-    State.REJECTED: ExitCode.DATA_ERRORS,
-    State.ABANDONED: ExitCode.FAILED,
-    State.IN_DOUBT: ExitCode.IN_DOUBT,
-    State.NEEDS_PERSON: ExitCode.IN_DOUBT,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """How the user wants a job to be sent, and its report to look."""
-
-    yes: bool
-    confirm: str | None
-    wait: bool
-    preview: bool
-    read_back: bool
-    annotate: Path | None
-    form: str
-
-
-@contextmanager
-def open_desk(settings: Settings | None = None) -> Iterator[Desk]:
-    """Open the journal and the catalogue for one command."""
-    settings = settings or command_settings()
-    journal = Journal(settings.journal)
-    try:
-        yield Desk(settings, load_catalogue(settings.schemas), journal)
-    finally:
-        journal.close()
 
 
 def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCode:
@@ -99,30 +57,6 @@ def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCod
         read_codes(desk, client, job)
         leave_living_copy(desk, job, sending.annotate)
     return code
-
-
-def leave_living_copy(desk: Desk, job: Job, target: Path) -> None:
-    """Write the living copy of a job's workbook, and say so.
-
-    Raises ``UsageError`` when the target is the workbook itself, or is not to be written.
-    """
-    require_apart([target], [Path(job.what.file)])
-    write_living_copy(desk, job, target)
-    remark(
-        Text(
-            pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"
-        ).format(f=target)
-    )
-
-
-def print_job(job: Job, form: str) -> ExitCode:
-    """Print a job's report and return the exit code that it ends a command with."""
-    if form == "json":
-        result_json(job_json(job))
-    else:
-        for line in job_text(job):
-            result(line)
-    return _EXIT_CODES.get(job.state, ExitCode.FAILED)
 
 
 def refuse_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from xlbridge.i18n import Text
@@ -81,6 +81,11 @@ class Job:
             elif since is None:
                 since = event.at
         return since
+
+    def settles_at(self, settle_seconds: float) -> datetime | None:
+        """Return when a doubtful request can no longer be on its way; None without a doubt."""
+        since = self.doubted_at
+        return None if since is None else since + timedelta(seconds=settle_seconds)
 
     def last(self, key: str) -> Any:
         """Return the newest value that an event's detail gives for ``key``, None without any."""

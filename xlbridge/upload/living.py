@@ -7,6 +7,7 @@ from pathlib import Path
 from xlbridge.api.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate, row_fates
 from xlbridge.upload.job import Job
 from xlbridge.upload.looking import BEFORE
@@ -22,7 +23,6 @@ from xlbridge.upload.reading import (
     rows_of,
 )
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Desk
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED
 from xlbridge.validation.header import find_header_row, normalise

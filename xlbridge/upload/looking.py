@@ -13,7 +13,8 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.proof import actions
 from xlbridge.upload.reading import MOST_REQUESTS, Reading, RowReader, as_json, requests_needed
 from xlbridge.upload.states import State
-from xlbridge.upload.verdict import all_unknown, refused_whole
+from xlbridge.upload.told_rows import refused_whole
+from xlbridge.upload.verdict import all_unknown
 from xlbridge.wire.imports import ImportQuery
 
 BEFORE = "before"

@@ -6,13 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.findings import Severity
 from xlbridge.i18n import Text
 from xlbridge.upload.drift import drift
 from xlbridge.upload.job import Job
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown, none_applied
-from xlbridge.validation.validate import ValidatedSheet
 
 _SHOWN_ROWS = 10
 
@@ -84,7 +82,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "mode": job.what.mode,
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
-        "rows": _rows_json(verdict),
+        "rows": verdict.counted,
         "rejected": [_rejected_json(row) for row in verdict.rejected_rows if row.itself],
         "rejects_file": job.last("rejects_file"),
         "digest": job.what.digest,
@@ -102,26 +100,6 @@ def listed_json(job: Job) -> dict[str, Any]:
     """Return the job as JSON with what tells it from others: file, environment and time."""
     what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
     return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
-
-
-def invalid_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
-    """Return the answer for a sheet that local validation stops: no row of it is accepted."""
-    errors = [f for f in sheet.findings if f.kind.severity is Severity.ERROR]
-    rows = len(sheet.rows)
-    return {
-        "version": 1,
-        "job": None,
-        "state": "rejected",
-        "mode": mode,
-        "resource": sheet.resource.name if sheet.resource else None,
-        "log_id": None,
-        "rows": _rows_json(Verdict(read=rows, accepted=0, unknown=0)),
-        "rejected": [
-            {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
-            for f in errors
-        ],
-        "rejects_file": None,
-    }
 
 
 def job_text(job: Job) -> Iterator[str]:
@@ -192,15 +170,6 @@ def _moment(told: str | None) -> str:
 def near(path: Path) -> Path:
     """Return a path as short as it can be typed from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _rows_json(verdict: Verdict) -> dict[str, int]:
-    return {
-        "read": verdict.read,
-        "accepted": verdict.accepted,
-        "rejected": verdict.rejected,
-        "unknown": verdict.unknown,
-    }
 
 
 def _rejected_json(row: RejectedRow) -> dict[str, Any]:

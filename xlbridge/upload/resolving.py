@@ -11,7 +11,6 @@ from xlbridge.i18n import Text
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.settling import settles_at
 from xlbridge.upload.states import UNSENT, State
 from xlbridge.upload.verdict import RejectedRow, Verdict, all_accepted, none_applied
 
@@ -40,7 +39,7 @@ def resolve(
     if not reason.strip():
         raise UsageError(Text(pt="--reason pede um motivo.", en="--reason needs a reason."))
     _require_doubt(job)
-    end = settles_at(job, settle_seconds)
+    end = job.settles_at(settle_seconds)
     if seen is Resolution.NOT_APPLIED and end is not None and journal.now() < end:
         raise UsageError(
             Text(

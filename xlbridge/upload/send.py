@@ -10,13 +10,12 @@ import pandas as pd
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.settings import Settings
 from xlbridge.upload.bench import Bench
-from xlbridge.upload.evidence import with_evidence
+from xlbridge.upload.desk import Desk
+from xlbridge.upload.evidencing import with_evidence
 from xlbridge.upload.job import Job, NewJob
-from xlbridge.upload.journal import Journal, Part
+from xlbridge.upload.journal import Part
 from xlbridge.upload.lock import job_lock
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
@@ -26,15 +25,6 @@ from xlbridge.upload.runner import Runner
 from xlbridge.upload.split import run_split, settle_parent
 from xlbridge.upload.states import UNSENT, State
 from xlbridge.validation.validate import ValidatedSheet
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What every upload needs at hand."""
-
-    settings: Settings
-    catalogue: Catalogue
-    journal: Journal
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import payload_frame, row_digests
-from xlbridge.upload.send import Desk
 
 
 def sent_digests(desk: Desk, job: Job) -> Mapping[int, frozenset[str]]:

@@ -4,7 +4,6 @@ Source: the upload protocol, Reconcile.
 """
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from typing import Any
 
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
@@ -16,7 +15,8 @@ from xlbridge.upload.options import LONGEST_SETTLE_WAIT
 from xlbridge.upload.proof import applied, stable
 from xlbridge.upload.reading import Reading, RowReader, as_json, from_json
 from xlbridge.upload.states import State
-from xlbridge.upload.verdict import Verdict, all_unknown, of_log, read_back
+from xlbridge.upload.told_rows import of_log
+from xlbridge.upload.verdict import Verdict, all_unknown, read_back
 from xlbridge.upload.writing import finish, read_log, start
 from xlbridge.wire.imports import ImportState
 
@@ -72,15 +72,9 @@ def settle(bench: Bench, job: Job) -> Step:
     return start(bench, job) if _has_settled(bench, job) else (job, False)
 
 
-def settles_at(job: Job, settle_seconds: float) -> datetime | None:
-    """Return when a doubtful request can no longer be on its way; None without a doubt."""
-    since = job.doubted_at
-    return None if since is None else since + timedelta(seconds=settle_seconds)
-
-
 def _has_settled(bench: Bench, job: Job) -> bool:
     """Wait for the settle time where little is left of it; say whether it is over."""
-    end = settles_at(job, bench.options.settle_seconds)
+    end = job.settles_at(bench.options.settle_seconds)
     if end is None:
         raise AssertionError(f"{job.id} is not in doubt")
     left = (end - bench.journal.now()).total_seconds()

@@ -10,7 +10,8 @@ from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.job import Job
 from xlbridge.upload.looking import COUNT_DIFFERS
 from xlbridge.upload.states import State
-from xlbridge.upload.verdict import all_accepted, of_log, refused_whole
+from xlbridge.upload.told_rows import of_log, refused_whole
+from xlbridge.upload.verdict import all_accepted
 from xlbridge.wire.imports import ImportLog, ImportQuery, ImportState
 from xlbridge.wire.operations.utilities import IMPORT_LOG, IMPORT_PROCESS
 

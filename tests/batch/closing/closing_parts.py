@@ -19,12 +19,13 @@ from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofStep, Proo
 from xlbridge.batch.closing.proof import Proof
 from xlbridge.i18n import Text
 from xlbridge.sandbox.tables.financial import receivables
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.retry import mended_rows
-from xlbridge.upload.send import Desk, run_job, write_down
+from xlbridge.upload.send import run_job, write_down
 from xlbridge.validation.validate import validate_workbook
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)

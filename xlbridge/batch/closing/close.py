@@ -15,9 +15,10 @@ from xlbridge.batch.closing.sent_rows import SentFile, SentRow, Uploads
 from xlbridge.batch.closing.totals import total_tables
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Desk, require_profile
+from xlbridge.upload.send import require_profile
 from xlbridge.upload.states import State
 
 _DOES_NOT_ADD_UP = Text(

@@ -14,6 +14,7 @@ from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.listings import Listings
 from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import load_payload, payload_frame
@@ -27,7 +28,6 @@ from xlbridge.upload.reading import (
     requests_needed,
     rows_of,
 )
-from xlbridge.upload.send import Desk
 
 Tell = Callable[[Text], None]
 

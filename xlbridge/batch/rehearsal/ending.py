@@ -24,10 +24,10 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.holdings import Form, Held, forms, held, resources_apart, table_of
 from xlbridge.sandbox.storage import Storage
+from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate
 from xlbridge.upload.payload import load_payload
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Desk
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
 _REFUSED = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN})

@@ -1,0 +1,74 @@
+"""What each command imports when it starts: what it has no use for would make it slow."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from environment import clean_environment
+
+HEAVY = (
+    "asyncio",
+    "httpx",
+    "keyring",
+    "numpy",
+    "openpyxl",
+    "pandas",
+    "pandera",
+    "pydantic",
+    "python_calamine",
+    "rapidfuzz",
+    "rich",
+    "sqlalchemy",
+    "starlette",
+    "xlsxwriter",
+    "yaml",
+)
+
+MAY_IMPORT = {
+    "--help": "",
+    "--version": "",
+    "resources": "pydantic yaml",
+    "template cliente -o modelo.xlsx": "xlsxwriter yaml",
+    "validate --help": "python_calamine",
+    "upload --help": "yaml",
+    "jobs": "yaml",
+    "resume": "yaml",
+    "retry --help": "yaml",
+    "resolve --help": "yaml",
+    "listings": "httpx pydantic rich",
+    "export --help": "httpx pydantic rich xlsxwriter yaml",
+    "login --help": "httpx pydantic rich",
+    "profiles": "httpx pydantic rich",
+    "whoami --help": "httpx pydantic rich",
+    "api --help": "httpx pydantic rich",
+    "doctor --help": "httpx pydantic rich",
+    "sandbox --help": "asyncio pydantic sqlalchemy starlette yaml",
+}
+"""Of the heavy ones, what each command line may import (``rich`` comes with ``httpx``)."""
+
+
+def _imported(home: Path, line: str) -> set[str]:
+    code = (
+        f"import sys; from xlbridge.cli.main import main; main({line.split()!r}); "
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=home,
+        env=clean_environment(home),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("line", MAY_IMPORT)
+def test_a_command_imports_only_what_it_has_use_for(tmp_path: Path, line: str) -> None:
+    assert _imported(tmp_path, line) <= set(MAY_IMPORT[line].split())
+
+
+def test_the_table_names_what_is_imported_for_real(tmp_path: Path) -> None:
+    assert _imported(tmp_path, "resources") == {"pydantic", "yaml"}
