@@ -32,6 +32,6 @@ def test_refusals_of_an_upload_are_counted_and_shown(
     path = make_clients(*taken, new_cnpj(), called="Novo")
     job = run_job(desk, client, write_job(desk, path, "queue"), YES)
     (rule,) = job_json(job)["drift"]
-    assert (rule["column"], rule["rows"]) == ("cnpjcpf", 2)
+    assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert taken[0] not in rule["rule"]
-    assert f"2 × cnpjcpf: {rule['rule']}" in "\n".join(job_text(job))
+    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_text(job))

@@ -13,6 +13,7 @@ from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
+from xlbridge.upload.complained_columns import with_own_columns
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.options import RunOptions
@@ -62,6 +63,9 @@ class Bench:
 
     def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
         """Write down what became of a job; without a verdict, none of its rows was applied."""
+        if verdict is not None:
+            resource = self.resource(job)
+            verdict = with_own_columns(verdict, job.what, resource, lambda: self.rows(job))
         evidence = asdict(verdict or none_applied(job.what))
         return self.journal.record(job, state, verdict=evidence, **detail)
 

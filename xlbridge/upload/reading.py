@@ -84,7 +84,7 @@ def requests_needed(resource: Resource, rows: Sequence[Row]) -> int:
     asked = {
         (operation.name, _filters(lookup, row))
         for row in rows
-        if (lookup := _lookup_for(resource, row)) is not None
+        if (lookup := lookup_for(resource, row)) is not None
         for operation in lookup.operations
     }
     return len(asked)
@@ -115,7 +115,7 @@ class RowReader:
         return tuple(self._read_row(row) for row in rows)
 
     def _read_row(self, row: Row) -> RowReading | None:
-        lookup = _lookup_for(self._resource, row)
+        lookup = lookup_for(self._resource, row)
         if lookup is None:
             return None
         key = {name: self._plain(name, row[name]) or "" for name in lookup.key}
@@ -174,7 +174,7 @@ def plain_value(kind: Kind, value: Any) -> str | None:
     return " ".join(str(value).split())
 
 
-def _lookup_for(resource: Resource, row: Row) -> Lookup | None:
+def lookup_for(resource: Resource, row: Row) -> Lookup | None:
     """Return the first way of finding a row's records, None where its keys are not filled in."""
     lookups = () if resource.read_back is None else resource.read_back.lookups
     for lookup in lookups:

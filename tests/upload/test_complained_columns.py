@@ -1,0 +1,35 @@
+"""A refusal that names a field of the record is told at the sheet's own column and cell."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from sheets import write_rows
+from upload_parts import YES, new_cnpj, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.sandbox.seed.people import cpf_number
+from xlbridge.upload.plan import WantedMode
+from xlbridge.upload.report import job_json
+from xlbridge.upload.send import Desk, run_job
+
+
+@pytest.mark.parametrize("mode", ["queue", "direct"])
+def test_a_number_that_is_registered_is_told_at_its_cell(
+    desk: Desk, client: Client, tmp_path: Path, mode: WantedMode
+) -> None:
+    random = Random(new_cnpj())
+    firm, person, other = new_cnpj(), cpf_number(random), cpf_number(random)
+    client.registry.clients.create(nomeComercial="Antiga", cnpj=firm)
+    client.registry.clients.create(nomeComercial="Antiga", natureza="F", cpf=person)
+    client.registry.clients.create(nomeComercial="Antiga", natureza="F", cpf=other)
+    header = ["nomeComercial", "natureza", "cnpj", "cpf"]
+    rows = [
+        ["Nova", "J", firm, cpf_number(random)],
+        ["Nova", "F", new_cnpj(), person],
+        ["Nova", "J", None, other],
+    ]
+    path = write_rows(tmp_path / "clients.xlsx", header, rows)
+    job = run_job(desk, client, write_job(desk, path, mode), YES)
+    rejected = [(row["cell"], row["column"]) for row in job_json(job)["rejected"]]
+    assert rejected == [("C2", "cnpj"), ("D3", "cpf"), ("D4", "cpf")]
