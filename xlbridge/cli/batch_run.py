@@ -22,12 +22,12 @@ from xlbridge.cli.batch_session import (
     print_batch,
 )
 from xlbridge.cli.environment import asked_settings
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.options import own_schemas, report_format
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import complain, remark
 from xlbridge.cli.progress import working
 from xlbridge.cli.spread import carrier_for, cluster_of
-from xlbridge.errors import ApiError, XlbridgeError
+from xlbridge.errors import ApiError, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.upload.lock import held
 from xlbridge.upload.options import RunOptions
@@ -115,12 +115,21 @@ def _run(
     except (KeyboardInterrupt, ApiError):
         remark(_GO_ON.format(id=batch.id))
         raise
-    findings = _write_findings(batch, ran.checked)
+    findings, unwritten = _leave_findings(batch, ran.checked)
     proofs, failure = _prove(batch, ran.steps) if ran.worked else ([], None)
     print_batch(batch, ran.steps, form, proofs, findings)
     if failure is not None:
         raise failure
-    return exit_code(ran.steps) or _of_proofs(proofs)
+    return max(exit_code(ran.steps) or _of_proofs(proofs), unwritten)
+
+
+def _leave_findings(batch: Batch, checked: Checked) -> tuple[Path | None, ExitCode]:
+    """Leave the page of findings; where it cannot be written, say so: the rest is told anyway."""
+    try:
+        return _write_findings(batch, checked), ExitCode.GOOD
+    except UsageError as error:
+        complain(error)
+        return None, exit_code_of(error)
 
 
 def _write_findings(batch: Batch, checked: Checked) -> Path | None:

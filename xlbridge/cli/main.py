@@ -12,7 +12,7 @@ import click
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.importing import importing
-from xlbridge.cli.output import StdoutFailed
+from xlbridge.cli.output import StdoutFailed, complain
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
 
@@ -184,9 +184,7 @@ def _report_stdout(failure: OSError) -> int:
 def _report(error: XlbridgeError) -> int:
     from xlbridge.cli.exit_codes import exit_code_of
 
-    click.echo(str(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message)), err=True)
-    if error.hint:
-        click.echo(str(error.hint), err=True)
+    complain(error)
     return exit_code_of(error)
 
 

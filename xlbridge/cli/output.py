@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
 
 
@@ -17,6 +18,13 @@ class StdoutFailed(OSError):
 def remark(text: Text | str) -> None:
     """Tell the user something that is not the result."""
     click.echo(str(text), err=True)
+
+
+def complain(error: XlbridgeError) -> None:
+    """Tell the user of an error, and what to do about it."""
+    remark(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
+    if error.hint:
+        remark(error.hint)
 
 
 def result(text: Text | str) -> None:

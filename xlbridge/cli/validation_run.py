@@ -6,9 +6,9 @@ from functools import partial
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.judged_report import write_report
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import complain, remark
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.validation_task import ValidationTask
 from xlbridge.errors import UsageError, XlbridgeError
@@ -69,12 +69,22 @@ def run(
         left = _mend(sheets, task.fixed, partial(copy.judge, catalogue, settings.limits))
         judged = [*left, *_others_of(judged)]
     failure = _ask_online(_sheets_of(judged), settings) if task.online else None
-    write_report(judged, task.form, task.output, task.limit)
+    unwritten = _report(judged, task)
     if task.annotated and (sheets := _sheets_of(judged)):
         _annotate(sheets, task.annotated, task.limit)
     if failure is not None:
         raise failure
-    return _exit_code(judged)
+    return max(_exit_code(judged), unwritten)
+
+
+def _report(judged: Sequence[Judged], task: ValidationTask) -> ExitCode:
+    """Report as the task says; where the file cannot be written, say so and go on."""
+    try:
+        write_report(judged, task.form, task.output, task.limit)
+    except UsageError as error:
+        complain(error)
+        return exit_code_of(error)
+    return ExitCode.GOOD
 
 
 def _workbooks(task: ValidationTask) -> Iterator[WorkbookToJudge]:
