@@ -2,7 +2,6 @@
 a browser."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
+from forked import Zygote, zygote
 
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.sandbox.embedded import sandbox_process
@@ -46,21 +46,20 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    """What gives a process of its own to a command line, without the seconds of its start."""
+    with zygote(tmp_path_factory.mktemp("zygote")) as running:
+        yield running
+
+
 @pytest.fixture
-def xlbridge(home: Path, tmp_path: Path) -> Xlbridge:
+def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
     """Run the real command in a process of its own; keywords are environment variables."""
 
     def run(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "xlbridge", *map(str, arguments)],
-            cwd=tmp_path,
-            env=clean_environment(home, **environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+        own = clean_environment(home, **environment)
+        return forks.run(tmp_path, own, [*map(str, arguments)], longest=120)
 
     return run
 

@@ -6,7 +6,7 @@ Whatever the moments, what the system has in the end must be what an undisturbed
 import json
 import shutil
 import sqlite3
-import threading
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from environment import clean_environment, credentials
-from forked import Ended, Running, Zygote
+from forked import Zygote
 from make_month import Month, write_month
 
 from xlbridge.sandbox.embedded import sandbox_process
@@ -66,8 +66,8 @@ class Workshop:
         """Run the month with bad rows, mend it and go on; return the errors that were found."""
         with self._course("mended", replace(month, bad=bad)) as course:
             ended = course.run()
-            if ended.code != 1:
-                raise AssertionError(f"{ended.code}: {ended.stderr}")
+            if ended.returncode != 1:
+                raise AssertionError(f"{ended.returncode}: {ended.stderr}")
             steps = json.loads(ended.stdout)["steps"]
             errors = sum(unit["errors"] for step in steps for unit in step["units"])
             write_month(course.folder, month)
@@ -79,7 +79,7 @@ class Workshop:
             random, done = Random(seed), 0
             for _ in range(kills):
                 ended = course.run(random.uniform(0.0, longest))
-                if ended.code != _KILLED:
+                if ended.returncode != _KILLED:
                     break
                 done += 1
             return course.end(kills=done)
@@ -107,31 +107,20 @@ class Course:
     zygote: Zygote
     decided: int = 0
 
-    def run(self, seconds: float | None = None) -> Ended:
+    def run(self, seconds: float | None = None) -> "subprocess.CompletedProcess[str]":
         """Run the batch, or go on with it; killed after so many seconds."""
-        timers: list[threading.Timer] = []
-
-        def begun(running: Running) -> None:
-            if seconds is not None:
-                timers.append(threading.Timer(seconds, running.kill))
-                timers[0].start()
-
-        ended = self._xlbridge(
+        return self._xlbridge(
             "batch", "run", "plan.yaml", "--month", MONTH.month, "--yes", "--format", "json",
-            "--workers", "1", begun=begun,
+            "--workers", "1", longest=seconds,
         )  # fmt: skip
-        for timer in timers:
-            timer.cancel()
-            timer.join()
-        return ended
 
     def end(self, kills: int) -> Left:
         """Go on until the batch is done, deciding what only a person can decide."""
         for _ in range(_MOST_RUNS):
             self._settle()
             ended = self.run()
-            if ended.code not in (0, 1, 5):
-                raise AssertionError(f"{ended.code}: {ended.stderr}")
+            if ended.returncode not in (0, 1, 5):
+                raise AssertionError(f"{ended.returncode}: {ended.stderr}")
             report = json.loads(ended.stdout)
             if report["done"]:
                 steps = {step["step"]: (step["state"], step["rows"]) for step in report["steps"]}
@@ -187,10 +176,12 @@ class Course:
                     return
         raise TimeoutError("a queued file does not end")
 
-    def _xlbridge(self, *arguments: str, **more: Any) -> Ended:
+    def _xlbridge(
+        self, *arguments: str, longest: float | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         environment = clean_environment(
             self.folder / "home",
             **credentials(self.sandbox, XLBRIDGE_SETTLE="0"),
             XLBRIDGE_SCHEMAS=str(self.folder / "schemas"),
         )
-        return self.zygote.run(self.folder, environment, list(arguments), **more)
+        return self.zygote.run(self.folder, environment, list(arguments), longest=longest)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from environment import clean_environment
-from forked import Zygote, zygote
+from forked import Zygote
 from kill_trials import Laboratory
 from trials import Site
 from wire_proxy import wire_proxy
@@ -27,12 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory, catalogue: Catalogue) -> Iter
         with Client(target) as client:
             created = client.registry.clients.create(nomeComercial="Devedora")
         yield Site(sandbox, folder / "sandbox.db", proxy, catalogue, created.codigoDoCliente)
-
-
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Zygote]:
-    with zygote() as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -49,9 +50,12 @@ class KillingJournal(Journal):
         return written
 
 
-def upload(arguments: list[str], kill: dict[str, Any]) -> int:
-    """Upload the file ``arguments`` names in that mode; prints how many writes there were."""
-    file, mode = arguments
+def run() -> None:
+    """Upload the file that the arguments name, in the mode and killed at the write that they name.
+
+    Prints how many writes there were.
+    """
+    file, mode, write, when = sys.argv[1:]
     settings = read_settings()
     catalogue = load_catalogue()
     environment = os.environ
@@ -65,10 +69,9 @@ def upload(arguments: list[str], kill: dict[str, Any]) -> int:
     if sheet.resource is None:
         raise AssertionError(sheet)
     plan = choose_mode(sheet.resource, mode)  # type: ignore[arg-type]
-    killing = KillingJournal(settings.journal, kill["write"], before=kill["before"])
+    killing = KillingJournal(settings.journal, int(write), before=when == "before")
     with closing(killing) as journal, Client(target) as client:
         desk = Desk(settings, catalogue, journal)
         job = write_down(desk, sheet, sheet.resource, plan, target.profile)
         run_job(desk, client, job, RunOptions(consent=lambda _job, _seen: True, settle_seconds=0))
         os.write(1, str(killing.writes).encode())
-    return 0

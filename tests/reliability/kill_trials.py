@@ -7,14 +7,16 @@ resumption, or, where only a person can tell, after a person has looked and said
 import json
 import re
 import shutil
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forked import Ended, Running, Zygote
+from environment import clean_environment
+from forked import Running, Zygote
 from subjects import Subject
 from trials import Site, Trial, judged
 from wire_proxy import Point, Request
@@ -61,7 +63,7 @@ class Laboratory:
                 if point is not Point.BODY or request.body:
                     yield Step(request.number, point, what=named)
         course = self.course(subject)
-        for number in range(int(course.drive({"write": -1, "before": False}).stdout)):
+        for number in range(int(course.drive(-1).stdout)):
             yield Step(number, before=True)
             yield Step(number)
 
@@ -70,25 +72,17 @@ class Laboratory:
         course = self.course(subject)
         name = f"{subject.name}: {step}"
         if step.point is None:
-            ended = course.drive({"write": step.number, "before": step.before})
+            ended = course.drive(step.number, before=step.before)
         else:
             ended = course.upload_watched(step.number, step.point)
-        if ended.code != -9:
-            raise Broken(f"{name}: not killed but ended with {ended.code}: {ended.stderr}")
+        if ended.returncode != -9:
+            raise Broken(f"{name}: not killed but ended with {ended.returncode}: {ended.stderr}")
         return course.to_its_end(name)
 
     def kill_after(self, subject: Subject, seconds: float, options: tuple[str, ...] = ()) -> Trial:
         """Kill an upload after a while, unless it has ended, and bring it to its end."""
         course = self.course(subject, options)
-        timers: list[threading.Timer] = []
-
-        def begun(running: Running) -> None:
-            timers.append(threading.Timer(seconds, running.kill))
-            timers[0].start()
-
-        course.upload(begun)
-        timers[0].cancel()
-        timers[0].join()
+        course.upload(longest=seconds)
         return course.to_its_end(f"{subject.name}: after {seconds:.3f} s")
 
     def duration(self, subject: Subject, options: tuple[str, ...] = ()) -> float:
@@ -123,14 +117,13 @@ class Course:
     known: list[str]
     options: tuple[str, ...] = ()
 
-    def upload(self, begun: Callable[[Running], None] = lambda _running: None) -> Ended:
+    def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
         """Run ``xlbridge upload``."""
         return self._run(
-            "upload", str(self.path), "--mode", self.subject.mode, "--yes", *self.options,
-            begun=begun,
-        )  # fmt: skip
+            "upload", str(self.path), "--mode", self.subject.mode, "--yes", *self.options, **how
+        )
 
-    def upload_watched(self, number: int, point: Point) -> Ended:
+    def upload_watched(self, number: int, point: Point) -> "subprocess.CompletedProcess[str]":
         """Run ``xlbridge upload`` and kill it when a request reaches a point."""
         alive = threading.Event()
         process: list[Running] = []
@@ -145,11 +138,13 @@ class Course:
                 process[0].kill()
 
         self.laboratory.site.proxy.watch = watch
-        return self.upload(begun)
+        return self.upload(begun=begun)
 
-    def drive(self, kill: dict[str, Any]) -> Ended:
-        """Run the library's upload with a journal that kills."""
-        return self._run(str(self.path), self.subject.mode, kill=kill)
+    def drive(self, write: int, *, before: bool = False) -> "subprocess.CompletedProcess[str]":
+        """Run the library's upload with a journal that kills at one of its writes."""
+        when = "before" if before else "after"
+        arguments = [str(self.path), self.subject.mode, str(write), when]
+        return self._run(*arguments, module="journal_driver")
 
     def to_its_end(self, name: str) -> Trial:
         """Resume until the upload is over; where nothing is proven, look and say what is there."""
@@ -189,8 +184,8 @@ class Course:
 
     def _send(self, *arguments: str) -> None:
         ended = self._run(*arguments, "--yes")
-        if ended.code != 0:
-            raise Broken(f"sent again: {ended.code} {ended.stderr}")
+        if ended.returncode != 0:
+            raise Broken(f"sent again: {ended.returncode} {ended.stderr}")
 
     def _quiet(self) -> None:
         """Wait until nothing of the killed process is on its way any more."""
@@ -204,28 +199,22 @@ class Course:
         own = [job for job in jobs if job["part_of"] is None]
         return own[0] if own else None
 
-    def _report(self, ended: Ended) -> dict[str, Any]:
+    def _report(self, ended: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
         try:
             report: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
-            raise Broken(f"{ended.code}: {ended.stderr}") from None
+            raise Broken(f"{ended.returncode}: {ended.stderr}") from None
         return report
 
-    def _run(
-        self,
-        *arguments: str,
-        kill: dict[str, Any] | None = None,
-        begun: Callable[[Running], None] = lambda _running: None,
-    ) -> Ended:
+    def _run(self, *arguments: str, **how: Any) -> "subprocess.CompletedProcess[str]":
         target = self.laboratory.site.target()
-        environment = {
-            "XLBRIDGE_HOME": str(self.laboratory.folder / "home"),
-            "XLBRIDGE_LANG": "en",
-            "XLBRIDGE_SETTLE": "0",
-            "XLBRIDGE_PROFILE": target.profile,
-            "XLBRIDGE_BASE_URL": target.base_url,
-            "XLBRIDGE_EMAIL": target.email,
-            "XLBRIDGE_PASSWORD": target.password,
-        }
+        environment = clean_environment(
+            self.laboratory.folder / "home",
+            XLBRIDGE_SETTLE="0",
+            XLBRIDGE_PROFILE=target.profile,
+            XLBRIDGE_BASE_URL=target.base_url,
+            XLBRIDGE_EMAIL=target.email,
+            XLBRIDGE_PASSWORD=target.password,
+        )
         folder, zygote = self.laboratory.folder, self.laboratory.zygote
-        return zygote.run(folder, environment, list(arguments), kill=kill, begun=begun)
+        return zygote.run(folder, environment, list(arguments), **how)

@@ -105,7 +105,7 @@ def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
     with Client(target) as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
     site = Site(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
-    return Laboratory(site, stack.enter_context(zygote()), folder / "trial")
+    return Laboratory(site, stack.enter_context(zygote(folder)), folder / "trial")
 
 
 def _print(name: str, figures: Figures, seconds: float | None) -> None:

@@ -6,15 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from environment import ROOT
-
 Begun = Callable[["Running"], None]
+
+XLBRIDGE = "xlbridge.cli.main"
 
 
 @dataclass
@@ -30,48 +30,46 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """What a process left: its exit code (negative: the signal), and what it wrote."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-@dataclass
 class Zygote:
-    """Forks processes that run command lines."""
+    """Forks processes that run command lines, one at a time."""
 
     process: "subprocess.Popen[str]"
+    folder: Path
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(
         self,
         folder: Path,
-        environment: dict[str, str],
+        environment: Mapping[str, str],
         arguments: list[str],
         *,
-        kill: dict[str, Any] | None = None,
+        module: str = XLBRIDGE,
         begun: Begun = lambda _running: None,
-    ) -> Ended:
-        """Run a command line to its end; ``begun`` is told as soon as the process lives."""
-        out, err = folder / "stdout", folder / "stderr"
-        for file in (out, err):
-            file.write_text("", encoding="utf-8")
+        longest: float | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command line to its end; ``begun`` is told as soon as the process lives.
+
+        ``module`` is whose ``run`` is called; after ``longest`` seconds the process is killed.
+        """
+        out, err = self.folder / "stdout", self.folder / "stderr"
         order = {
             "folder": str(folder),
-            "environment": environment,
+            "environment": dict(environment),
+            "module": module,
             "arguments": arguments,
-            "kill": kill,
             "stdout": str(out),
             "stderr": str(err),
         }
         with self.lock:
             _pipe(self.process.stdin).write(json.dumps(order) + "\n")
             _pipe(self.process.stdin).flush()
-            begun(Running(self._answer()["pid"]))
-            code = self._answer()["status"]
-        return Ended(code, out.read_text("utf-8"), err.read_text("utf-8"))
+            running = Running(self._answer()["pid"])
+            begun(running)
+            with _killed_after(longest, running):
+                code = self._answer()["status"]
+            return subprocess.CompletedProcess(
+                arguments, code, out.read_text("utf-8"), err.read_text("utf-8")
+            )
 
     def _answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(_pipe(self.process.stdout).readline())
@@ -79,14 +77,13 @@ class Zygote:
 
 
 @contextmanager
-def zygote() -> Iterator[Zygote]:
-    """Keep a zygote for the length of the block."""
-    here = Path(__file__).parent
+def zygote(folder: Path) -> Iterator[Zygote]:
+    """Keep a zygote for the length of the block; ``folder`` is for what its processes write."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
-    path = os.pathsep.join([str(ROOT), str(here), str(here.parent)])
+    path = os.pathsep.join(filter(None, sys.path))
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     process = subprocess.Popen(
-        [sys.executable, str(here / "zygote.py")],
+        [sys.executable, str(Path(__file__).with_name("zygote.py"))],
         env=kept | threads,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -94,11 +91,25 @@ def zygote() -> Iterator[Zygote]:
     )
     try:
         _pipe(process.stdout).readline()
-        yield Zygote(process)
+        yield Zygote(process, folder)
     finally:
         _pipe(process.stdin).close()
         process.wait(timeout=30)
         _pipe(process.stdout).close()
+
+
+@contextmanager
+def _killed_after(seconds: float | None, running: Running) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, running.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:
