@@ -95,7 +95,8 @@ class WireModel(BaseModel):
     """
 
     following: ClassVar[Sequence[Sequence[str]]] = ()
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    # Built when it is first used: a command uses few of all models, and building takes its time.
+    model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
