@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from bad_sheet import COLUMNS, BadSheet, write_sheet
+from sheets import write_records
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Severity
@@ -40,6 +41,24 @@ def test_every_cell_of_a_wholly_bad_sheet_has_its_finding(
     assert set(cells) == written.bad_cells
     places = [(f.row, COLUMNS.index(f.column or "")) for f in judged.findings]
     assert all(before < after for before, after in pairwise(places))
+
+
+def test_cells_may_have_more_findings_than_the_sheet_has_rows(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    rows = [{"valorDoLancamento": "-10,50"}] * 2
+    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue)
+    assert [(f.row, f.kind.code, f.numeric) for f in judged.findings] == [
+        (row, code, False) for row in (2, 3) for code in ("number-as-text", "value-range")
+    ]
+
+
+def test_numbers_and_texts_of_a_bad_column_are_told_apart(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    rows = [{"valorDoLancamento": value} for value in ["x1.5", -1.25] * 3]
+    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "contasreceber", rows), catalogue)
+    assert [f.numeric for f in judged.findings] == [False, True] * 3
 
 
 def test_they_read_as_a_list(judged: ValidatedSheet) -> None:

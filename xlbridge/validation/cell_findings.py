@@ -46,15 +46,16 @@ class FindingColumn:
         row, details = int(self.rows[number]), self.details[number]
         if number in self.firsts:
             details = {"first": f"{self.letters}{self.firsts[number]}"}
+        place = row - 1 if self.whole else number
         return Finding(
             KINDS[self.kinds[number]],
             row=row,
             column=self.name,
             cell=None if self.letters is None else f"{self.letters}{row}",
-            value=self._value(row - 1 if self.whole else number, details),
+            value=self._value(place, details),
             details=details,
             mended=self.mended.get(number),
-            numeric=self.cells.kinds[number] == CellKind.NUMBER,
+            numeric=self.cells.kind(place) is CellKind.NUMBER,
         )
 
     def _value(self, place: int, details: Mapping[str, object]) -> str | None:

@@ -94,6 +94,10 @@ class CellColumn:
         self.content += more.content
         self.texts += more.texts
 
+    def kind(self, place: int) -> CellKind:
+        """Return what a cell is; one below the last is empty."""
+        return CellKind(self.kinds[place]) if place < len(self.kinds) else CellKind.EMPTY
+
     def value(self, place: int) -> object:
         """Return a cell as a Python value; an empty cell, or one below the last, is ``""``."""
         kind = self.kinds[place] if place < len(self.kinds) else CellKind.EMPTY
