@@ -164,6 +164,35 @@ def test_looks_and_comments_go_with_the_data(tmp_path: Path, old: Path, seller: 
     assert sheet["B2"].number_format == "dd/mm/yyyy"
 
 
+def test_number_formats_and_hidden_rows_stay_and_with_them_what_is_found(
+    tmp_path: Path, catalogue: Catalogue, seller: Resource
+) -> None:
+    path = tmp_path / "antigo.xlsx"
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(OLD_HEADER)
+    sheet.append(["Ana", None, 45, 45_000, 0.5])
+    sheet.append(["Rui", None, "0002", date(2026, 2, 1), date(2026, 2, 1)])
+    for cell, form in (("C2", "00000"), ("E2", "0%"), ("E3", "mmm-yy")):
+        sheet[cell].number_format = form
+    sheet.row_dimensions[3].hidden = True
+    sheet.column_dimensions["C"].hidden = True
+    sheet.merge_cells("F2:G2")
+    book.save(path)
+    done, moved_book = moved(tmp_path, path, seller)
+    left = validate_workbook(tmp_path / "novo.xlsx", catalogue).findings
+    assert [(f.kind.code, f.cell) for f in left if f.row == 2] == [
+        ("code-leading-zeros", "A2"),
+        ("type-date", "B2"),
+    ]
+    assert "rows-hidden" in [f.kind.code for f in left]
+    sheet = moved_book["vendedor"]
+    assert [sheet[c].number_format for c in ("A2", "E2", "E3")] == ["00000", "0%", "mmm-yy"]
+    told = " ".join(map(str, done.remarks))
+    for words in ("Hidden columns are shown again: C", "Merged cells are taken apart: 1"):
+        assert words in told
+
+
 def test_what_was_moved_passes(
     tmp_path: Path, old: Path, catalogue: Catalogue, seller: Resource
 ) -> None:

@@ -1,6 +1,6 @@
 """Moving the data of an older template to the current one, column by column."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +62,8 @@ def migrate(
     plan = _Plan(cells, position, resource, earlier, layout)
     looks = OldLooks(source, cells.name)
     columns = plan.moved_columns()
-    write_migrated(target, resource, columns, looks, position + 1, cells.height)
+    hidden = cells.raw.layout.hidden_rows
+    write_migrated(target, resource, columns, looks, position + 1, cells.height, hidden)
     return Migration(
         rows=sum(any(c.value(row) != "" for c in cells.columns) for row in plan.rows),
         moved=plan.moved,
@@ -150,6 +151,7 @@ def _remarks(
             en="Formulas are carried over as their results: {n}.",
         )
         remarks.append(told.format(n=looks.formulas))
+    remarks += _layout_remarks(cells)
     lost = [*cells.raw.errors, *cells.raw.unvalued]
     if lost:
         told = Text(
@@ -160,6 +162,26 @@ def _remarks(
         rest = f" … ({len(shown)})" if len(shown) > 10 else ""
         remarks.append(told.format(cells=", ".join(shown[:10]) + rest))
     return remarks
+
+
+def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
+    marks = cells.raw.layout
+    if marks.hidden_columns:
+        told = Text(
+            pt="Colunas ocultas voltam a aparecer: {columns}.",
+            en="Hidden columns are shown again: {columns}.",
+        )
+        ends = [
+            (column_letters(first), column_letters(last)) for first, last in marks.hidden_columns
+        ]
+        shown = [first if first == last else f"{first}–{last}" for first, last in ends]
+        yield told.format(columns=", ".join(shown))
+    if marks.merged:
+        told = Text(
+            pt="Células mescladas se separam: {n}; o valor fica na primeira.",
+            en="Merged cells are taken apart: {n}; the value stays in the first.",
+        )
+        yield told.format(n=len(marks.merged))
 
 
 def _no_header(source: Path, resource: Resource) -> UsageError:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import xlsxwriter
 from openpyxl.cell.read_only import ReadOnlyCell
+from openpyxl.styles.numbers import BUILTIN_FORMATS_REVERSE
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
@@ -26,6 +27,7 @@ from xlbridge.workbook.signature import OWN_SHEETS
 from xlbridge.workbook.template import template_workbook
 
 _OWN_WIDTH = 20
+_UNTOLD = frozenset({"General", "@"})
 _TIMES: Mapping[type, str] = {
     dt.datetime: "dd/mm/yyyy hh:mm:ss",
     dt.date: "dd/mm/yyyy",
@@ -34,7 +36,7 @@ _TIMES: Mapping[type, str] = {
 }
 
 Look = Mapping[str, Any]
-"""The properties of a cell's format, as xlsxwriter calls them."""
+"""The properties of a cell's format, as xlsxwriter calls them; ``num_format`` of filled cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,12 @@ def write_migrated(
     looks: OldLooks,
     header_row: int,
     last_row: int,
+    hidden: Collection[int],
 ) -> None:
     """Write the rows below Excel's ``header_row`` into a workbook of the resource's template.
 
-    Raises ``UsageError`` when it cannot be written.
+    ``hidden`` are the Excel numbers of the rows that are hidden, and stay so. Raises
+    ``UsageError`` when it cannot be written.
     """
     own = [column for column in columns if column.name is None]
     extra = {column.header: _OWN_WIDTH for column in own}
@@ -104,6 +108,8 @@ def write_migrated(
         old_rows = looks.rows(header_row + 1, last_row)
         for row in range(header_row, last_row):
             look = next(old_rows, {})
+            if row + 1 in hidden:
+                sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
             for column in sorted(columns, key=lambda column: places[column.place]):
                 at = row - header_row + 1, places[column.place]
                 writer.write(*at, column.cells.value(row), look.get(column.place, {}))
@@ -123,10 +129,10 @@ class _Writer:
         self._formats: dict[tuple[object, ...], Format] = {}
 
     def write(self, row: int, column: int, value: Any, look: Look) -> None:
-        if value == "" and not look:
+        if value == "" and look.keys() <= {"num_format"}:
             return
         kind = self._kinds[column] if column < len(self._kinds) else None
-        form = self._format(_number_format(kind, value), look)
+        form = self._format(_number_format(kind, value, look.get("num_format", "General")), look)
         if value == "":
             self._sheet.write_blank(row, column, None, form)
         elif isinstance(value, str):
@@ -139,22 +145,36 @@ class _Writer:
             self._sheet.write_datetime(row, column, value, form)
 
     def _format(self, number_format: str, look: Look) -> Format:
-        key = (number_format, *sorted(look.items()))
+        # What a built-in format shows depends on the reader's language, its code does not.
+        identity = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
+        properties = {**look, "num_format": identity}
+        key = tuple(sorted(properties.items()))
         if key not in self._formats:
-            self._formats[key] = self._book.add_format({"num_format": number_format, **look})
+            self._formats[key] = self._book.add_format(properties)
         return self._formats[key]
 
 
-def _number_format(kind: Kind | None, value: object) -> str:
-    if kind is Kind.DATE and type(value) is not dt.datetime:
-        return style.NUMBER_FORMATS[kind]
-    if type(value) in _TIMES:
+def _number_format(kind: Kind | None, value: object, own: str) -> str:
+    """Return the template's number format, unless the cell's ``own`` tells what its value means.
+
+    A percentage stays one, and so do zeros that only the format puts before a code.
+    """
+    if kind is None and value != "" and own != "General":
+        return own
+    if type(value) in {int, float}:
+        if own not in _UNTOLD:
+            return own
+        # In the template's format the number would turn into a date.
+        return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
+    if type(value) in _TIMES and not (kind is Kind.DATE and type(value) is dt.date):
         return _TIMES[type(value)]
     return "General" if kind is None else style.NUMBER_FORMATS[kind]
 
 
 def _look(cell: Any) -> Look:
     look: dict[str, Any] = {}
+    if cell.value is not None and cell.number_format != "General":
+        look["num_format"] = cell.number_format
     if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb":
         look["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
     font = cell.font
