@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from processes import resident
 from replay import Recorder
 
 from xlbridge.sandbox.embedded import sandbox_process
@@ -22,7 +23,7 @@ XLSXWRITER = "json_normalize + to_excel (xlsxwriter)"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process took: wall and processor seconds, and its peak memory in MB."""
+    """What a process and its helpers took: wall and processor seconds, peak memory in MB."""
 
     wall: float
     processor: float
@@ -32,7 +33,7 @@ class Cost:
 def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
     """Run a command and return what it took, by the operating system's own account.
 
-    The peak is watched in ``/proc``: what ``wait4`` tells is never less than the parent's own.
+    Its memory is looked at 50 times a second.
     """
     begun = time.perf_counter()
     process = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
@@ -41,19 +42,11 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             break
-        peak = max(peak, _peak_kib(process.pid))
+        peak = max(peak, resident(process.pid))
         time.sleep(0.02)
     if status:
         sys.exit(f"{command} ended with {status}")
-    return Cost(time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak / 1024)
-
-
-def _peak_kib(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    return int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM:" in status else 0
+    return Cost(time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak / 2**20)
 
 
 def main() -> None:

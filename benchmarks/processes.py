@@ -96,15 +96,17 @@ class _Peak:
 
     def _look(self) -> None:
         while not self._over.wait(_EVERY):
-            self._greatest = max(self._greatest, _resident(self._pid))
+            self._greatest = max(self._greatest, resident(self._pid))
 
 
-def _resident(pid: int) -> int:
+def resident(pid: int) -> int:
     """Return the resident bytes of a process and its descendants, 0 where none can be told."""
     folder = Path(f"/proc/{pid}")
     try:
         pages = int((folder / "statm").read_text().split()[1])
-        children = (folder / "task" / str(pid) / "children").read_text().split()
+        # A helper may have been started by any thread.
+        threads = (folder / "task").iterdir()
+        children = [pid for task in threads for pid in (task / "children").read_text().split()]
     except OSError:
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(_resident(int(child)) for child in children)
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(int(child)) for child in children)

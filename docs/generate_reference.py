@@ -29,8 +29,9 @@ from pydantic.fields import FieldInfo
 from xlbridge.batch.plan_format import plan_format
 from xlbridge.cli.main import root
 from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Listing, Sheet
+from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.sheet import Sheet
 from xlbridge.findings import CATALOGUE, FindingKind
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources.catalogue import load_catalogue

@@ -4,6 +4,7 @@ import json
 import socket
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.api.client import Client
 from xlbridge.api.json_text import BadJson, JsonText
+from xlbridge.api.record_shape import RecordShape
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.wire.operations.registry import CLIENT_LIST
 from xlbridge.wire.operations.sales import SALES_ORDER_LIST
@@ -95,12 +97,15 @@ def test_hostile_text_is_refused(text: str) -> None:
         whole(text.encode(), [])
 
 
-def test_whoever_listens_sees_the_whole_answer(server: ScriptedServer, client: Client) -> None:
+def test_records_can_be_read_of_what_was_kept_of_an_answer(
+    server: ScriptedServer, client: Client
+) -> None:
     server.steps = [answer(200, DOCUMENT)]
-    heard: list[bytes] = []
-    read = client.records(SALES_ORDER_LIST, numbers=str, seen=heard.append)
-    assert [record["numeroDoPedido"] for record in read] == [str(n) for n in range(9)]
-    assert b"".join(heard) == DOCUMENT
+    with closing(client.listing(SALES_ORDER_LIST)) as came:
+        kept = list(came.pieces())
+        read = came.records(kept, RecordShape({"numeroDoPedido": "numeroDoPedido"}), str)
+        assert list(read) == [{"numeroDoPedido": str(n)} for n in range(9)]
+    assert b"".join(kept) == DOCUMENT
 
 
 def test_money_stays_exact(server: ScriptedServer, client: Client) -> None:

@@ -9,7 +9,7 @@ from sheets import write_records
 from stdnum.br import cnpj as cnpj_numbers
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.batch.across import Across, SheetFindings
 from xlbridge.batch.links import linked_catalogue
 from xlbridge.online.references import Registries

@@ -16,7 +16,7 @@ from xlbridge.export.books.book import OpenBook, Table
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.lines import CELLS_AS_JSON
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.spool import Spool
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text

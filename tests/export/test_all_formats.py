@@ -18,8 +18,9 @@ from reading import Rows, read_calamine, read_openpyxl, same, write_all
 from xlbridge.export.books.book import paths_of_sheets
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.formats import FORMATS
-from xlbridge.export.listing import Listing, Sheet
+from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.sheet import Sheet
 from xlbridge.resources.column import Kind
 from xlbridge.workbook.signature import COVER_SHEET
 

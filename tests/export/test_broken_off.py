@@ -26,9 +26,10 @@ from xlbridge.export.fetching import Advance
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.part import FINISHED
 from xlbridge.export.result import ExportResult
 from xlbridge.export.splitting import Window
-from xlbridge.export.spool import FINISHED, Spool
+from xlbridge.export.spool import Spool
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 
@@ -193,7 +194,7 @@ def leave_a_window(place: Unfinished, now: datetime) -> None:
             with spool.new_part() as part:
                 part.add([1], [rows])
             if rows:
-                part.finish(Window(now, now), [[1]], now)
+                part.finish(Window(now, now), now)
         raise KeyboardInterrupt
 
 

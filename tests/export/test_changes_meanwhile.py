@@ -18,8 +18,8 @@ from xlbridge.export.export import Layout, export_listing
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.last_run import LastRuns
-from xlbridge.export.listing import UNKNOWN_FIELDS
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.unknown_fields import UNKNOWN_FIELDS
 
 MINUTE = timedelta(minutes=1)
 

@@ -12,9 +12,10 @@ from reading import cells_of_record
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.export.filters import Filter, Filters, read_date, read_filters
 from xlbridge.export.formats import format_of, opener_of
-from xlbridge.export.listing import Listing, flat
+from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.requests import check_filters
+from xlbridge.export.sheet import flat
 from xlbridge.export.values import MarkedDigits, as_json
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind

@@ -17,8 +17,8 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.fetching import Advance
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
-from xlbridge.export.listing import Sheet
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.sheet import Sheet
 from xlbridge.resources.column import Kind
 
 PEDIDO = "/v2/faturamento/pedido"

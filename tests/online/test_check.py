@@ -14,7 +14,7 @@ from stdnum.br import cnpj
 
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.api.target import Target
 from xlbridge.errors import TransportError
 from xlbridge.online.check import OnlineCheck

@@ -16,6 +16,7 @@ from xlbridge.api.backoff import retry_after
 from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.transport import NoAnswer, Reply
+from xlbridge.api.unreadable import Unreadable
 from xlbridge.errors import Complaint
 from xlbridge.i18n import Text
 from xlbridge.wire.envelope import Envelope
@@ -27,14 +28,6 @@ _FIRST_WORDS = 80
 _LOOKED_AT = 10_000
 _BARE_MESSAGE = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _SENT_ELSEWHERE = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
-
-
-class Unreadable(ValueError):
-    """A body that is not what the interface documents; ``reason`` says what came instead."""
-
-    def __init__(self, reason: Text) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def judge_envelope(envelope: Envelope, read_data: ReadData, secrets: Secrets) -> Outcome:

@@ -28,17 +28,13 @@ from pydantic import TypeAdapter
 from xlbridge.api.answer import (
     NOT_ACCEPTED,
     ReadData,
-    Unreadable,
-    describe,
     is_json_or_empty,
     judge,
-    judge_envelope,
 )
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.groups import Operations
 from xlbridge.api.json_text import ReadNumber
 from xlbridge.api.outcome import (
-    CHECK_ADDRESS,
     Doubtful,
     Executed,
     NotExecuted,
@@ -46,14 +42,8 @@ from xlbridge.api.outcome import (
     data_of,
     lost,
 )
-from xlbridge.api.records import (
-    ListingAnswer,
-    Record,
-    Seen,
-    as_rows,
-    converter,
-    record_model,
-)
+from xlbridge.api.record_shape import Record
+from xlbridge.api.records import ListingAnswer, as_rows, record_model, shape_of
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.session import (
     LOGIN_REFUSED,
@@ -66,10 +56,9 @@ from xlbridge.api.target import Target
 from xlbridge.api.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.api.upload import Upload
 from xlbridge.credentials.tokens import TokenFile
-from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, UsageError
+from xlbridge.errors import ApiError, AuthenticationFailed, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication
-from xlbridge.wire.envelope import Envelope
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 
@@ -170,37 +159,40 @@ class Client(Operations):
         query: WireModel | None = None,
         keep_unknown: bool = False,
         numbers: ReadNumber | None = None,
-        seen: Seen | None = None,
     ) -> Generator[Record]:
         """Call a listing and yield its records as the answer comes in, one by one.
 
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
         ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
-        place of that. ``seen`` is given the answer's bytes. One object is one record, null is none.
+        place of that. One object is one record, null is none.
 
         The call is made when the first record is asked for, and repeated with backoff until an
         answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
         ``TransportError`` also after records have been yielded: when the answer breaks off, or
         says at its end that it is a failure. Only an iterator that came to its end has told all.
         """
-        model = record_model(operation.data)
-        if model is None:
-            raise TypeError(f"{operation.name} is not a listing")
+        shape = shape_of(_model_of(operation), keep_unknown=keep_unknown)
+        with closing(self.listing(operation, path=path, query=query)) as answer:
+            yield from answer.records(answer.pieces(), shape, numbers)
+
+    def listing(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] = _NOTHING,
+        query: WireModel | None = None,
+    ) -> ListingAnswer:
+        """Call a listing, with backoff until an answer begins, and return what comes in.
+
+        Raises what ``call`` raises.
+        """
         call = call_of(operation, path, query)
         reply = self._backoff.repeat(lambda: self._session.exchange(call, streamed=True))
-        convert = converter(model, keep_unknown=keep_unknown)
-        if not isinstance(reply, httpx.Response) or not reply.is_success:
-            self._data_of(operation, reply, as_rows)
-            return
-        with closing(reply):
-            answer = ListingAnswer(reply, numbers, seen)
-            try:
-                self._require_object(answer)
-                yield from map(convert, answer.records())
-                yield from map(convert, self._rest(operation, answer))
-            except Unreadable as error:
-                raise TransportError(error.reason, CHECK_ADDRESS) from None
+        if isinstance(reply, httpx.Response) and reply.is_success:
+            return ListingAnswer(operation, reply, self._secrets)
+        self._data_of(operation, reply, as_rows)
+        raise AssertionError("a reply that is no success raises")
 
     def send(
         self,
@@ -267,20 +259,6 @@ class Client(Operations):
             return Executed(None)
         return outcome
 
-    def _require_object(self, answer: ListingAnswer) -> None:
-        if not answer.is_object:
-            raise Unreadable(describe(answer.reply, self._secrets, answer.opening))
-
-    def _rest(self, operation: Operation, answer: ListingAnswer) -> list[Any]:
-        """Judge what stands around a listing's records; return the rows of data that is no list."""
-        try:
-            envelope = Envelope.model_validate(answer.envelope)
-        except ValueError:
-            raise Unreadable(describe(answer.reply, self._secrets, answer.opening)) from None
-        outcome = judge_envelope(envelope, as_rows, self._secrets)
-        rows: list[Any] = data_of(outcome, repeatable=operation.repeatable)
-        return rows
-
     def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
         if is_unauthorized(reply):
             raise AuthenticationFailed(NOT_ACCEPTED)
@@ -289,6 +267,13 @@ class Client(Operations):
             repeatable=operation.repeatable,
             answered=not isinstance(reply, NoAnswer),
         )
+
+
+def _model_of(operation: Operation) -> type[WireModel]:
+    model = record_model(operation.data)
+    if model is None:
+        raise TypeError(f"{operation.name} is not a listing")
+    return model
 
 
 def _typed(operation: Operation) -> ReadData:

@@ -5,27 +5,27 @@ memory than small ones. Names end up in the spec's own spelling, values stay as 
 (decimal numbers exact).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, get_args
 
 import httpx
 
-from xlbridge.api.answer import Unreadable
-from xlbridge.api.json_text import BadJson, JsonText, ReadNumber
+from xlbridge.api.answer import describe, judge_envelope
+from xlbridge.api.json_text import BadJson, ReadNumber
+from xlbridge.api.listing_text import ListingText
+from xlbridge.api.outcome import CHECK_ADDRESS, data_of
+from xlbridge.api.record_shape import Record, RecordShape
+from xlbridge.api.redaction import Secrets
+from xlbridge.api.unreadable import BrokenOff, Unreadable
+from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire.envelope import Envelope
 from xlbridge.wire.model import WireModel, spellings
-
-Record = dict[str, Any]
-Seen = Callable[[bytes], object]
-"""Is given an answer piece by piece, as it came."""
-
-_Convert = Callable[[Any], Any]
-_Rename = Callable[[Record], Record]
+from xlbridge.wire.operation import Operation
 
 _LOOKED_AT = 10_000
-_MOST_PLANS = 1_000
+"""So many characters of a body are shown at most, secrets cut out."""
 
 _CUT = Text(
     pt="A resposta parou no meio, depois de {n} registros: nada diz que foram todos.",
@@ -36,6 +36,9 @@ _NOT_JSON = Text(
     en="The answer stopped being JSON after {n} records.",
 )
 
+ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
+"""Every accepted spelling of the envelope's own names."""
+
 
 def record_model(annotation: Any) -> type[WireModel] | None:
     """Return the record type within an annotation such as ``list[Client] | Client | None``."""
@@ -44,69 +47,15 @@ def record_model(annotation: Any) -> type[WireModel] | None:
     return next(filter(None, map(record_model, get_args(annotation))), None)
 
 
-class ListingAnswer:
-    """The answer to a listing while it comes in: an envelope whose ``data`` is not kept.
-
-    ``envelope`` is whole once ``records`` has come to its end; ``data`` is in it only where it is
-    no list. ``seen`` is given every piece of the answer.
-    """
-
-    def __init__(
-        self, reply: httpx.Response, numbers: ReadNumber | None = None, seen: Seen | None = None
-    ) -> None:
-        self.reply = reply
-        self.envelope: dict[str, Any] = {}
-        self.opening = ""
-        pieces = reply.iter_bytes() if seen is None else _shown(reply.iter_bytes(), seen)
-        self._text = JsonText(pieces, numbers)
-
-    @property
-    def is_object(self) -> bool:
-        """Whether it begins as an envelope does; ``opening`` is the text that has come then."""
-        try:
-            first = self._text.peek()
-        except (BadJson, httpx.RequestError):
-            return False
-        self.opening = self._text.opening(_LOOKED_AT)
-        return first == "{"
-
-    def records(self) -> Iterator[Any]:
-        """Yield the items of ``data`` as they come in, unless the envelope has failed before.
-
-        Raises ``Unreadable`` when the answer breaks off or is no JSON: what was yielded may not
-        be all.
-        """
-        count = 0
-        try:
-            for record in self._read():
-                yield record
-                count += 1
-        except BadJson as error:
-            raise Unreadable((_CUT if error.ended else _NOT_JSON).format(n=count)) from None
-        except httpx.RequestError:
-            raise Unreadable(_CUT.format(n=count)) from None
-
-    def _read(self) -> Iterator[Any]:
-        text, names = self._text, spellings(Envelope)
-        text.expect("{")
-        while True:
-            name = text.value()
-            text.expect(":")
-            member = names.get(name) if isinstance(name, str) else None
-            if member == "data" and text.peek() == "[" and self.envelope.get("success", True):
-                yield from text.items()
-            else:
-                self.envelope[member or str(name)] = text.value()
-            if not text.accept(","):
-                break
-        text.expect("}")
-        text.expect("")
-
-
-def _shown(pieces: Iterator[bytes], seen: Seen) -> Iterator[bytes]:
-    for piece in pieces:
-        seen(piece)
-        yield piece
+@cache
+def shape_of(model: type[WireModel], *, keep_unknown: bool = False) -> RecordShape:
+    """Return the shape of the records that a model describes."""
+    nested = {
+        name: shape_of(inner, keep_unknown=keep_unknown)
+        for name, field in model.model_fields.items()
+        if (inner := record_model(field.annotation))
+    }
+    return RecordShape(spellings(model), nested, keep_unknown)
 
 
 def as_rows(data: Any) -> list[Any]:
@@ -116,57 +65,87 @@ def as_rows(data: Any) -> list[Any]:
     return data if isinstance(data, list) else [data]
 
 
-@cache
-def converter(model: type[WireModel], *, keep_unknown: bool = False) -> _Convert:
-    """Return what makes a record of a row: the fields of ``model`` in the spec's spelling.
+class ListingAnswer:
+    """A successful reply to a listing's call, whose body is still to be read. Close it.
 
-    Other fields are left out, or kept as they came. It raises ``Unreadable`` for a row that is no
-    object.
+    Whatever its body turns out to be is told by ``TransportError`` or ``RemoteRejected``.
     """
-    names = spellings(model)
-    nested = {
-        name: converter(inner, keep_unknown=keep_unknown)
-        for name, field in model.model_fields.items()
-        if (inner := record_model(field.annotation))
-    }
-    # Rows of an answer have the same fields nearly always: what to do with them is worked out once.
-    plans: dict[tuple[str, ...], _Rename] = {}
 
-    def convert(row: Any) -> Record:
-        _require_object(row)
-        fields = tuple(row)
-        rename = plans.get(fields)
-        if rename is None:
-            if len(plans) >= _MOST_PLANS:
-                plans.clear()
-            rename = plans[fields] = _renaming(fields, names, keep_unknown=keep_unknown)
-        record = rename(row)
-        for name, convert_item in nested.items():
-            if record.get(name) is not None:
-                record[name] = _nested(record[name], convert_item)
-        return record
+    def __init__(self, operation: Operation, reply: httpx.Response, secrets: Secrets) -> None:
+        self._operation = operation
+        self._reply = reply
+        self._secrets = secrets
 
-    return convert
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._reply.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the body as it comes in, after any decompression, once.
+
+        Raises ``BrokenOff``, which ``records`` knows how to tell.
+        """
+        try:
+            yield from self._reply.iter_bytes()
+        except httpx.RequestError:
+            raise BrokenOff from None
+
+    def records(
+        self, pieces: Iterable[bytes], shape: RecordShape, numbers: ReadNumber | None = None
+    ) -> Iterator[Record]:
+        """Yield the records in a body: in ``pieces``, or in what was kept of them.
+
+        Only an iterator that came to its end has told all.
+        """
+        text = ListingText(iter(pieces), ENVELOPE_NAMES, numbers)
+        convert = shape.converter()
+        is_object, opening = _is_object(text), text.opening(_LOOKED_AT)
+        if not is_object:
+            raise self._undocumented(opening)
+        try:
+            yield from map(convert, _whole(text))
+            yield from map(convert, self._rest(text.envelope, opening))
+        except Unreadable as error:
+            raise TransportError(error.reason, CHECK_ADDRESS) from None
+
+    def _rest(self, envelope: Mapping[str, Any], opening: str) -> list[Any]:
+        """Judge what stands around the records; return the rows of data that is no list."""
+        try:
+            judged = Envelope.model_validate(envelope)
+        except ValueError:
+            raise self._undocumented(opening) from None
+        outcome = judge_envelope(judged, as_rows, self._secrets)
+        rows: list[Any] = data_of(outcome, repeatable=self._operation.repeatable)
+        return rows
+
+    def _undocumented(self, opening: str) -> TransportError:
+        return TransportError(describe(self._reply, self._secrets, opening), CHECK_ADDRESS)
 
 
-def _renaming(fields: Sequence[str], names: Mapping[str, str], *, keep_unknown: bool) -> _Rename:
-    """Return what makes a record of a row with these fields, which often is one already."""
-    new = [names.get(field, field if keep_unknown else None) for field in fields]
-    if new == list(fields):
-        return lambda row: row
-    kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
-    return lambda row: {name: row[old] for old, name in kept.items()}
+def is_plain_success(envelope: Mapping[str, Any]) -> bool:
+    """Say whether an envelope without its records tells a success and nothing else."""
+    try:
+        judged = Envelope.model_validate(envelope)
+    except ValueError:
+        return False
+    return not judged.refused and judged.data is None
 
 
-def _nested(value: Any, convert: _Convert) -> Any:
-    return [convert(item) for item in value] if isinstance(value, list) else convert(value)
+def _is_object(text: ListingText) -> bool:
+    try:
+        return text.begins_with("{")
+    except (BadJson, BrokenOff):
+        return False
 
 
-def _require_object(row: Any) -> None:
-    if not isinstance(row, dict):
-        raise Unreadable(
-            Text(
-                pt="Um registro da listagem não é um objeto: veio {kind}.",
-                en="A record of the listing is not an object: {kind} came.",
-            ).format(kind=type(row).__name__)
-        )
+def _whole(text: ListingText) -> Iterator[Any]:
+    """Yield what ``ListingText.records`` does, and tell when the body breaks off or is no JSON."""
+    count = 0
+    try:
+        for record in text.records():
+            yield record
+            count += 1
+    except BadJson as error:
+        raise Unreadable((_CUT if error.ended else _NOT_JSON).format(n=count)) from None
+    except BrokenOff:
+        raise Unreadable(_CUT.format(n=count)) from None

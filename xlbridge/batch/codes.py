@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import TransportError
 from xlbridge.findings import Finding
 from xlbridge.i18n import Text

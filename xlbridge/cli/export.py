@@ -245,7 +245,7 @@ def command(
                     open_book,
                     layout=layout,
                     on_progress=_counting(wanted.title, activity),
-                    on_record=downloads.take if downloads else lambda _record: None,
+                    on_record=downloads.take if downloads else None,
                     at_once=at_once,
                     unfinished=unfinished,
                 )

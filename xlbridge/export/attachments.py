@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from xlbridge.api.records import Record, record_model
+from xlbridge.api.record_shape import Record
+from xlbridge.api.records import record_model
 from xlbridge.errors import UsageError
 from xlbridge.export.listing import Listing
 from xlbridge.i18n import Text

@@ -7,19 +7,23 @@ from datetime import datetime
 from pathlib import Path
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.books.book import OpenBook, Table
 from xlbridge.export.fetching import Fetcher, Progress
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Flattener, gather_unknown
-from xlbridge.export.listing import Listing, Sheet, flat, with_unknown_fields
+from xlbridge.export.flatten import Rearrange
+from xlbridge.export.listing import Listing
+from xlbridge.export.model_columns import gathering_unknown
+from xlbridge.export.recipes import recipe_of
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
+from xlbridge.export.sheet import Sheet, flat
 from xlbridge.export.spool import Spool
-from xlbridge.export.summary import Summary, TotalTable, total_lines, total_tables
-from xlbridge.export.template_layout import Rearrange
+from xlbridge.export.summary import Summary
+from xlbridge.export.totals import TotalTable, total_tables
 from xlbridge.export.unfinished import Unfinished, temporary_place
+from xlbridge.export.unknown_fields import with_unknown_fields
 from xlbridge.i18n import Text
 
 
@@ -67,11 +71,11 @@ class Layout:
             sheets = with_unknown_fields(sheets)
         return sheets if self.flat is None else flat(sheets, self.flat)
 
-    def rearrange(self, listing: Listing) -> Rearrange:
-        """Return what makes of a record one whose fields stand where the sheets expect them."""
+    def rearrange(self, listing: Listing) -> Rearrange | None:
+        """Return what puts a record's fields where the sheets expect them, if they are not."""
         if self.as_sheet is not None:
             return self.as_sheet[1]
-        return gather_unknown(listing.model) if self.keep_unknown else lambda record: record
+        return gathering_unknown(listing.model) if self.keep_unknown else None
 
 
 def export_listing(
@@ -83,7 +87,7 @@ def export_listing(
     *,
     layout: Layout = Layout(),
     on_progress: Progress = lambda _advance: None,
-    on_record: Callable[[Record], None] = lambda _record: None,
+    on_record: Callable[[Record], None] | None = None,
     at_once: int = 2,
     unfinished: Unfinished | None = None,
 ) -> ExportResult:
@@ -107,14 +111,13 @@ def export_listing(
         closing(Spool(folder, len(sheets) + 1)) as spool,
     ):
         forms = list(map(book.form, sheets))
-        flattener = Flattener(sheets, forms, layout.rearrange(wanted), total_lines(wanted))
+        arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
         fetcher = Fetcher(
             client,
             wanted,
             filters,
             spool,
-            flattener,
-            keep_unknown=layout.keep_unknown,
+            recipe_of(wanted, sheets, forms, arrange, keep_unknown=keep_unknown),
             on_record=on_record,
             on_progress=on_progress,
             at_once=at_once,
@@ -123,10 +126,13 @@ def export_listing(
         fetcher.run()
         replaced = spool.settle()
         tables = [
-            Table(sheet, spool.rows(place), widths, spool.blocks(place))
-            for place, (sheet, widths) in enumerate(
-                zip(sheets, spool.widths(flattener.widths), strict=True)
+            Table(
+                sheet,
+                spool.rows(place),
+                spool.widths(place, len(sheet.columns)),
+                spool.blocks(place),
             )
+            for place, sheet in enumerate(sheets)
         ]
         totals = total_tables(listing.totals, spool.blocks(len(sheets)))
         result = _result(listing, fetcher, replaced, tables, totals)

@@ -4,22 +4,25 @@ What a record that changes meanwhile does to windows is told in ``docs/exports.m
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from http import HTTPStatus
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.api.record_shape import Record
+from xlbridge.errors import TransportError
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Flattener
+from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listing import Each, Listing
+from xlbridge.export.part import Part
+from xlbridge.export.part_making import Recipe
+from xlbridge.export.part_reading import PartReader
+from xlbridge.export.recipes import keys_only
 from xlbridge.export.requests import (
     Request,
     is_settled,
@@ -28,19 +31,13 @@ from xlbridge.export.requests import (
     request_for,
 )
 from xlbridge.export.splitting import Splitter, Window
-from xlbridge.export.spool import Part, Spool
-from xlbridge.export.values import Digits, MarkedDigits
-
-UPDATED = "ultimaAtualizacao"
-"""The field of a record that tells when it was last updated."""
+from xlbridge.export.spool import Spool
 
 _TRIES = 3
 """So often a window is asked for whose answer breaks off; each call has its own backoff."""
 
 _AT_ONCE = 100
 """So many records that are read one by one make a part."""
-
-_NOT_THERE = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +66,11 @@ class Advance:
 Progress = Callable[[Advance], None]
 
 
-class _Stopped(Exception):
-    """Another part has failed, or the user has interrupted."""
-
-
 class Fetcher:
     """Fetches one listing. ``on_record`` is given every record as it came, from any thread.
 
-    ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``missing`` the paths
-    of records asked for by key that are not there, ``newest`` the last update seen, as it came.
-    ``reused`` counts the windows that an earlier run had finished.
+    ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``newest`` the last
+    update seen, as it came. ``reused`` counts the windows that an earlier run had finished.
     """
 
     def __init__(
@@ -87,10 +79,9 @@ class Fetcher:
         listing: Listing,
         filters: Filters,
         spool: Spool,
-        flattener: Flattener,
+        recipe: Recipe,
         *,
-        keep_unknown: bool = False,
-        on_record: Callable[[Record], None] = lambda _record: None,
+        on_record: Callable[[Record], None] | None = None,
         on_progress: Progress = lambda _advance: None,
         at_once: int = 2,
         now: datetime | None = None,
@@ -99,20 +90,25 @@ class Fetcher:
         self._listing = listing
         self._filters = filters
         self._spool = spool
-        self._flattener = flattener
-        self._keep_unknown = keep_unknown
-        self._on_record = on_record
         self._on_progress = on_progress
         self._at_once = at_once
         self.begun = now or datetime.now()
-        self._stop = threading.Event()
+        help_wanted = self._is_by_month and on_record is None
+        self._workers = LineWorkers(recipe, at_once if help_wanted else 0)
+        self._reader = PartReader(
+            client,
+            listing,
+            recipe,
+            self._workers,
+            at_once,
+            on_record=on_record,
+            on_records=self._tell,
+        )
         self._lock = threading.Lock()
         self._records = 0
         self._left: int | None = None
         self.fetched: list[FetchedWindow] = []
-        self.calls = 0
         self.reused = 0
-        self.missing: list[dict[str, object]] = []
         self.holes: list[FetchedWindow] = []
         self.newest = ""
 
@@ -121,16 +117,32 @@ class Fetcher:
         listing = self._listing
         if listing.each is not None:
             self._all(self._each(listing.each))
-        elif not listing.is_windowed or self._names_one:
+        elif not self._is_in_windows:
             self._all([(r,) for r in plain_requests(listing, self._filters)])
         elif listing.cap is not None:
             self._sweep(listing.cap)
         else:
-            self._by_month()
+            with self._workers:
+                self._by_month()
 
     @property
-    def _names_one(self) -> bool:
-        return any(name in self._filters.given for name in ("document", "idws"))
+    def calls(self) -> int:
+        """How many calls were made."""
+        return self._reader.calls
+
+    @property
+    def missing(self) -> Sequence[dict[str, object]]:
+        """The paths of records asked for by key that are not there."""
+        return self._reader.missing
+
+    @property
+    def _is_in_windows(self) -> bool:
+        names_one = any(name in self._filters.given for name in ("document", "idws"))
+        return self._listing.is_windowed and not names_one
+
+    @property
+    def _is_by_month(self) -> bool:
+        return self._is_in_windows and self._listing.cap is None
 
     def _sweep(self, cap: int) -> None:
         """Fetch a capped listing, the earliest window first, each one once it is small enough."""
@@ -159,7 +171,7 @@ class Fetcher:
         requests = [request_for(self._listing.operation, self._filters, w) for w in windows]
         settled = [(r,) for r in requests if is_settled(r.window, self.begun)]
         self._left = len(requests)
-        self._all(settled)
+        self._all(settled, of_many=True)
         for request in requests[len(settled) :]:
             self._keep(request.window, self._part((request,)))
 
@@ -182,34 +194,37 @@ class Fetcher:
             TemporaryDirectory(prefix="xlbridge-") as folder,
             closing(Spool(Path(folder), sheets=1)) as spool,
         ):
-            fetcher = Fetcher(self._client, source, Filters(offered), spool, Flattener((), ()))
+            fetcher = Fetcher(self._client, source, Filters(offered), spool, keys_only(source))
             fetcher.run()
             self.holes += fetcher.holes
             for key in spool.different_keys():
                 if None not in key:
                     yield dict(zip(each.path, key, strict=True))
 
-    def _all(self, batches: Iterable[Sequence[Request]]) -> None:
+    def _all(self, batches: Iterable[Sequence[Request]], *, of_many: bool = False) -> None:
         """Fetch parts, a few at once, and keep them in their order."""
         waiting: list[tuple[Sequence[Request], Future[Part]]] = []
-        with ThreadPoolExecutor(self._at_once) as threads:
+        at_once = self._at_once + self._workers.count
+        with ThreadPoolExecutor(at_once) as threads:
             try:
                 for requests in batches:
-                    waiting.append((requests, self._begin(requests, threads)))
-                    if len(waiting) > self._at_once:
+                    waiting.append((requests, self._begin(requests, threads, of_many=of_many)))
+                    if len(waiting) > at_once:
                         self._keep_first(waiting)
                 while waiting:
                     self._keep_first(waiting)
             except BaseException:
-                self._stop.set()
+                self._reader.stop()
                 for _, future in waiting:
                     future.cancel()
                 raise
 
-    def _begin(self, requests: Sequence[Request], threads: ThreadPoolExecutor) -> Future[Part]:
+    def _begin(
+        self, requests: Sequence[Request], threads: ThreadPoolExecutor, *, of_many: bool
+    ) -> Future[Part]:
         finished = self._reused(self._spool.finished(requests[0].window))
         if finished is None:
-            return threads.submit(self._part, requests)
+            return threads.submit(self._part, requests, of_many=of_many)
         done: Future[Part] = Future()
         done.set_result(finished)
         return done
@@ -229,74 +244,28 @@ class Fetcher:
             self._left -= 1
         self._tell(0)
 
-    def _part(self, requests: Sequence[Request]) -> Part:
+    def _part(self, requests: Sequence[Request], *, of_many: bool = False) -> Part:
         """Fetch some calls as one part; what breaks off is asked for again from its beginning."""
         for attempt in count(1):
             before = self._records
             try:
-                return self._whole_part(requests)
+                return self._whole_part(requests, of_many=of_many)
             except TransportError:
                 self._tell(before - self._records)
-                if attempt == _TRIES or self._stop.is_set():
+                if attempt == _TRIES or self._reader.is_stopped:
                     raise
         raise AssertionError("the loop ends by returning or raising")
 
-    def _whole_part(self, requests: Sequence[Request]) -> Part:
-        with self._spool.new_part() as part:
-            for request in requests:
-                self._fill(part, request)
+    def _whole_part(self, requests: Sequence[Request], *, of_many: bool) -> Part:
+        part = self._spool.new_part()
+        if of_many:
+            self._reader.read_with_help(part, requests[0])
+        else:
+            self._reader.read(part, requests)
         window, cap = requests[0].window, self._listing.cap
         if is_settled(window, self.begun) and (cap is None or part.records < cap):
-            part.finish(window, self._flattener.widths, self.begun)
+            part.finish(window, self.begun)
         return part
-
-    def _fill(self, part: Part, request: Request) -> None:
-        each = self._listing.each
-        path = request.path
-        if each is None or each.counted is None:
-            self._read(part, request, path)
-            return
-        for number in count(1):
-            if not self._read(part, request, {**path, each.counted: number}):
-                return
-
-    def _read(self, part: Part, request: Request, path: Mapping[str, object]) -> bool:
-        """Add the records of one call; say whether there was anything."""
-        with self._lock:
-            self.calls += 1
-        each = self._listing.each
-        known = {each.path[name]: value for name, value in request.path.items()} if each else {}
-        records = self._client.records(
-            request.operation,
-            path=path,
-            query=request.query,
-            keep_unknown=self._keep_unknown,
-            numbers=MarkedDigits if self._keep_unknown else Digits,
-            seen=part.see,
-        )
-        try:
-            with closing(records):
-                for record in records:
-                    self._add(part, known | record if known else record)
-        except RemoteRejected as error:
-            if each is None or error.status not in _NOT_THERE:
-                raise
-            if each.counted is None:
-                self.missing.append(dict(request.path))
-            return False
-        return True
-
-    def _add(self, part: Part, record: Record) -> None:
-        if self._stop.is_set():
-            raise _Stopped
-        self._on_record(record)
-        moment = record.get(UPDATED)
-        if isinstance(moment, str):
-            part.newest = max(part.newest, moment)
-            if self._listing.cap is not None:
-                part.updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
-        part.add(list(map(record.get, self._listing.key)), self._flattener.lines(record))
-        self._tell(1)
 
     def _tell(self, more: int) -> None:
         with self._lock:

@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
-from xlbridge.export.columns import ExportColumn, children_of, columns_of
+from xlbridge.export.columns import ExportColumn
 from xlbridge.export.lines import LineForm, LineWriter, TooLong
-from xlbridge.export.listing import UNKNOWN_FIELDS, Sheet
-from xlbridge.export.values import as_json
+from xlbridge.export.sheet import Sheet
+from xlbridge.export.totals import Totals
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel
+
+Rearrange = Callable[[Record], Record]
+"""Makes of a record another that has its fields elsewhere. It can be sent to another process."""
 
 _Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
@@ -20,20 +22,20 @@ class Flattener:
     """Turns records, whose numbers are texts, into the lines of each sheet.
 
     A child row lacks a column of the key: it is filled from what it stands in. ``rearrange``
-    puts a record's fields where the sheets expect them; ``further`` makes a last list of lines of
-    the record as it came.
+    puts a record's fields where the sheets expect them; a last list are the lines of ``totals``,
+    of the record as it came.
     """
 
     def __init__(
         self,
         sheets: Sequence[Sheet],
         forms: Sequence[LineForm],
-        rearrange: Callable[[Record], Record] = lambda record: record,
-        further: Callable[[Record], list[str]] = lambda _record: [],
+        rearrange: Rearrange | None = None,
+        totals: Totals | None = None,
     ) -> None:
         self._sheets = [_SheetLines(s, form) for s, form in zip(sheets, forms, strict=True)]
         self._rearrange = rearrange
-        self._further = further
+        self._totals = totals
 
     @property
     def widths(self) -> list[list[int]]:
@@ -46,12 +48,12 @@ class Flattener:
         Raises ``TransportError`` for a value that is not what the interface documents,
         ``UsageError`` for a text that the format cannot hold.
         """
-        arranged = self._rearrange(record)
+        arranged = record if self._rearrange is None else self._rearrange(record)
         try:
             lines = [sheet.lines(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
             raise next(filter(None, (s.complaint(arranged) for s in self._sheets))) from None
-        lines.append(self._further(record))
+        lines.append([] if self._totals is None else self._totals.lines(record))
         return lines
 
 
@@ -117,26 +119,6 @@ def _picker(columns: Sequence[ExportColumn]) -> _Pick:
             return tuple(map(values.get, names))
 
     return pick
-
-
-def gather_unknown(model: type[WireModel]) -> Callable[[Record], Record]:
-    """Return what moves the fields of a record that the interface does not show into one, as JSON.
-
-    The same in the objects within it.
-    """
-    known = {column.name for column in columns_of(model)}
-    children = {name: gather_unknown(inner) for name, inner in children_of(model).items()}
-
-    def gather(record: Record) -> Record:
-        kept = {name: record[name] for name in known if name in record}
-        for name, gather_inner in children.items():
-            kept[name] = [gather_inner(inner) for inner in record.get(name) or ()]
-        others = {k: v for k, v in record.items() if k not in known and k not in children}
-        if others:
-            kept[UNKNOWN_FIELDS] = as_json(others)
-        return kept
-
-    return gather
 
 
 def _complaint(

@@ -11,7 +11,7 @@ from xlbridge.export.books.csv_book import CSV_DIALECTS, csv_opener
 from xlbridge.export.books.jsonl_book import open_jsonl
 from xlbridge.export.books.template_book import template_opener
 from xlbridge.export.books.xlsx_book import open_xlsx
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
 

@@ -39,9 +39,15 @@ class TooLong(ValueError):
         self.limit = limit
 
 
+def _empty(_column: ExportColumn) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class LineForm:
     """How a format writes a row: its cells one after the other, between fixed texts.
+
+    It can be sent to another process: its functions are those of modules.
 
     ``cell`` is given a column and its position, and returns what writes the column's values;
     ``nothing`` returns its empty cell. ``around`` returns what stands before and after the bare
@@ -51,7 +57,7 @@ class LineForm:
 
     cell: Callable[[ExportColumn, int], WriteValue]
     around: Callable[[ExportColumn, int], tuple[str, str] | None]
-    nothing: Callable[[ExportColumn], str] = lambda _column: ""
+    nothing: Callable[[ExportColumn], str] = _empty
     before: str = ""
     between: str = ""
     after: str = "\n"
@@ -65,10 +71,18 @@ def _cell_as_json(column: ExportColumn, _place: int) -> WriteValue:
     return lambda value: _encode(read(value))
 
 
+def _quotes(_column: ExportColumn, _place: int) -> tuple[str, str]:
+    return '"', '"'
+
+
+def _null(_column: ExportColumn) -> str:
+    return "null"
+
+
 CELLS_AS_JSON = LineForm(
     _cell_as_json,
-    around=lambda _column, _place: ('"', '"'),
-    nothing=lambda _column: "null",
+    around=_quotes,
+    nothing=_null,
     before="[",
     between=",",
     after="]\n",

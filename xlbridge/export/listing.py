@@ -4,36 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from xlbridge.api.records import record_model
-from xlbridge.export.columns import ExportColumn, children_of, columns_of, key_column
+from xlbridge.export.columns import ExportColumn, key_column
 from xlbridge.export.filters import FILTERS, Filter, ValueKind, field_of
+from xlbridge.export.model_columns import children_of, columns_of
+from xlbridge.export.sheet import Sheet
+from xlbridge.export.totals import Totals
 from xlbridge.i18n import Text
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-
-UNKNOWN_FIELDS = "outrosCampos"
-"""The column of the fields that the interface does not show, as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One sheet of a listing.
-
-    ``within`` are the fields that lead from a record to this sheet's rows, none for the records
-    themselves. ``key`` names the columns that join the sheets of a listing. ``joined`` says that
-    each row is a record's followed by the one of a child at ``within``: ``own`` columns are the
-    record's.
-    """
-
-    name: str
-    columns: tuple[ExportColumn, ...]
-    within: tuple[str, ...]
-    key: tuple[str, ...]
-    own: int = 0
-
-    @property
-    def is_joined(self) -> bool:
-        """Whether rows hold a record and one of its children."""
-        return self.own > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +27,6 @@ class Each:
     path: Mapping[str, str]
     given: Filter | None = None
     counted: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """What the control totals of a listing are: sums of ``amount`` of one of its sheets.
-
-    By the month of ``due``, by ``branch``, and by the first of ``situations`` that is true; what
-    the sheet's own rows lack is the record's.
-    """
-
-    amount: str
-    sheet: str | None = None
-    due: str | None = None
-    branch: str | None = "codigoDaFilial"
-    situations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,35 +127,3 @@ class Listing:
 def is_repeated(name: Filter) -> bool:
     """Say whether a filter may be given several times."""
     return FILTERS[name].kind in (ValueKind.CODES, ValueKind.TEXTS)
-
-
-def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
-    """Return the sheets with a last column for the fields that the interface does not show."""
-    return tuple(
-        replace(sheet, columns=(*sheet.columns, key_column(UNKNOWN_FIELDS, text=True)))
-        for sheet in sheets
-    )
-
-
-def flat(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]:
-    """Return one sheet in place of all: a row for each child, the record's columns in front.
-
-    Of a column that both have the child's is called ``child.column``, and left out where it is
-    part of the key.
-    """
-    record = sheets[0]
-    joined = next(sheet for sheet in sheets[1:] if sheet.name == child)
-    names = {column.name for column in record.columns}
-    columns = (
-        replace(c, name=f"{child}.{c.name}", source=c.name) if c.name in names else c
-        for c in joined.columns
-        if c.name not in joined.key
-    )
-    return (
-        replace(
-            record,
-            columns=(*record.columns, *columns),
-            within=joined.within,
-            own=len(record.columns),
-        ),
-    )

@@ -5,7 +5,8 @@ Source: the spec, Endpoints. Sheets, columns and filters follow from the operati
 
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Each, Listing, Totals
+from xlbridge.export.listing import Each, Listing
+from xlbridge.export.totals import Totals
 from xlbridge.i18n import Text
 from xlbridge.wire.operations import (
     financial,

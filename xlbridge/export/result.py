@@ -9,7 +9,7 @@ from typing import Any
 
 from xlbridge.export.fetching import FetchedWindow
 from xlbridge.export.splitting import Window
-from xlbridge.export.summary import TotalTable
+from xlbridge.export.totals import TotalTable
 from xlbridge.i18n import Text
 from xlbridge.wire.model import format_moment
 from xlbridge.workbook.atomic import replacing

@@ -4,19 +4,19 @@ Which field of a record a column comes from is what the resource's schema file s
 records back; a column that it does not name has the field's own name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.columns import ExportColumn
-from xlbridge.export.listing import Listing, Sheet
+from xlbridge.export.flatten import Rearrange
+from xlbridge.export.listing import Listing
+from xlbridge.export.sheet import Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources.read_back import Lookup
 from xlbridge.resources.resource import Resource
-
-Rearrange = Callable[[Record], Record]
-"""Makes of a record another that has its fields elsewhere."""
 
 
 def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearrange]:
@@ -34,17 +34,23 @@ def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearra
         )
     columns = tuple(ExportColumn(c.name, c.kind) for c in resource.columns)
     sheet = Sheet(resource.name, columns, (), listing.key)
-    return sheet, lambda record: _as_row(record, resource, lookups)
+    return sheet, _AsRow(tuple(c.name for c in resource.columns), lookups)
 
 
-def _as_row(record: Record, resource: Resource, lookups: tuple[Lookup, ...]) -> Record:
-    """Return a record under the names of the sheet's columns."""
-    renamed = {column for lookup in lookups for column in lookup.key if column not in record}
-    row = {c.name: record.get(c.name) for c in resource.columns if c.name not in renamed}
-    for lookup in lookups:
-        if _holds(lookup.when, record):
-            row |= {c: record.get(field) for c, field in lookup.key.items() if c in renamed}
-    return row
+@dataclass(frozen=True, slots=True)
+class _AsRow:
+    """Puts a record under the names of the sheet's columns."""
+
+    columns: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+
+    def __call__(self, record: Record) -> Record:
+        renamed = {name for lookup in self.lookups for name in lookup.key if name not in record}
+        row = {name: record.get(name) for name in self.columns if name not in renamed}
+        for lookup in self.lookups:
+            if _holds(lookup.when, record):
+                row |= {c: record.get(field) for c, field in lookup.key.items() if c in renamed}
+        return row
 
 
 def _holds(when: Mapping[str, tuple[Any, ...]], record: Record) -> bool:

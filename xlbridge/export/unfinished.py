@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from filelock import FileLock, Timeout
 
-from xlbridge.export.spool import FINISHED, Part
+from xlbridge.export.part import FINISHED, Part
 from xlbridge.workbook.atomic import reporting_failures
 
 LONGEST_KEPT = timedelta(hours=6)

@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any, get_origin
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record, record_model
+from xlbridge.api.record_shape import Record
+from xlbridge.api.records import record_model
 from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.documents import bare_document
 from xlbridge.resources.references import REFERENCES

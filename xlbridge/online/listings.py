@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
-from xlbridge.export.fetching import UPDATED
+from xlbridge.api.record_shape import Record
+from xlbridge.export.part_making import UPDATED
 from xlbridge.export.requests import EVERYTHING
 from xlbridge.export.splitting import Splitter
 from xlbridge.wire.operation import Operation

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xlbridge.api.client import Client
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.references import Reference

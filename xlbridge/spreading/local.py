@@ -1,6 +1,5 @@
 """Worker processes on this machine."""
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +9,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from xlbridge.helper_process import usable_cores
 from xlbridge.spreading.carrier import Item, Lost, OnDone, Outcome, Task, WorkerGone
 from xlbridge.spreading.worker import Worker
 
@@ -28,12 +28,7 @@ def sensible_workers(files: Sequence[Path]) -> int:
     """Return how many processes these files are worth: one for each core at most."""
     if sum(file.stat().st_size for file in files if file.is_file()) < _WORTH_A_WORKER:
         return 1
-    return min(_usable_cores(), len(files))
-
-
-def _usable_cores() -> int:
-    known = getattr(os, "sched_getaffinity", None)
-    return len(known(0)) if known else os.cpu_count() or 1
+    return min(usable_cores(), len(files))
 
 
 class LocalWorkers:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from xlbridge.api.records import Record
+from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources.column import Kind
 from xlbridge.resources.documents import bare_document

@@ -1,7 +1,6 @@
 """Running the parsing process, and telling what became of it."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
 
-import xlbridge
+from xlbridge.helper_process import helper_environment
 from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.assembly import WorkbookCells, WorkbookSource, assemble
 from xlbridge.workbook.refusals import too_demanding
@@ -23,7 +22,6 @@ LIMITS_HOLD = sys.platform == "linux"
 
 _PATIENCE = 4
 """How many times its processor time a parsing process may take by the clock."""
-_ROOT = Path(xlbridge.__file__).parent.parent
 
 
 @contextmanager
@@ -59,13 +57,6 @@ def _start(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]
             stderr=subprocess.DEVNULL,
             env=helper_environment(),
         )
-
-
-def helper_environment() -> dict[str, str]:
-    """Return what a helper process needs: the way to this package, and no credentials."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
-    ways = [str(_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
-    return kept | {"PYTHONPATH": os.pathsep.join(ways)}
 
 
 def _workbook(stream: BinaryIO) -> WorkbookCells:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from xlbridge.export.lines import LineForm
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.summary import Summary
 
 

@@ -18,7 +18,7 @@ from xlbridge.export.books.book import Book, OpenBook
 from xlbridge.export.books.line_book import open_lines
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.lines import LineForm, WriteValue
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.values import reader_of
 from xlbridge.resources.column import Kind
 
@@ -54,7 +54,7 @@ def _open_csv(
 ) -> AbstractContextManager[Book]:
     form = LineForm(
         partial(_writer, dialect),
-        around=lambda _column, _place: ("", "") if dialect.decimal_point == "." else None,
+        around=partial(_around, dialect),
         between=dialect.delimiter,
         after="\r\n",
     )
@@ -84,6 +84,10 @@ def neutral(text: str) -> str:
 def _writer(dialect: CsvDialect, column: ExportColumn, _place: int) -> WriteValue:
     quoted, written, read = _quoting(dialect), _written(dialect, column), reader_of(column)
     return lambda value: quoted(written(read(value)))
+
+
+def _around(dialect: CsvDialect, _column: ExportColumn, _place: int) -> tuple[str, str] | None:
+    return ("", "") if dialect.decimal_point == "." else None
 
 
 def _written(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]:

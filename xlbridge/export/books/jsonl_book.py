@@ -9,7 +9,7 @@ from xlbridge.export.books.book import Book
 from xlbridge.export.books.line_book import open_lines
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.lines import LineForm, WriteValue
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.values import reader_of
 from xlbridge.resources.column import Kind
 
@@ -31,10 +31,18 @@ def _member(column: ExportColumn, _place: int) -> WriteValue:
     return lambda value: f"{name}: {_encode(read(value))}"
 
 
+def _around(column: ExportColumn, _place: int) -> tuple[str, str]:
+    return f"{_encode(column.name)}: ", ""
+
+
+def _nothing(column: ExportColumn) -> str:
+    return f"{_encode(column.name)}: null"
+
+
 _FORM = LineForm(
     _member,
-    around=lambda column, _place: (f"{_encode(column.name)}: ", ""),
-    nothing=lambda column: f"{_encode(column.name)}: null",
+    around=_around,
+    nothing=_nothing,
     before="{",
     between=", ",
     after="}\n",

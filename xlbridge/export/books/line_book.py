@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from xlbridge.export.books.book import Book, Table, paths_of_sheets
 from xlbridge.export.lines import LineForm
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.workbook.atomic import replacing
 

@@ -18,7 +18,7 @@ from xlbridge.errors import UsageError
 from xlbridge.export.books.book import Book, Table, paths_of_sheets
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.lines import CELLS_AS_JSON, LineForm, cells_of
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind

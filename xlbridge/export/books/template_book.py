@@ -13,7 +13,7 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.errors import UsageError
 from xlbridge.export.books.book import Book, OpenBook, Table
 from xlbridge.export.lines import CELLS_AS_JSON, LineForm, cells_of
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind

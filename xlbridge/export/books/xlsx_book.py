@@ -14,7 +14,7 @@ from xlbridge.export.books.book import Book, Table
 from xlbridge.export.books.xlsx_frame import DataSheet, frame, style_ids
 from xlbridge.export.books.xlsx_rows import numbered, row_form
 from xlbridge.export.lines import LineForm
-from xlbridge.export.listing import Sheet
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.summary import Summary
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.atomic import replacing

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from xlbridge.export.columns import ExportColumn
@@ -73,15 +74,12 @@ _NUMBERS = {
 
 def row_form(styles: StyleIds) -> LineForm:
     """Return how a row becomes XML, on one line, its number still to be filled in."""
-
-    def cell(column: ExportColumn, place: int) -> WriteValue:
-        return _writer(column, f'<c r="{column_letters(place)}{_ROW}" s="', styles)
-
-    def around(column: ExportColumn, place: int) -> tuple[str, str]:
-        style, _ = _NUMBERS[column.kind]
-        return f'<c r="{column_letters(place)}{_ROW}" s="{styles[style]}"><v>', "</v></c>"
-
-    return LineForm(cell, around, before=f'<row r="{_ROW}">', after="</row>\n")
+    return LineForm(
+        partial(_cell, styles),
+        partial(_around, styles),
+        before=f'<row r="{_ROW}">',
+        after="</row>\n",
+    )
 
 
 def numbered(lines: Iterable[bytes], first: int) -> bytes:
@@ -90,6 +88,19 @@ def numbered(lines: Iterable[bytes], first: int) -> bytes:
     return b"\n".join(
         line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
     )
+
+
+def _cell(styles: StyleIds, column: ExportColumn, place: int) -> WriteValue:
+    return _writer(column, _begin(place), styles)
+
+
+def _around(styles: StyleIds, column: ExportColumn, place: int) -> tuple[str, str]:
+    style, _ = _NUMBERS[column.kind]
+    return f'{_begin(place)}{styles[style]}"><v>', "</v></c>"
+
+
+def _begin(place: int) -> str:
+    return f'<c r="{column_letters(place)}{_ROW}" s="'
 
 
 def _writer(column: ExportColumn, begin: str, styles: StyleIds) -> WriteValue:

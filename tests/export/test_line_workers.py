@@ -1,0 +1,352 @@
+"""Large exports have lines made by processes beside them: the same lines, the same errors."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zipfile import ZipFile
+
+import pytest
+from environment import clean_environment
+from processes_seen import awaited, command_of, descendants, lives
+from test_start import HEAVY
+
+from xlbridge.api.backoff import Backoff
+from xlbridge.api.client import Client
+from xlbridge.api.target import Target
+from xlbridge.errors import XlbridgeError
+from xlbridge.export import line_workers
+from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.line_workers import LineWorkers
+from xlbridge.export.listings import LISTINGS
+from xlbridge.export.template_layout import template_layout
+from xlbridge.helper_process import usable_cores
+from xlbridge.resources.catalogue import load_catalogue
+
+LARGE = "x" * 1_200_000
+WITHIN = Filters({Filter.FROM: datetime(2025, 1, 1), Filter.TO: datetime(2025, 8, 31, 23, 59)})
+FIRST_MONTH, WEIRD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"
+
+needs_cores = pytest.mark.skipif(usable_cores() < 2, reason="a second core")
+sees_processes = pytest.mark.skipif(not Path("/proc").is_dir(), reason="/proc tells of processes")
+
+
+class System:
+    """A remote system whose first answer may be large; the one of a later month is ``weird``."""
+
+    def __init__(self) -> None:
+        self.weird: bytes | None = None
+        self.cut = False
+        self.held = Event()
+        self.padding = ""
+        self.delay = 0.0
+
+    def answer(self, start: str) -> bytes:
+        if start == WEIRD_MONTH and self.weird is not None:
+            return self.weird
+        if start == WEIRD_MONTH:
+            self.held.wait(self.delay)
+        month = int(start[3:5]) + 12 * int(start[6:10])
+        orders = [order(100 * month + n) for n in range(3)]
+        return document(orders, padding=self.padding if start == FIRST_MONTH else "")
+
+
+def order(number: int, **fields: Any) -> dict[str, Any]:
+    products = [
+        {"NumeroDoPedido": number, "seq": seq, "valorTotal": number / 4, "quantidade": 2.50}
+        for seq in (1, 2)
+    ]
+    return {
+        "NumeroDoPedido": number,
+        "nomeDoCliente": f"=Padaria & Cia \ud83d\ude00 {number}",
+        "ultimaAtualizacao": "2025-01-02T03:04:05",
+        "produtos": products,
+        "parcelas": None,
+        "corFavorita": {"a": [1, 2.50]},
+        **fields,
+    }
+
+
+def document(orders: list[Any], **members: Any) -> bytes:
+    return json.dumps({"success": True, "data": orders, **members}).encode()
+
+
+@pytest.fixture
+def system() -> System:
+    return System()
+
+
+@pytest.fixture
+def client(system: System) -> Iterator[Client]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(b'{"authenticated": true, "accessToken": "token"}')
+
+        def do_GET(self) -> None:
+            start = parse_qs(urlsplit(self.path).query)["dataInferior"][0]
+            self._send(system.answer(start), cut=system.cut and start == WEIRD_MONTH)
+
+        def _send(self, body: bytes, *, cut: bool = False) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body) + cut))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    target = Target("t", f"http://127.0.0.1:{server.server_address[1]}", "a@example.com", "unused")
+    with Client(target, backoff=Backoff(tries=1)) as opened:
+        yield opened
+    system.held.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let them begin with the first answer; note of the others whether they made its lines."""
+    monkeypatch.setattr(line_workers, "_WORTH_A_PROCESS", 1)
+    noted: list[bool] = []
+    make = LineWorkers.make
+
+    def noting(self: LineWorkers, *arguments: Any) -> dict[str, Any] | None:
+        envelope = make(self, *arguments)
+        noted.append(envelope is not None)
+        return envelope
+
+    monkeypatch.setattr(LineWorkers, "make", noting)
+    return noted
+
+
+def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
+    """Return what an export comes to: files, counts and digests, or what it tells."""
+    counted: list[int] = []
+    try:
+        done = export_listing(
+            client,
+            LISTINGS["pedidos"],
+            WITHIN,
+            output,
+            FORMATS[output.suffix[1:]],
+            at_once=at_once,
+            on_progress=lambda advance: counted.append(advance.records),
+            **options,
+        )
+    except XlbridgeError as error:
+        assert not any(output.parent.iterdir())
+        return type(error), str(error.message), str(error.hint)
+    assert counted[-1] == done.records
+    files = {path.name: content_of(path) for path in output.parent.iterdir()}
+    told = (done.records, done.sheets, done.newest, done.totals, done.calls)
+    return files, told, [(window.records, window.digest) for window in done.windows]
+
+
+def content_of(path: Path) -> object:
+    """Return what a file holds; of a workbook all but its cover and the time of its making."""
+    if path.suffix != ".xlsx":
+        return path.read_bytes()
+    with ZipFile(path) as archive:
+        names = set(archive.namelist()) - {"xl/worksheets/sheet1.xml", "docProps/core.xml"}
+        return {name: archive.read(name) for name in names}
+
+
+def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
+    """Return what exports come to without other processes and with them."""
+    outcomes = []
+    for at_once in (1, 2):
+        within = folder / str(at_once)
+        within.mkdir()
+        outcomes.append(outcome(client, within / f"pedidos.{form}", at_once, **options))
+    return outcomes
+
+
+@needs_cores
+@pytest.mark.parametrize("form", ["xlsx", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "layout", [Layout(), Layout(flat="produtos"), Layout(keep_unknown=True)], ids=str
+)
+def test_the_same_lines_are_made_elsewhere(
+    client: Client, tmp_path: Path, made: list[bool], form: str, layout: Layout
+) -> None:
+    here, elsewhere = both(client, tmp_path, form, layout=layout)
+    assert here == elsewhere
+    assert here[1][0] == 3 * 8
+    assert len(made) >= 6
+    assert all(made)
+
+
+WEIRD = {
+    "not JSON": b'{"success": true, "data": [{"numeroDoPedido": 7}, oops]}',
+    "no document": b"<html>",
+    "NaN": b'{"success": true, "data": [{"numeroDoPedido": NaN}]}',
+    "deep": b'{"success": true, "data": [' + b"[" * 100_000,
+    "cut": document([order(7), order(8)])[:-30],
+    "too much": document([order(7)]) + b"{}",
+    "no object": document([order(7), 8]),
+    "misfit": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
+    b'[{"key": "k", "value": "late"}]}',
+    "no success": b'{"data": [{"numeroDoPedido": 7}]}',
+    "odd errors": document([order(7)], errors="odd"),
+    "notified": b'{"success": true, "data": {"notifications": [{"key": "k", "value": "v"}]}}',
+}
+
+
+@needs_cores
+@pytest.mark.parametrize("name", WEIRD)
+def test_the_same_is_told_of_a_bad_answer(
+    system: System, client: Client, tmp_path: Path, made: list[bool], name: str
+) -> None:
+    system.weird = WEIRD[name]
+    here, elsewhere = both(client, tmp_path, "jsonl")
+    assert here == elsewhere
+    assert issubclass(here[0], XlbridgeError)
+    assert made
+
+
+@needs_cores
+def test_the_same_is_told_of_an_answer_that_breaks_off(
+    system: System, client: Client, tmp_path: Path
+) -> None:
+    system.weird, system.cut = document([order(7), order(8)]), True
+    here, elsewhere = both(client, tmp_path, "jsonl")
+    assert here == elsewhere
+    assert "after 2 records" in here[1] or "depois de 2 registros" in here[1]
+
+
+UNUSUAL = {
+    "half a surrogate": order(7, nomeDoCliente="a\ud800b", bairro="\x00\x1f"),
+    "a name twice": b'{"numeroDoPedido": 1, "numeroDoPedido": 7, "uf": "SP"}',
+    "large numbers": b'{"numeroDoPedido": 123456789012345678901234567890, '
+    b'"transportadoraValorFrete": 12345678901234567.890, "transportadoraPesoBruto": 1E+2}',
+    "other members": document([order(7)], errors=None, notifications=[], extra=1.5),
+    "null": b'{"success": true, "data": null}',
+    "one object": b'{"success": true, "data": {"numeroDoPedido": 7}}',
+    "camel and pascal": b'{"Success": true, "Data": [{"NumeroDoPedido": 7}]}',
+}
+
+
+@needs_cores
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_answers_become_the_same(
+    system: System, client: Client, tmp_path: Path, made: list[bool], name: str
+) -> None:
+    unusual = UNUSUAL[name]
+    if isinstance(unusual, dict):
+        unusual = document([unusual])
+    elif b"uccess" not in unusual:
+        unusual = b'{"success": true, "data": [' + unusual + b"]}"
+    system.weird = unusual
+    here, elsewhere = both(client, tmp_path, "jsonl")
+    assert here == elsewhere
+    assert isinstance(here[0], dict)
+    assert made
+
+
+@needs_cores
+@sees_processes
+def test_processes_that_are_killed_cost_nothing(
+    system: System, client: Client, tmp_path: Path, made: list[bool], monkeypatch: Any
+) -> None:
+    killed: list[int] = []
+    lock = Lock()
+    noting = LineWorkers.make
+
+    def killing(self: LineWorkers, *arguments: Any) -> Any:
+        envelope = noting(self, *arguments)
+        with lock:
+            if not killed:
+                killed.extend(line_processes(os.getpid()))
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+        return envelope
+
+    monkeypatch.setattr(LineWorkers, "make", killing)
+    here, elsewhere = both(client, tmp_path, "jsonl")
+    assert here == elsewhere
+    assert len(killed) == 2
+    assert made[0]
+    assert not made[-1]
+    assert not line_processes(os.getpid())
+
+
+def line_processes(pid: int) -> list[int]:
+    return [child for child in descendants(pid) if "line_process" in command_of(child)]
+
+
+@needs_cores
+@sees_processes
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_the_export(
+    client: Client, system: System, tmp_path: Path, sent: signal.Signals
+) -> None:
+    system.padding, system.delay = LARGE, 600
+    output = tmp_path / "out" / "pedidos.xlsx"
+    output.parent.mkdir()
+    environment = clean_environment(tmp_path / "own") | {
+        "XLBRIDGE_BASE_URL": client.target.base_url,
+        "XLBRIDGE_EMAIL": client.target.email,
+        "XLBRIDGE_PASSWORD": client.target.password,
+    }
+    command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--from", "01/01/2025"]
+    with subprocess.Popen(
+        [*command, "-o", str(output)], env=environment, stderr=subprocess.DEVNULL
+    ) as process:
+        begun = awaited(lambda: line_processes(process.pid))
+        process.send_signal(sent)
+    awaited(lambda: not any(map(lives, begun)))
+    if sent == signal.SIGINT:
+        assert process.returncode == 130
+        assert not any(output.parent.iterdir())
+
+
+def test_a_process_that_makes_lines_imports_no_heavy_library() -> None:
+    light = (*HEAVY, "click", "sqlite3")
+    forms = "xlsx_rows, csv_book, jsonl_book"
+    code = (
+        f"import sys, xlbridge.export.line_process; from xlbridge.export.books import {forms}; "
+        f"print([name for name in {light!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_layout_of_an_import_sheet_can_be_sent() -> None:
+    resource = load_catalogue().named("contaspagar")
+    _, rearrange = template_layout(LISTINGS["contaspagar"], resource)
+    assert pickle.loads(pickle.dumps(rearrange)) == rearrange
+
+
+def test_small_exports_begin_no_process(
+    system: System, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        System, "answer", lambda *_: b'{"success": true, "data": [{"numeroDoPedido": 7}]}'
+    )
+    begun: list[bool] = []
+
+    def look(_advance: object) -> None:
+        begun.extend(map(bool, line_processes(os.getpid())))
+
+    export_listing(
+        client, LISTINGS["pedidos"], WITHIN, tmp_path / "p.csv", FORMATS["csv"], on_progress=look
+    )
+    assert not any(begun)
