@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import databases
@@ -86,8 +87,12 @@ def test_a_writer_waits_for_the_one_before_it_and_not_for_ever(
 ) -> None:
     monkeypatch.setattr(dialect, "LOCK_SECONDS", 0.2)
     set_language("en")
-    with storage.transaction(writing=True), pytest.raises(Exception, match="lock timeout"):
-        storage.transaction(writing=True).__enter__()
+    with (
+        closing(Storage(storage.url)) as other,
+        storage.transaction(writing=True),
+        pytest.raises(Exception, match="lock timeout"),
+    ):
+        other.transaction(writing=True).__enter__()
 
 
 @pytest.mark.parametrize(

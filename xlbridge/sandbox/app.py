@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from anyio import CapacityLimiter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -11,12 +10,11 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from xlbridge.sandbox import answers, handlers
-from xlbridge.sandbox.dispatch import Endpoint
+from xlbridge.sandbox.dispatch import Endpoint, Threads
 from xlbridge.sandbox.faults import Faulty
 from xlbridge.sandbox.host_check import HostCheck
 from xlbridge.sandbox.openapi import docs_page, openapi_document
 from xlbridge.sandbox.server import Sandbox
-from xlbridge.sandbox.storage import POOL_SIZE
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 
@@ -39,8 +37,7 @@ def _operation_routes(sandbox: Sandbox) -> list[BaseRoute]:
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in OPERATIONS.values():
         by_path[operation.path][operation.method] = operation
-    # Never more threads than the pool has connections, so that none waits for one in vain.
-    threads = CapacityLimiter(POOL_SIZE)
+    threads = Threads()
     return [
         Route(path, Endpoint(sandbox, by_path[path], threads))
         for path in sorted(by_path, key=_openness)

@@ -43,15 +43,24 @@ class Call:
     upload: UploadedFile | None = None
     user_id: int | None = None
     later: list[Callable[[], None]] = field(default_factory=list)
+    _connection: Connection | None = None
 
-    @cached_property
+    @property
     def connection(self) -> Connection:
         """The call's one transaction, begun when it is first used.
 
         It ends with the call: committed when the handler returns, undone when it raises.
         """
-        writing = self.operation.method != "GET"
-        return self.stack.enter_context(self.sandbox.storage.transaction(writing=writing))
+        # Until Python 3.12 a cached property lets all calls wait for one that waits for its turn.
+        if self._connection is None:
+            transaction = self.sandbox.storage.transaction(writing=self.writing)
+            self._connection = self.stack.enter_context(transaction)
+        return self._connection
+
+    @property
+    def writing(self) -> bool:
+        """Whether the call may change something."""
+        return self.operation.method != "GET"
 
     @property
     def owner(self) -> int:

@@ -18,20 +18,42 @@ from xlbridge.sandbox.forms import uploaded_workbook
 from xlbridge.sandbox.parsing import given_parameters, parse_body, parse_path, parse_query
 from xlbridge.sandbox.security import token_owner
 from xlbridge.sandbox.server import JSON_LIMIT, Sandbox
+from xlbridge.sandbox.storage import POOL_SIZE, is_busy
 from xlbridge.wire.operation import Operation
 
 _log = logging.getLogger(__name__)
 
 _MULTIPART_OVERHEAD = 2**20
 _UNAUTHORISED = ("Authorization", "Token ausente, inválido ou expirado.")
+_BUSY = ("", "O sistema está ocupado com outra gravação; nada foi gravado. Tente novamente.")
+_COME_BACK = "5"
 _DEFECT = ("", "Erro interno. Tente novamente mais tarde.")
+
+
+_WRITERS = 32
+
+
+class Threads:
+    """The threads that requests run in: those that wait for their turn to write hold up no reader.
+
+    Of the pool's connections the writing transaction and the worker have one each.
+    """
+
+    def __init__(self) -> None:
+        self._reading = CapacityLimiter(POOL_SIZE - 2)
+        self._writing = CapacityLimiter(_WRITERS)
+
+    async def run(self, function: Any, *arguments: Any, writing: bool = False) -> Any:
+        """Run a function in a thread, as soon as there is one."""
+        limiter = self._writing if writing else self._reading
+        return await to_thread.run_sync(function, *arguments, limiter=limiter)
 
 
 class Endpoint:
     """The ASGI application of one path: one operation for each of its methods."""
 
     def __init__(
-        self, sandbox: Sandbox, operations: Mapping[str, Operation], threads: CapacityLimiter
+        self, sandbox: Sandbox, operations: Mapping[str, Operation], threads: Threads
     ) -> None:
         self._sandbox = sandbox
         self._operations = operations
@@ -56,7 +78,9 @@ class Endpoint:
             return answers.failure(error.status, error.problems, headers)
         except ClientDisconnect:
             return answers.failure(400, [("body", "A requisição chegou incompleta.")])
-        except Exception:
+        except Exception as error:
+            if is_busy(error):
+                return answers.failure(503, [_BUSY], {"Retry-After": _COME_BACK})
             _log.exception("%s %s failed", operation.method, operation.path)
             return answers.failure(500, [_DEFECT])
 
@@ -64,13 +88,13 @@ class Endpoint:
         handler = HANDLERS[operation.name]
         user_id = None
         if operation.authenticated:
-            user_id = await self._in_thread(self._authorise, request)
+            user_id = await self._threads.run(self._authorise, request)
         call = Call(operation, self._sandbox, ExitStack(), user_id=user_id)
         try:
             await _fill(call, request)
         except RequestError as error:
             return _refuse(handler, operation, error)
-        response: Response = await self._in_thread(_run, call, handler)
+        response: Response = await self._threads.run(_run, call, handler, writing=call.writing)
         return response
 
     def _authorise(self, request: Request) -> int:
@@ -81,9 +105,6 @@ class Endpoint:
             if owner is not None:
                 return owner
         raise RequestError(401, [_UNAUTHORISED])
-
-    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
-        return await to_thread.run_sync(function, *arguments, limiter=self._threads)
 
 
 def _size_limit(sandbox: Sandbox, operation: Operation) -> int:

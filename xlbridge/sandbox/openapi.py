@@ -103,7 +103,7 @@ def _success(operation: Operation) -> dict[str, Any]:
 
 def _failures(operation: Operation) -> dict[str, Any]:
     """The statuses that the operation may fail with, all in the error envelope."""
-    statuses = ["413", "500"]
+    statuses = ["413", "500", "503"]
     if operation.enveloped:
         statuses.append("400")
     if operation.authenticated:

@@ -62,7 +62,7 @@ def set_active(connection: Connection, key: AddressingKey, now: datetime, *, act
     Raises ``RequestError``: 404 where there is none, 400 where it is so already.
     """
     this = of_address(key)
-    is_active = connection.scalar(select(addressings.c.ativo).where(this).with_for_update())
+    is_active = connection.scalar(select(addressings.c.ativo).where(this))
     if is_active is None:
         raise not_found("idProd", "Endereçamento não encontrado.")
     if is_active == active:

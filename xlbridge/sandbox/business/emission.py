@@ -24,11 +24,11 @@ Numbered = Callable[[Known, Numbers, Row[Any], datetime], tuple[int, str]]
 
 
 def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
-    """Return an invoice that is still pending, and keep others from changing it.
+    """Return an invoice that is still pending.
 
     Raises ``RequestError``: 404 when there is none, 400 when it was emitted.
     """
-    statement = select(table).where(table.c.idNF == invoice_id).with_for_update()
+    statement = select(table).where(table.c.idNF == invoice_id)
     invoice = connection.execute(statement).one_or_none()
     if invoice is None:
         raise not_found("id", "Nota fiscal não encontrada.")

@@ -105,7 +105,7 @@ def require_running(connection: Connection, number: int, count: int) -> Inventor
 
     Raises ``RequestError`` (400) where it is not.
     """
-    inventory = _locked(connection, number)
+    inventory = _found(connection, number)
     if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _refusal(inventory)
     if count != _started(inventory):
@@ -118,7 +118,7 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
 
     Raises ``RequestError`` (400) unless a count is going on, and every product is counted.
     """
-    inventory = _locked(connection, number)
+    inventory = _found(connection, number)
     if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _refusal(inventory)
     of_number = inventories.c.idInventario == number
@@ -158,15 +158,13 @@ def require(connection: Connection, number: int, flag: str) -> Inventory:
 
     Raises ``RequestError`` (400) where there is none of this id, or it does not allow that.
     """
-    inventory = _locked(connection, number)
+    inventory = _found(connection, number)
     if not getattr(inventory, flag):
         raise _refusal(inventory)
     return inventory
 
 
-def _locked(connection: Connection, number: int) -> Inventory:
-    of_number = inventories.c.idInventario == number
-    connection.execute(select(inventories.c.count).where(of_number).with_for_update())
+def _found(connection: Connection, number: int) -> Inventory:
     inventory = find_inventory(connection, number)
     if inventory is None:
         raise invalid(("idInventario", "Inventário não encontrado."))

@@ -25,7 +25,6 @@ from xlbridge.sandbox.business.stock_balances import (
     Place,
     balance_at,
     balances_of,
-    lock_product,
     shown,
     to_cents,
     valued,
@@ -148,7 +147,6 @@ def _adjust(
     connection: Connection, inventory: Inventory, row: Row[Any], now: datetime
 ) -> Iterator[str]:
     place = _place(inventory, row)
-    lock_product(connection, place.product)
     balance = balance_at(connection, place)
     surplus = row.counted - balance.quantity
     if not surplus:

@@ -31,7 +31,7 @@ class Numbers:
                 self._stored.add(scope)
 
     def _load(self, scope: str) -> int:
-        statement = select(counters.c.last).where(counters.c.scope == scope).with_for_update()
+        statement = select(counters.c.last).where(counters.c.scope == scope)
         last = self._connection.scalar(statement)
         if last is None:
             return 0

@@ -55,7 +55,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
 def _pending(connection: Connection, number: int) -> Row[Any]:
     statement = select(sales_orders).where(sales_orders.c.numeroDoPedido == number)
-    order = connection.execute(statement.with_for_update()).one_or_none()
+    order = connection.execute(statement).one_or_none()
     if order is None:
         raise not_found(_KEY, "Pedido não encontrado.")
     if order.processado:

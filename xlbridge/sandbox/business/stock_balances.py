@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
-from xlbridge.sandbox.tables.registries import products
 from xlbridge.sandbox.tables.stock import movements
 
 CENTS = Decimal("0.01")
@@ -130,9 +129,3 @@ def product_balance(connection: Connection, product: int) -> Balance:
     parts = [balance for _, balance in found]
     quantity = sum((part.quantity for part in parts), Decimal(0))
     return Balance(quantity, sum((part.value for part in parts), Decimal(0)))
-
-
-def lock_product(connection: Connection, code: int | None) -> None:
-    """Let no one else move a product until the transaction ends."""
-    if code is not None:
-        connection.execute(select(products.c.code).where(products.c.code == code).with_for_update())

@@ -10,7 +10,6 @@ from xlbridge.sandbox.business.known import Known
 from xlbridge.sandbox.business.stock_balances import (
     Place,
     balance_at,
-    lock_product,
     product_balance,
     to_cents,
     valued,
@@ -32,7 +31,6 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
 
     Raises ``RequestError`` (400) with every rule that it breaks.
     """
-    lock_product(connection, data.idProd)
     problems = [
         *movement_problems(Known(connection), data),
         *measure_problems("valorUnitario", data.valorUnitario, COST_PLACES),

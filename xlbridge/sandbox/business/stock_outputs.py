@@ -13,7 +13,6 @@ from xlbridge.sandbox.business.stock_balances import (
     Place,
     balance_at,
     balances_of,
-    lock_product,
     shown,
     to_cents,
     unit_value,
@@ -50,7 +49,6 @@ def register_output(connection: Connection, data: StockOutputInput, now: datetim
     requested = requested_item(connection, data)
     if data.idProd is None and requested is not None:
         data = data.model_copy(update={"idProd": requested.product})
-    lock_product(connection, data.idProd)
     problems = [
         *_code_problems(Known(connection), data),
         *settlement_problems(connection, data, data.quantidade),
@@ -68,10 +66,9 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
     alteration breaks.
     """
     this = movements.c.inward.is_(False) & (movements.c.number == data.numeroDaSaida)
-    output = connection.execute(select(movements).where(this).with_for_update()).one_or_none()
+    output = connection.execute(select(movements).where(this)).one_or_none()
     if output is None:
         raise not_found("numeroDaSaida", "Saída não encontrada.")
-    lock_product(connection, output.idProd)
     problems = [
         *_finality_problems(output, data),
         *_code_problems(Known(connection), data),

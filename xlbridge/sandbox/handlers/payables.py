@@ -79,11 +79,8 @@ def _title(call: Call, key: Sequence[int]) -> Payable:
 
 
 def _must_be_open(call: Call, key: Sequence[int]) -> None:
-    """Keep the title from others until the call ends.
-
-    Raises ``RequestError``: 404 without such a title, 400 for one that is settled.
-    """
-    wanted = select(payables.c.dataDeBaixa).where(of_title(payables, key)).with_for_update()
+    """Raise ``RequestError``: 404 without such a title, 400 for one that is settled."""
+    wanted = select(payables.c.dataDeBaixa).where(of_title(payables, key))
     found = call.connection.execute(wanted).one_or_none()
     if found is None:
         raise not_found("numeroDaTransacao", "Título não encontrado.")

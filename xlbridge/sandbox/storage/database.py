@@ -1,7 +1,7 @@
 """The sandbox's database: opened, made ready, and used one transaction at a time."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from sqlalchemy import URL, Connection
 
@@ -11,6 +11,7 @@ from xlbridge.sandbox.storage.failures import other_layout, reporting_trouble
 from xlbridge.sandbox.storage.layout import find_layout, make_layout
 from xlbridge.sandbox.storage.postgresql import open_postgresql
 from xlbridge.sandbox.storage.sqlite import open_sqlite
+from xlbridge.sandbox.storage.writers import Writers
 
 
 class Storage:
@@ -22,6 +23,7 @@ class Storage:
 
     def __init__(self, url: URL) -> None:
         self.url = url
+        self._writers = Writers()
         with reporting_trouble(url):
             self._engines = _engines(url)
             try:
@@ -35,10 +37,13 @@ class Storage:
         """Open one transaction: committed at the end, undone when an exception passes.
 
         A writing one waits for those before it, so that what it reads stays true until it ends.
+        Raises ``Busy`` where they take too long; of another process's, the database's own error.
         """
-        engine = self._engines.writing if writing else self._engines.reading
-        with engine.begin() as connection:
-            yield connection
+        with ExitStack() as stack:
+            if writing:
+                stack.enter_context(self._writers.turn())
+            engine = self._engines.writing if writing else self._engines.reading
+            yield stack.enter_context(engine.begin())
 
     def close(self) -> None:
         """Close all connections."""

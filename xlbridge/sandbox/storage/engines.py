@@ -8,7 +8,7 @@ POOL_SIZE = 16
 """Most connections that requests hold at once."""
 
 LOCK_SECONDS = 30
-"""How long a writing transaction waits for those before it."""
+"""How long a writing transaction waits for those of other processes."""
 
 
 @dataclass(frozen=True, slots=True)

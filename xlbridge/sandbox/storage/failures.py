@@ -10,8 +10,9 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.sandbox.storage.address import SQLITE, secrets, shown
+from xlbridge.sandbox.storage.writers import Busy
 
-TROUBLE = (OperationalError, InterfaceError)
+TROUBLE = (OperationalError, InterfaceError, Busy)
 """The database's own trouble, such as a lost connection or a lock: it may pass."""
 
 _OTHER_DATABASE = Text(
@@ -51,6 +52,14 @@ def reporting_trouble(url: URL) -> Iterator[None]:
             en="The database {url} does not open: {reason}",
         ).format(url=shown(url), reason=_reason(error, url))
         raise ConfigError(told, _hint(error, url)) from error
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether a transaction came to nothing because others were writing."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    locked = getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    not_available = getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE
+    return isinstance(error, Busy) or locked or not_available
 
 
 def other_layout(url: URL, maker: str | None) -> ConfigError:
