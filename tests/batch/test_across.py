@@ -148,7 +148,7 @@ def test_a_key_in_two_workbooks_is_found_in_the_one_that_is_sent_later(
     assert first.details["first"] == "a.xlsx · Plan1!J3"
 
 
-def test_rows_that_nothing_tells_apart_are_a_warning(batch: Batch) -> None:
+def test_rows_that_nothing_tells_apart_are_an_error(batch: Batch) -> None:
     batch.links = {}
     rows = titles(1001, 1002)
     batch.write("receber", "a.xlsx", "contasreceber", [*rows, {"codigoDoCliente": 1003}])
@@ -164,7 +164,7 @@ def test_rows_that_nothing_tells_apart_are_a_warning(batch: Batch) -> None:
     ]
     [repeated] = found[batch.folder / "b.xlsx", "Plan1"]
     assert repeated.details["first"] == "a.xlsx · Plan1!A3"
-    assert repeated.kind.severity == "warning"
+    assert repeated.kind.severity == "error"
 
 
 def test_what_an_unread_workbook_may_hold_is_not_said_to_be_missing(

@@ -80,6 +80,7 @@ def test_why_a_workbook_was_not_sent_is_told_afterwards_too(
 ) -> None:
     plan = write_plan(PAYABLES)
     sent = write_payables(tmp_path, "p-1.xlsx", 501)
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     (tmp_path / "p-2.xlsx").write_bytes(sent.read_bytes())
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     held = found["steps"][0]["units"][1]

@@ -304,6 +304,18 @@ def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
     assert "B3 codigoDoFornecedor" in run_batch("status", "month").stdout
 
 
+def test_a_row_that_stands_in_two_workbooks_is_sent_once(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
+    sent = write_payables(tmp_path, "p-1.xlsx", 501, 501)
+    (tmp_path / "p-2.xlsx").write_bytes(sent.read_bytes())
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "invalid"]
+    assert (found["rows"]["accepted"], found["rows"]["unsent"]) == (2, 2)
+    assert "p-1.xlsx · Plan1!A2" in run_batch("status", "a").stdout
+
+
 def test_without_consent_nothing_is_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

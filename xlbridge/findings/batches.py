@@ -88,15 +88,17 @@ KINDS: tuple[FindingKind, ...] = (
             en="Mend that workbook first; this one waits for it.",
         ),
     ),
-    warning(
+    error(
         "row-repeated",
         Text(
             pt="A linha é igual, em todas as colunas, a uma anterior deste lote: {first}.",
             en="The row is the same, in every column, as an earlier one of this batch: {first}.",
         ),
         Text(
-            pt="Confira se as duas devem ser enviadas.",
-            en="Check that both are to be sent.",
+            pt="Apague a que sobra. Se as duas devem ir, ponha-as na mesma pasta, ou distinga-as "
+            "por uma das colunas.",
+            en="Delete the one too many. If both are meant, put them into one workbook, or let a "
+            "column tell them apart.",
         ),
     ),
 )
