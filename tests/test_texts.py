@@ -3,13 +3,14 @@
 import ast
 import string
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import xlbridge
 from xlbridge.findings import CATALOGUE, Finding
-from xlbridge.i18n import Text, choose, set_language
+from xlbridge.i18n import Text, choose, set_language, speaking
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
@@ -64,6 +65,15 @@ def test_the_language_is_chosen_and_texts_nest() -> None:
     assert str(outer) == "só uma"
     set_language("en")
     assert str(outer) == "only one"
+
+
+def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
+    said = Text(pt="uma", en="one")
+    set_language("pt-BR")
+    with ThreadPoolExecutor(1) as threads, speaking("en"):
+        assert (str(said), threads.submit(str, said).result()) == ("one", "uma")
+    assert str(said) == "uma"
+    set_language("en")
 
 
 @pytest.mark.parametrize(

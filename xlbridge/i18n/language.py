@@ -1,24 +1,37 @@
 """Which language messages are shown in."""
 
 import locale
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
 Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
 
-_active: ContextVar[Language] = ContextVar("xlbridge_language", default="en")
+_of_process: Language = "en"
+_here: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
 
 
 def active_language() -> Language:
     """Return the language that messages are rendered in now."""
-    return _active.get()
+    return _here.get() or _of_process
 
 
 def set_language(language: Language) -> None:
-    """Render messages in ``language`` from here on, in this context."""
-    _active.set(language)
+    """Render messages in ``language`` from here on, in all threads of this process."""
+    global _of_process
+    _of_process = language
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Render messages in ``language`` within the block, in this thread only."""
+    token = _here.set(language)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def choose(environment: Mapping[str, str]) -> Language:

@@ -14,7 +14,7 @@ from xlbridge.export.formats import format_of, opener_of
 from xlbridge.export.listings import find_listing
 from xlbridge.export.result import ExportResult
 from xlbridge.export.template_layout import template_layout
-from xlbridge.i18n import Language, Text, active_language, set_language
+from xlbridge.i18n import Language, Text, active_language, speaking
 from xlbridge.spreading.carrier import Carrier, Lost, OnDone
 from xlbridge.spreading.schemas import OwnSchemas
 from xlbridge.workbook.atomic import replacing, reporting_failures
@@ -129,8 +129,8 @@ class _Export:
     def __call__(self, sent: _Sent) -> _Came | XlbridgeError:
         if sent.refusal is not None:
             return sent.refusal
-        set_language(self.language)
         with (
+            speaking(self.language),
             tempfile.TemporaryDirectory(prefix="xlbridge-") as files,
             tempfile.TemporaryDirectory(prefix="xlbridge-") as beside,
         ):

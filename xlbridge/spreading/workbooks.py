@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
-from xlbridge.i18n import Language, Text, active_language, set_language
+from xlbridge.i18n import Language, Text, active_language, speaking
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.spreading.carrier import Carrier, Lost, OnDone
@@ -95,8 +95,8 @@ class _JudgeWorkbook:
     reads_here: bool = False
 
     def __call__(self, sent: _Sent) -> list[JudgedPart]:
-        set_language(self.language)
-        return [JudgedPart.of(item, self.with_frames) for item in self._found(sent)]
+        with speaking(self.language):
+            return [JudgedPart.of(item, self.with_frames) for item in self._found(sent)]
 
     def _found(self, sent: _Sent) -> list[Judged]:
         if sent.refusal is not None:
