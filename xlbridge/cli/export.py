@@ -223,9 +223,9 @@ def command(
     layout.check(wanted)
     chosen = format_of(output, form)
     open_book = opener_of(chosen, csv_dialect, resource)
+    require_apart([*paths_written(output, chosen, layout.sheets(wanted)), manifest])
     for path in filter(None, (output, manifest)):
         require_writable(path)
-    require_apart([*paths_written(output, chosen, layout.sheets(wanted)), manifest])
     if not force:
         require_replaceable(output, chosen)
     with connect(settings) as client, working(wanted.title) as activity:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
 _OWNER_ONLY = 0o600
+_LONGEST_PREFIX = 200
+"""So much of a name stands in its temporary file's: file systems allow 255 bytes."""
 
 
 @contextmanager
@@ -17,20 +20,35 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
 
     Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
-    other file behind. The content is on the disk before the name is.
+    other file behind. The content is on the disk before the name is. A link stays, and the file
+    that it leads to is replaced.
 
-    Raises ``UsageError`` when the file cannot be written there.
+    Raises ``UsageError`` when the file cannot be written there, and for what is no file: a
+    device, a pipe.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    require_file_or_nothing(path)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:_LONGEST_PREFIX]}.{secrets.token_hex(4)}.tmp")
     try:
         with reporting_failures(path):
             temporary.touch(exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
-            temporary.replace(path)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_file_or_nothing(path: Path) -> None:
+    """Raise ``UsageError`` when something stands at ``path`` that a file cannot replace."""
+    with reporting_failures(path):
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return
+    if not stat.S_ISREG(mode):
+        raise _cannot_write(path, Text(pt="não é um arquivo comum", en="it is no regular file"))
 
 
 def write_private(path: Path, content: str) -> None:
@@ -51,20 +69,23 @@ def reporting_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(
-            Text(
-                pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
-            ).format(path=path, reason=reason),
-            Text(
-                pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
-                en="Check the folder, and close the file if it is open in Excel.",
-            ),
-        ) from error
+        raise _cannot_write(path, error.strerror or str(error)) from error
+
+
+def _cannot_write(path: Path, reason: Text | str) -> UsageError:
+    return UsageError(
+        Text(
+            pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
+        ).format(path=path, reason=reason),
+        Text(
+            pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
+            en="Check the folder, and close the file if it is open in Excel.",
+        ),
+    )
 
 
 def require_apart(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
-    """Raise ``UsageError`` when an output would replace an input, or another output.
+    """Raise ``UsageError`` when an output would replace an input, another output, or no file.
 
     However the paths are spelt; an output of None is none.
     """
@@ -72,6 +93,7 @@ def require_apart(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
     for path in outputs:
         if path is None:
             continue
+        require_file_or_nothing(path)
         if any(_is_same(path, other) for other in taken):
             raise UsageError(
                 Text(

@@ -1,0 +1,61 @@
+"""Files are written whole, where a link leads, and never in place of what is no file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from xlbridge.errors import UsageError
+from xlbridge.workbook.atomic import replacing, require_apart
+
+
+def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "r.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    link.symlink_to(real)
+    with replacing(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert list(real.parent.iterdir()) == [real]
+
+
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match=r"pipe\.csv: it is no regular file"), replacing(pipe):
+        pass
+    assert pipe.is_fifo()
+
+
+def test_a_device_is_refused_before_anything_is_done() -> None:
+    with pytest.raises(UsageError, match="it is no regular file"):
+        require_apart([Path(os.devnull)])
+
+
+def test_names_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> None:
+    longest = tmp_path / ("n" * 250 + ".xlsx")
+    with replacing(longest) as temporary:
+        temporary.write_text("whole")
+    assert longest.read_text() == "whole"
+
+
+def test_a_name_that_is_too_long_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Cannot write"):
+        require_apart([tmp_path / ("n" * 260 + ".xlsx")])
+
+
+def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "kept.csv"
+    path.write_text("old")
+
+    def fail() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
