@@ -122,26 +122,49 @@ def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_pat
     assert not any(unfinished.folder.glob("*/*"))
 
 
+def export_command(output: Path) -> list[str]:
+    return [sys.executable, "-m", "xlbridge", "export", "pedidos", "-o", str(output)]
+
+
+def broken_off(running: RunningSandbox, home: Path, output: Path, ending: signal.Signals) -> str:
+    """End an export by a signal after three windows; return what it said. No file is left."""
+    with subprocess.Popen(
+        export_command(output),
+        env=clean_environment(home, **credentials(running)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while len(list(home.glob(LEFT))) < 3:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(ending)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert list(output.parent.iterdir()) == []
+    return told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_closed_terminal_and_a_time_limit_leave_no_file(tmp_path: Path) -> None:
+    output = tmp_path / "out" / "p.xlsx"
+    output.parent.mkdir()
+    with sandbox(tmp_path / "server", "--faults", "delay=0.15") as running:
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            broken_off(running, tmp_path / ending.name, output, ending)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path) -> None:
     home, output = tmp_path / "own", tmp_path / "out" / "p.xlsx"
     output.parent.mkdir()
     manifest = tmp_path / "m.json"
     with sandbox(tmp_path / "server", "--faults", "delay=0.15") as running:
-        environment = clean_environment(home, **credentials(running))
-        command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "-o", str(output)]
-        with subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as first:
-            while len(list(home.glob(LEFT))) < 3:
-                assert first.poll() is None
-                time.sleep(0.02)
-            first.send_signal(signal.SIGINT)
-            _, told = first.communicate(timeout=60)
-        assert first.returncode == 130, told
-        assert "Traceback" not in told
+        command = export_command(output)
+        told = broken_off(running, home, output, signal.SIGINT)
         assert "goes on from there" in told
-        assert list(output.parent.iterdir()) == []
+        environment = clean_environment(home, **credentials(running))
         kept = len(list(home.glob(LEFT)))
         fresh, again = (
             subprocess.run(

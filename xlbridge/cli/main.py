@@ -11,6 +11,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.ending import end_like_interrupt
 from xlbridge.cli.importing import importing
 from xlbridge.cli.output import StdoutFailed, complain
 from xlbridge.errors import XlbridgeError
@@ -209,6 +210,7 @@ def _report_crash(error: Exception) -> int:
 
 def run() -> None:
     """Entry point of the ``xlbridge`` script."""
+    end_like_interrupt()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,22 +1,9 @@
-"""How a running sandbox is ended from outside."""
+"""How a sandbox ends with the process that has started it."""
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Thread
-from types import FrameType
-
-
-@contextmanager
-def ended_like_interrupt() -> Iterator[None]:
-    """Let SIGTERM end what runs as Ctrl-C does, so that it is cleaned up after."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def end_with_stdin() -> None:
@@ -29,7 +16,3 @@ def _wait_for_end_of_input() -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
     signal.raise_signal(signal.SIGTERM)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

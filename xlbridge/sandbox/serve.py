@@ -15,7 +15,7 @@ from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.sandbox.account import prepare_account
 from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import default_database, own_ready_file
-from xlbridge.sandbox.ending import end_with_stdin, ended_like_interrupt
+from xlbridge.sandbox.ending import end_with_stdin
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
 from xlbridge.sandbox.seed import Seed, Watch, seed
 from xlbridge.sandbox.server import Behaviour, Sandbox
@@ -64,7 +64,6 @@ def serve(
             )
         )
     with ExitStack() as stack:
-        stack.enter_context(ended_like_interrupt())
         if plan.while_stdin_open:
             end_with_stdin()
         listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
