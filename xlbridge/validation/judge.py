@@ -8,8 +8,9 @@ Each check is asked for its verdicts by itself: a whole schema would also turn e
 into rows of a frame, which takes longer than all the rest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,21 @@ from xlbridge.resources.resource import Resource
 from xlbridge.resources.rules import ROW_RULES, RULES
 from xlbridge.validation.cell_problems import CellProblems, Positions
 
+_AT_ONCE = 1 << 17
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
 
 
 @dataclass(frozen=True, slots=True)
-class _Broken:
-    """The rows of one column that break one rule.
+class _CellRule:
+    """A rule about the cells of one column.
 
-    ``others`` are the further columns that the rule reads.
+    ``failing`` returns the rows that break it; ``others`` are the further columns that it reads.
     """
 
     column: str
     code: str
-    positions: Any
+    failing: Callable[[], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
 
@@ -49,42 +51,57 @@ def judge(frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellPr
 
     ``frame`` has one typed column per column of the resource and a RangeIndex; it is not changed.
     """
-    for item in sorted(_violations(frame, resource), key=lambda item: item.turn):
-        column = problems[item.column]
-        muted = np.logical_or.reduce([problems[n].failed for n in (item.column, *item.others)])
-        positions = item.positions[~muted[item.positions]]
+    for rule in sorted(_rules(frame, resource), key=lambda rule: rule.turn):
+        column = problems[rule.column]
+        muted = np.logical_or.reduce([problems[n].failed for n in (rule.column, *rule.others)])
+        positions = rule.failing()
+        positions = positions[~muted[positions]]
         if not len(positions):
             continue
-        if item.code == _REPEATED:
-            firsts = first_of_equals(frame[list(item.others or (item.column,))])
-            column.add_all(positions, item.code, firsts=firsts[positions].tolist())
-        elif item.code == _WRONG_LENGTH:
-            column.add_all(positions, item.code, _with_lengths(item, frame, positions))
+        if rule.code == _REPEATED:
+            firsts = first_of_equals(frame[list(rule.others or (rule.column,))])
+            column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
+        elif rule.code == _WRONG_LENGTH:
+            column.add_all(positions, rule.code, _with_lengths(rule, frame, positions))
         else:
-            column.add_all(positions, item.code, item.details)
+            column.add_all(positions, rule.code, rule.details)
 
 
-def _violations(frame: pd.DataFrame, resource: Resource) -> Iterator[_Broken]:
+def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
     for column in resource.columns:
         values = frame[column.name]
         if column.required:
-            missing = values.isna().to_numpy()
-            yield _Broken(column.name, "required-missing", np.flatnonzero(missing), {})
+            yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
         for name, check in column_checks(column).items():
             details = RULES[name].details(column.checks[name])
-            yield _Broken(column.name, RULES[name].finding, _failing(check, values), details)
+            code = RULES[name].finding
+            failing = partial(_failing if code == _REPEATED else _failing_cells, check, values)
+            yield _CellRule(column.name, code, failing, details)
     for declared in resource.row_checks:
         rule, statistics = ROW_RULES[declared.name], declared.statistics
-        yield _Broken(
+        yield _CellRule(
             statistics["column"],
             rule.finding(statistics),
-            _failing(row_check(declared), frame),
+            partial(_failing, row_check(declared), frame),
             rule.details(statistics),
             others=rule.columns(statistics),
         )
 
 
-def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Any:
+def _missing(values: pd.Series) -> Positions:
+    return np.flatnonzero(values.isna().to_numpy())
+
+
+def _failing_cells(check: pa.Check, values: pd.Series) -> Positions:
+    """Return the rows that fail a check of single cells, of which pandera makes a copy: of a piece
+    of the column at a time."""
+    pieces = [values.iloc[begin : begin + _AT_ONCE] for begin in range(0, len(values), _AT_ONCE)]
+    failing = [_failing(check, piece.reset_index(drop=True)) for piece in pieces]
+    failing = [positions + place * _AT_ONCE for place, positions in enumerate(failing)]
+    return np.concatenate([np.empty(0, dtype=np.intp), *failing])
+
+
+def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
     """Return the rows that fail a check; those that pandera leaves out as missing are right."""
     verdicts = np.ones(len(values), dtype=bool)
     output = check(values).check_output
@@ -93,11 +110,11 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Any:
 
 
 def _with_lengths(
-    broken: _Broken, frame: pd.DataFrame, positions: Positions
+    rule: _CellRule, frame: pd.DataFrame, positions: Positions
 ) -> list[Mapping[str, object]]:
     """Return the details of each text with a wrong length; texts of one length share theirs."""
-    lengths = frame[broken.column].iloc[positions].str.len().tolist()
-    details = {length: {**broken.details, "found": length} for length in set(lengths)}
+    lengths = frame[rule.column].str.len().iloc[positions].astype(int).tolist()
+    details = {length: {**rule.details, "found": length} for length in set(lengths)}
     return [details[length] for length in lengths]
 
 

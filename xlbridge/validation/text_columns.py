@@ -29,6 +29,7 @@ from xlbridge.validation.characters import (
 )
 from xlbridge.workbook.cells import CellKind
 
+_AT_ONCE = 1 << 17
 _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+", re.ASCII)
@@ -60,7 +61,20 @@ def coerce_text(column: Column, cells: Cells, problems: CellProblems) -> Any:
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
     which[problems.failed] = -1
-    return pd.array(sent, dtype="str").take(which, allow_fill=True)
+    return _spread(sent, which)
+
+
+def _spread(texts: Sequence[str | None], which: npt.NDArray[np.intp]) -> Any:
+    """Return a pandas array with the text of each cell, by its place in ``texts``; -1 is missing.
+
+    It is made in pieces: each takes twice its memory while it grows.
+    """
+    array = pd.array(texts, dtype="str")
+    pieces = [
+        pd.Series(array.take(which[begin : begin + _AT_ONCE], allow_fill=True))
+        for begin in range(0, max(len(which), 1), _AT_ONCE)
+    ]
+    return pd.concat(pieces).array
 
 
 def _read_texts(

@@ -37,14 +37,17 @@ def reading(
     gate = Gate(path, limits)
     if gate.declared_size <= _SMALL:
         gate.unpack()
-        if is_harmless(gate.content):
-            yield lambda: assemble(parse(gate.content, sheet, limits))
+        content = gate.content
+        if is_harmless(content):
+            yield lambda: assemble(parse(content, sheet, limits))
             return
     if not LIMITS_HOLD:
         gate.unpack()
     with parsed_in_child(path, sheet, limits, gate.declared_size) as workbook:
         if LIMITS_HOLD:
             gate.unpack()
+        # Its content is for the process alone from here on.
+        del gate
         yield workbook
 
 
