@@ -1,0 +1,184 @@
+"""Batches over several environments, over one that is production, and over one that goes down."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from batch_parts import WritePlan, new_cnpj, report, states, write_clients
+from databases import database_options
+from environment import Xlbridge, clean_environment, credentials
+from lossy_proxy import Fate, lossy_proxy
+
+from xlbridge.credentials.passwords import Place, keep_password
+from xlbridge.profiles.profile import Profile
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+
+PLAN = """\
+name: two
+steps:
+  here:
+    upload: clients.xlsx
+    resource: cliente
+    profile: first
+  there:
+    upload: clients.xlsx
+    resource: cliente
+    profile: second
+"""
+ONE_BY_ONE = """\
+name: down
+steps:
+  c:
+    upload: c-*.xlsx
+    resource: cliente
+    mode: direct
+  others:
+    upload: others.xlsx
+    resource: cliente
+    after: []
+"""
+
+
+@pytest.fixture(scope="module")
+def other_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    folder = tmp_path_factory.mktemp("other-sandbox")
+    options = ["--seed", "empty", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
+        yield running
+
+
+def write_profile(
+    home: Path, name: str, sandbox: RunningSandbox, *, production: bool = False
+) -> None:
+    """Add an environment to the user's own, and keep its password."""
+    home.mkdir(exist_ok=True)
+    profile = Profile(name, sandbox.base_url, sandbox.email, production=production)
+    with (home / "profiles.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            f'[profiles.{name}]\nbase_url = "{profile.base_url}"\nemail = "{profile.email}"\n'
+            f"production = {str(production).lower()}\n"
+        )
+    keep_password(home, profile, sandbox.password, Place.FILE)
+
+
+def registered(sandbox: RunningSandbox, document: str) -> Any:
+    """Return the client with a document, None where the sandbox has none."""
+    with httpx.Client(base_url=sandbox.base_url) as http:
+        login = {"email": sandbox.email, "password": sandbox.password}
+        token = http.post("/v2/autenticar", json=login).json()["accessToken"]
+        headers = {"Authorization": f"Bearer {token}"}
+        found = http.get("/v2/cliente", params={"cnpjcpf": document}, headers=headers)
+        return found.json()["data"]
+
+
+def test_one_workbook_goes_to_two_environments_once_each(
+    xlbridge: Xlbridge,
+    write_plan: WritePlan,
+    tmp_path: Path,
+    home: Path,
+    batch_sandbox: RunningSandbox,
+    other_sandbox: RunningSandbox,
+) -> None:
+    write_profile(home, "first", batch_sandbox)
+    write_profile(home, "second", other_sandbox)
+    document = new_cnpj()
+    write_clients(tmp_path, "clients.xlsx", [document])
+    asked = ("batch", "run", write_plan(PLAN), "--yes", "--format", "json")
+    found = report(xlbridge(*asked), 0)
+    assert states(found) == {"here": "done", "there": "done"}
+    assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
+    proofs = {proof["profile"]: Path(proof["workbook"]).name for proof in found["proofs"]}
+    assert proofs == {"first": "two-proof-first.xlsx", "second": "two-proof-second.xlsx"}
+    assert all(proof["settled"] for proof in found["proofs"])
+    assert registered(batch_sandbox, document) is not None
+    assert registered(other_sandbox, document) is not None
+    assert report(xlbridge(*asked), 0)["steps"] == found["steps"]
+
+
+def test_an_environment_that_does_not_answer_stops_its_own_steps_only(
+    xlbridge: Xlbridge,
+    write_plan: WritePlan,
+    tmp_path: Path,
+    home: Path,
+    batch_sandbox: RunningSandbox,
+    other_sandbox: RunningSandbox,
+) -> None:
+    write_profile(home, "first", batch_sandbox)
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    plan = write_plan(PLAN)
+    with lossy_proxy(other_sandbox.base_url) as proxy:
+        through = RunningSandbox(
+            proxy.base_url, other_sandbox.email, other_sandbox.password, other_sandbox.pid
+        )
+        write_profile(home, "second", through)
+        proxy.decide = lambda _method, path: "unavailable" if "importacao" in path else "pass"
+        found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 4)
+        assert states(found) == {"here": "done", "there": "failed"}
+        assert states(report(xlbridge("batch", "status", "two", "--format", "json"), 4)) == (
+            states(found)
+        )
+        proxy.decide = lambda _method, _path: "pass"
+        found = report(xlbridge("batch", "resume", "--yes", "--format", "json"), 0)
+        assert (found["rows"]["read"], found["rows"]["accepted"]) == (2, 2)
+
+
+def test_production_takes_the_token_of_the_whole_batch_only(
+    xlbridge: Xlbridge,
+    write_plan: WritePlan,
+    tmp_path: Path,
+    home: Path,
+    batch_sandbox: RunningSandbox,
+    other_sandbox: RunningSandbox,
+) -> None:
+    write_profile(home, "first", batch_sandbox)
+    write_profile(home, "second", other_sandbox, production=True)
+    document = new_cnpj()
+    write_clients(tmp_path, "clients.xlsx", [document])
+    plan = write_plan(PLAN)
+    refused = xlbridge("batch", "run", plan, "--yes")
+    assert refused.returncode == 2
+    assert "--yes is not for a production environment." in refused.stderr
+    token = refused.stderr.rpartition("--confirm ")[2].split()[0]
+    assert token.startswith("2:")
+    later = new_cnpj()
+    write_clients(tmp_path, "clients.xlsx", [later])
+    stale = xlbridge("batch", "run", plan, "--confirm", token)
+    assert (stale.returncode, "is not that of this batch" in stale.stderr) == (2, True)
+    assert registered(batch_sandbox, later) is registered(other_sandbox, later) is None
+    write_clients(tmp_path, "clients.xlsx", [document])
+    token = xlbridge("batch", "run", plan, "--yes").stderr.rpartition("--confirm ")[2].split()[0]
+    found = report(xlbridge("batch", "run", plan, "--confirm", token, "--format", "json"), 0)
+    assert states(found) == {"here": "done", "there": "done"}
+    assert registered(other_sandbox, document) is not None
+
+
+def test_a_system_that_goes_down_between_two_workbooks_is_taken_up_where_it_was(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, other_sandbox: RunningSandbox
+) -> None:
+    documents = [new_cnpj() for _ in range(3)]
+    for name, document in zip(("c-1", "c-2", "others"), documents, strict=True):
+        write_clients(tmp_path, f"{name}.xlsx", [document])
+    plan = write_plan(ONE_BY_ONE)
+    with lossy_proxy(other_sandbox.base_url) as proxy:
+        environment = credentials(other_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
+
+        def down_after_the_first(_method: str, _path: str) -> Fate:
+            written = [asked for _, asked in proxy.seen[:-1] if "preview=false" in asked]
+            return "lose request" if written else "pass"
+
+        proxy.decide = down_after_the_first
+        done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **environment)
+        found = report(done, 4)
+        units = [unit["state"] for step in found["steps"] for unit in step["units"]]
+        assert units == ["done", "failed", "failed"]
+        assert "did not answer before" in found["steps"][1]["units"][0]["problem"]
+        assert found["rows"] == {"read": 3, "accepted": 1, "unknown": 0, "unsent": 2, "rejected": 0}
+        proxy.decide = lambda _method, _path: "pass"
+        resumed = xlbridge("batch", "resume", "--yes", "--format", "json", **environment)
+        assert report(resumed, 0)["rows"]["accepted"] == 3
+        written = [path for _, path in proxy.seen if "preview=false" in path]
+    assert len(written) == 2
+    assert all(registered(other_sandbox, document) is not None for document in documents)
