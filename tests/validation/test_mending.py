@@ -101,6 +101,22 @@ def test_what_is_not_certain_is_left(
     assert judged.findings == after.findings
 
 
+@pytest.mark.parametrize("form", ["0.00%", "dd/mm/yyyy", "[h]:mm", "#,##0,", "@"])
+@pytest.mark.parametrize("text", ["15,50", "1.234,56"])
+def test_a_mended_number_is_shown_as_it_is(
+    tmp_path: Path, catalogue: Catalogue, text: str, form: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
+    book = openpyxl.load_workbook(path)
+    cell = next(c for c in book["Plan1"][2] if c.value == text)
+    cell.number_format = form
+    book.save(path)
+    judged, changes, after = mended(path, catalogue)
+    assert len(changes) == 1
+    assert after.findings == []
+    assert after.frame.equals(judged.frame)
+
+
 def test_a_declared_order_makes_an_ambiguous_date_certain(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:

@@ -9,12 +9,21 @@ from sheets import GOOD
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.shown_number import shown_number
+
+RESOURCES = {
+    "seuCodigo": "cliente",
+    "telefone": "cliente",
+    "cnpj": "cliente",
+    "cpf": "cliente",
+}
 
 
 def written(path: Path, column: str, value: object, form: str, writer: str) -> Path:
     """A good service invoice or client with one more cell, in a number format."""
-    resource = "cliente" if column == "seuCodigo" else "nota-fiscal-servico"
-    header, row = [*GOOD[resource], column], list(GOOD[resource].values())
+    resource = RESOURCES.get(column, "nota-fiscal-servico")
+    good = {name: known for name, known in GOOD[resource].items() if name != column}
+    header, row = [*good, column], list(good.values())
     if writer == "openpyxl":
         book = Workbook()
         page = book.worksheets[0]
@@ -44,6 +53,30 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
         ("seuCodigo", 12345, "00000", []),
         ("seuCodigo", 12, "0", []),
         ("seuCodigo", "00012", "00000", []),
+        ("seuCodigo", 46, "00000_)", ["code-leading-zeros"]),
+        ("seuCodigo", 4513, "000000;-000000", ["code-leading-zeros"]),
+        ("seuCodigo", 0, "0;-0;0", []),
+        ("seuCodigo", 4512, '"NF-"000000', ["code-shown-otherwise"]),
+        ("seuCodigo", 45, "000\\-000", ["code-shown-otherwise"]),
+        ("seuCodigo", 2, "0.00", ["code-shown-otherwise"]),
+        (
+            "seuCodigo",
+            1001,
+            '_-* #,##0.00_-;-* #,##0.00_-;_-* "-"??_-;_-@_-',
+            ["code-shown-otherwise"],
+        ),
+        ("seuCodigo", 12, "#,##0", []),
+        ("seuCodigo", 12, "#,##0_);[Red](#,##0)", []),
+        ("seuCodigo", 1001, "#", []),
+        ("seuCodigo", 1001, "[>999]#,##0;0", []),
+        ("codigoDoServicoPrestado", 1001, "#,##0", ["code-shown-otherwise"]),
+        ("codigoDoServicoPrestado", 201001, '0"."00"."000', ["code-shown-otherwise"]),
+        ("codigoDoServicoPrestado", 1001, "0", []),
+        ("cnpj", 11222333000181, '00"."000"."000"/"0000"-"00', []),
+        ("cpf", 1234567890, "00000000000", ["code-leading-zeros"]),
+        ("telefone", 11987654321, "(00) 00000-0000", []),
+        ("valorDoServico", 1234567, "#,##0,", ["number-scaled"]),
+        ("valorDoServico", 1234567, '"R$" #,##0.00', []),
     ],
 )
 def test_what_is_shown_is_not_what_is_stored(
@@ -55,7 +88,8 @@ def test_what_is_shown_is_not_what_is_stored(
     codes: list[str],
     writer: str,
 ) -> None:
-    judged = validate_workbook(written(tmp_path / "a.xlsx", column, value, form, writer), catalogue)
+    path = written(tmp_path / "a.xlsx", column, value, form, writer)
+    judged = validate_workbook(path, catalogue, resource=RESOURCES.get(column))
     assert [finding.kind.code for finding in judged.findings] == codes
 
 
@@ -64,3 +98,31 @@ def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
     (finding,) = validate_workbook(path, catalogue).findings
     assert "2.5%" in finding.message.en
     assert "0.025" in finding.message.en
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "shown"),
+    [
+        ("0", 12, "12"),
+        ("#,##0", 1234567, "1.234.567"),
+        ("#,##0.00", 1001, "1.001,00"),
+        ("0.0#", 5, "5,0"),
+        ("000000", 45, "000045"),
+        ('0"."00"."000', 201001, "2.01.001"),
+        ('"NF-"000000', 4512, "NF-004512"),
+        ("000\\-000", 45, "000-045"),
+        ("0%", 45, "4500%"),
+        ("#,##0,", 1234567, "1.235"),
+        ("[$R$-416] #,##0", 1001, "R$ 1.001"),
+        ("[Red]0", 7, "7"),
+        ("0.00E+00", 1001, "1,00E+03"),
+        (";;;", 7, ""),
+        ("0;-0;;@", 0, ""),
+        ('General" kg"', 7, "7 kg"),
+        ("# ?/?", 7, None),
+        ("[<100]0;#,##0", 7, None),
+    ],
+)
+def test_a_number_is_shown_as_its_format_says(form: str, value: int, shown: str | None) -> None:
+    told = shown_number(form, value)
+    assert (None if told is None else told.pt) == shown

@@ -17,7 +17,7 @@ from sheets import write_rows
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.workbook.exact_scan import scan_exactly
-from xlbridge.workbook.number_formats import TellingStyles
+from xlbridge.workbook.number_formats import factor
 from xlbridge.workbook.package import Package
 from xlbridge.workbook.quick_scan import scan_quickly
 from xlbridge.workbook.raw_sheet import RawSheet
@@ -31,10 +31,11 @@ _SMALL = 10**6
 def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         package = Package(archive)
-        telling = package.telling_styles()
+        formats = package.number_formats()
+        scaling = {style: factor(code) for style, code in formats.items() if factor(code) != 1}
         for sheet in package.sheets:
-            quick = scan_quickly(package.sheet_pieces(sheet), telling)
-            yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), telling).raw
+            quick = scan_quickly(package.sheet_pieces(sheet), scaling)
+            yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), scaling).raw
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)
@@ -82,7 +83,7 @@ def test_they_agree_on_hostile_workbooks(tmp_path: Path) -> None:
 def scanned(cells: str) -> tuple[RawSheet | None, RawSheet]:
     sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{FIRST_ROWS}<row r="3">{cells}</row></sheetData>'
     pieces = [sheet.encode() + b"</worksheet>"]
-    return scan_quickly(pieces, TellingStyles()), scan_exactly(pieces, TellingStyles()).raw
+    return scan_quickly(pieces, {}), scan_exactly(pieces, {}).raw
 
 
 @pytest.mark.parametrize(

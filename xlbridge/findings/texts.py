@@ -18,6 +18,17 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "code-shown-otherwise",
+        Text(
+            pt="O código está gravado como o número {stored}, que a célula mostra como {shown!r}.",
+            en="The code is stored as the number {stored}, which the cell shows as {shown!r}.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código como deve ser enviado.",
+            en="Format the cell as text and type the code as it should be sent.",
+        ),
+    ),
+    error(
         "code-digits-lost",
         Text(
             pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "

@@ -161,4 +161,15 @@ KINDS: tuple[FindingKind, ...] = (
             en="Format the cell as a number and type the value without the percent sign.",
         ),
     ),
+    warning(
+        "number-scaled",
+        Text(
+            pt="A célula mostra {shown}, mas guarda {stored}, que é o que será enviado.",
+            en="The cell shows {shown} but stores {stored}, which is what is sent.",
+        ),
+        Text(
+            pt="Confira o valor, e formate a célula sem a divisão por mil.",
+            en="Check the value, and format the cell without the division by a thousand.",
+        ),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from xlbridge.validation.sheet_findings import SheetFindings, errors_among
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.code_formats import number_formats_of
 from xlbridge.workbook.reader import read_workbook
 
 
@@ -141,7 +143,8 @@ def judge_sheet(
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
     header = match_header(cells, position, wanted)
-    typed = typed_rows(wanted, header, cells, reading, on_column)
+    formats_of = partial(number_formats_of, path, cells.raw)
+    typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = note_layout(wanted, header, cells, typed)
     judge(typed.frame, wanted, typed.problems)

@@ -3,6 +3,7 @@
 import re
 
 from xlbridge.workbook.looks import Looks
+from xlbridge.workbook.number_formats import factor, format_of, shows_moment
 
 _GENERAL, _DATE, _TEXT = 0, 14, 49
 _DATES = frozenset({14, 15, 16, 17, 22})
@@ -21,8 +22,10 @@ class CellFormats:
         return style if self._shows_date(style) else self._with(style, _DATE)
 
     def for_number(self, style: int) -> int:
-        """Return the style in which a number is not taken for text."""
-        return self._with(style, _GENERAL) if self._shows_text(style) else style
+        """Return the style in which a number is taken, and seen, for no other value."""
+        code = format_of(*map(str, self._looks.number_format(style)))
+        is_other = self._shows_text(style) or shows_moment(code) or factor(code) != 1
+        return self._with(style, _GENERAL) if is_other else style
 
     def for_text(self, style: int) -> int:
         """Return the style in which digits stay text when they are typed again."""

@@ -8,7 +8,6 @@ from xml.parsers import expat
 
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import column_index
-from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.raw_sheet import CellPlace, RawSheet
 from xlbridge.workbook.refusals import hostile, unreadable
 
@@ -34,13 +33,14 @@ class SheetScan:
     modest: bool = True
 
 
-def scan_exactly(pieces: Iterable[bytes], telling: TellingStyles) -> SheetScan:
+def scan_exactly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> SheetScan:
     """Scan a sheet's part, given piece by piece.
 
+    ``scaling`` are the cell styles that show a number so many times.
     Raises ``WorkbookRefused`` when it is no well-formed XML.
     """
     parser = expat.ParserCreate()
-    walk = _Walk(parser, telling)
+    walk = _Walk(parser, scaling)
     parser.buffer_text = True
     parser.StartElementHandler = walk.start
     parser.EndElementHandler = walk.end
@@ -68,10 +68,10 @@ def _number(text: str) -> float:
 class _Walk:
     """Where the parser is, and what it has seen of the present cell."""
 
-    def __init__(self, parser: expat.XMLParserType, telling: TellingStyles) -> None:
+    def __init__(self, parser: expat.XMLParserType, scaling: Mapping[int, float]) -> None:
         self.scan = SheetScan()
         self._parser = parser
-        self._telling = telling
+        self._scaling = scaling
         self._row = 0
         self._column = -1
         self._cell: Mapping[str, str] | None = None
@@ -134,9 +134,5 @@ class _Walk:
         if self._formula and (value is None or (value == "" and kind != "str")):
             self.scan.raw.unvalued.add(place)
         style = cell.get("s", "")
-        if not style.isdecimal():
-            return
-        if int(style) in self._telling.percent:
-            self.scan.raw.percents.add(place)
-        elif int(style) in self._telling.padding:
-            self.scan.raw.padded[place] = self._telling.padding[int(style)]
+        if style.isdecimal() and int(style) in self._scaling:
+            self.scan.raw.scaled[place] = self._scaling[int(style)]

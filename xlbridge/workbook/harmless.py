@@ -5,7 +5,6 @@ import zipfile
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.workbook.exact_scan import scan_exactly
-from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.package import Package
 
 _CELLS = 1_000_000
@@ -27,6 +26,6 @@ def is_harmless(content: bytes) -> bool:
 
 
 def _is_harmless(package: Package, sheet: str) -> bool:
-    scan = scan_exactly(package.sheet_pieces(sheet), TellingStyles())
+    scan = scan_exactly(package.sheet_pieces(sheet), {})
     near = scan.last_row * (scan.last_column + 1) <= _CELLS
     return scan.orderly and scan.modest and near and scan.cells * package.shared_size() <= _LETTERS

@@ -1,52 +1,66 @@
-"""Which of a workbook's cell styles show a number as something else than it is."""
+"""The number formats of a workbook's cell styles, and which show a number as another one."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from xml.etree import ElementTree as ET
 
-_BUILT_IN_PERCENT = frozenset({"9", "10"})
-_QUOTED = re.compile(r'"[^"]*"|\\.')
-_ZEROS = re.compile(r"0{2,}")
+BUILT_IN: Mapping[int, str] = {
+    0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
+    5: "$#,##0;($#,##0)", 6: "$#,##0;($#,##0)", 7: "$#,##0.00;($#,##0.00)",
+    8: "$#,##0.00;($#,##0.00)", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
+    37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
+    41: "#,##0;(#,##0)", 42: "$#,##0;($#,##0)", 43: "#,##0.00;(#,##0.00)",
+    44: "$#,##0.00;($#,##0.00)", 48: "##0.0E+0", 49: "@",
+}  # fmt: skip
+"""The formats that a file names by a number alone; that of each other such number is a date's or a
+time's."""
+
+_MOMENT = "dd/mm/yyyy"
+_PLAIN = frozenset({"General", "@", "0", "#"})
+_LONGEST = 255
+_LITERAL = re.compile(r'"[^"]*"|\\.|[_*].|\[(?![hmsHMS]+\])[^\]]*\]', re.DOTALL)
+_MOMENT_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
+_SCALING = re.compile(r"(?<=[0#?])(,+)(?![0#?,])")
 
 
-@dataclass(frozen=True, slots=True)
-class TellingStyles:
-    """The indexes of the styles that show a number as something else than it is.
+def number_formats(root: ET.Element) -> dict[int, str]:
+    """Return the formats of the cell styles of ``xl/styles.xml``, but for those that show nothing
+    but a whole number's digits.
 
-    ``percent`` show a percentage; ``padding`` show leading zeros, to so many digits.
+    One that is longer than Excel allows is left out.
     """
-
-    percent: frozenset[int] = frozenset()
-    padding: Mapping[int, int] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.percent or self.padding)
-
-
-def telling_styles(root: ET.Element) -> TellingStyles:
-    """Return the telling styles of ``xl/styles.xml``."""
-    formats = list(enumerate(_formats(root)))
-    return TellingStyles(
-        percent=frozenset(
-            index
-            for index, (identity, code) in formats
-            if identity in _BUILT_IN_PERCENT or "%" in _QUOTED.sub("", code)
-        ),
-        padding={index: len(code) for index, (_, code) in formats if _ZEROS.fullmatch(code)},
-    )
-
-
-def _formats(root: ET.Element) -> list[tuple[str, str]]:
-    """Return the number format of each cell style: its identity and its code."""
     codes = {
         element.get("numFmtId", ""): element.get("formatCode", "")
         for element in root.iter()
         if _name(element) == "numFmt"
     }
     styles = next((element for element in root if _name(element) == "cellXfs"), ())
-    identities = [style.get("numFmtId", "0") for style in styles]
-    return [(identity, codes.get(identity, "")) for identity in identities]
+    identities = (style.get("numFmtId", "0") for style in styles)
+    formats = (format_of(identity, codes.get(identity, "")) for identity in identities)
+    return {
+        style: code
+        for style, code in enumerate(formats)
+        if code not in _PLAIN and len(code) <= _LONGEST
+    }
+
+
+def format_of(identity: str, own: str) -> str:
+    """Return the code of the format with that id; ``own`` is what the file itself says of it."""
+    return own or (BUILT_IN.get(int(identity), _MOMENT) if identity.isdecimal() else BUILT_IN[0])
+
+
+def shows_moment(code: str) -> bool:
+    """Whether a format shows a number as a date or a time."""
+    bare = _LITERAL.sub("", code).replace("General", "")
+    return _MOMENT_LETTERS.search(bare) is not None
+
+
+def factor(code: str) -> float:
+    """Return how many times what is stored a format shows: 100 for a percentage, else mostly 1."""
+    bare = _LITERAL.sub("", code)
+    scaling = _SCALING.search(bare.partition(";")[0])
+    shown = 100.0 if "%" in bare else 1.0
+    return shown / 1000 ** len(scaling[1]) if scaling else shown
 
 
 def _name(element: ET.Element) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.file_kind import refuse_unless_workbook
-from xlbridge.workbook.number_formats import TellingStyles, telling_styles
+from xlbridge.workbook.number_formats import number_formats
 from xlbridge.workbook.refusals import damaged, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
@@ -49,9 +49,9 @@ class Package:
         properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
         return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
 
-    def telling_styles(self) -> TellingStyles:
-        """Return the cell styles that show a number as something else than it is."""
-        return telling_styles(self._parsed(_STYLES))
+    def number_formats(self) -> dict[int, str]:
+        """Return the number formats of the cell styles that show more than a number's digits."""
+        return number_formats(self._parsed(_STYLES))
 
     def shared_size(self) -> int:
         """Return the size of the part that holds the shared texts, in bytes."""

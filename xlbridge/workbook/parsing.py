@@ -50,14 +50,14 @@ def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         package = Package(archive)
         yield WorkbookBegun(package.fingerprint())
-        telling = package.telling_styles()
+        formats = package.number_formats()
         with _refusing():
             book = CalamineWorkbook.from_filelike(io.BytesIO(content))
             budget = _Budget(limits)
             if len(book.sheets_metadata) > limits.entries:
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))
             for name in _chosen(book, sheet):
-                with scanned_meanwhile(package, name, telling) as scanned:
+                with scanned_meanwhile(package, name, formats) as scanned:
                     yield from _sheet(_opened(book, archive, package, name), scanned, budget)
 
 

@@ -5,10 +5,9 @@ write large sheets; where a sheet is written in another way, the exact scan take
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from xlbridge.workbook.address import column_index
-from xlbridge.workbook.number_formats import TellingStyles
 from xlbridge.workbook.raw_sheet import CellPlace, RawSheet
 
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
@@ -25,10 +24,13 @@ _TEXT_RESULT = re.compile(rb'\bt="str"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
 
 
-def scan_quickly(pieces: Iterable[bytes], telling: TellingStyles) -> RawSheet | None:
-    """Scan a sheet's part, given piece by piece; None where only the exact scan can tell."""
+def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
+    """Scan a sheet's part, given piece by piece; None where only the exact scan can tell.
+
+    ``scaling`` are the cell styles that show a number so many times.
+    """
     raw = RawSheet()
-    styled = _styled_cell(telling)
+    styled = _styled_cell(scaling)
     for number, block in enumerate(_blocks(pieces)):
         if number == 0 and _PREFIXED.search(block):
             return None
@@ -36,7 +38,7 @@ def scan_quickly(pieces: Iterable[bytes], telling: TellingStyles) -> RawSheet | 
         if _is_unusual(block) or not _note(block, raw, computed=computed):
             return None
         raw.layout.note_block(block, computed=computed)
-        if styled and not _note_styles(block, styled, telling, raw):
+        if styled and not _note_styles(block, styled, scaling, raw):
             return None
     return raw
 
@@ -75,23 +77,20 @@ def _note(block: bytes, raw: RawSheet, *, computed: bool) -> bool:
     return True
 
 
-def _styled_cell(telling: TellingStyles) -> re.Pattern[bytes] | None:
-    if not telling:
+def _styled_cell(scaling: Mapping[int, float]) -> re.Pattern[bytes] | None:
+    if not scaling:
         return None
-    either = "|".join(map(str, sorted({*telling.percent, *telling.padding})))
+    either = "|".join(map(str, sorted(scaling)))
     return re.compile(rf'<c\b([^>]*\bs="({either})"[^>]*)>'.encode())
 
 
 def _note_styles(
-    block: bytes, styled: re.Pattern[bytes], telling: TellingStyles, raw: RawSheet
+    block: bytes, styled: re.Pattern[bytes], scaling: Mapping[int, float], raw: RawSheet
 ) -> bool:
     for attributes, style in styled.findall(block):
         if (place := _place(attributes)) is None:
             return False
-        if int(style) in telling.percent:
-            raw.percents.add(place)
-        else:
-            raw.padded[place] = telling.padding[int(style)]
+        raw.scaled[place] = scaling[int(style)]
     return True
 
 

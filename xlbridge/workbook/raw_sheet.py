@@ -13,13 +13,16 @@ class RawSheet:
     """What the raw XML of a sheet shows and a parser of its values would not.
 
     ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
-    no stored result. ``percents`` are cells shown as a percentage, ``padded`` those shown with
-    leading zeros, to so many digits. ``counts_from_1904`` tells how the workbook counts days.
+    no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
+    percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
+    workbook's styles that may show a number as something else. ``counts_from_1904`` tells how the
+    workbook counts days.
     """
 
     errors: dict[CellPlace, str] = field(default_factory=dict)
     unvalued: set[CellPlace] = field(default_factory=set)
-    percents: set[CellPlace] = field(default_factory=set)
-    padded: dict[CellPlace, int] = field(default_factory=dict)
+    scaled: dict[CellPlace, float] = field(default_factory=dict)
     layout: LayoutMarks = field(default_factory=LayoutMarks)
+    part: str = ""
+    formats: dict[int, str] = field(default_factory=dict)
     counts_from_1904: bool = False

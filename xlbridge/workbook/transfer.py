@@ -113,12 +113,13 @@ def _packed_raw(raw: RawSheet) -> dict[str, Any]:
     return {
         "errors": [(*place, error) for place, error in raw.errors.items()],
         "unvalued": list(raw.unvalued),
-        "percents": list(raw.percents),
-        "padded": [(*place, width) for place, width in raw.padded.items()],
+        "scaled": [(*place, times) for place, times in raw.scaled.items()],
         "hidden_rows": list(raw.layout.hidden_rows),
         "hidden_columns": raw.layout.hidden_columns,
         "merged": raw.layout.merged,
         "formulas": list(raw.layout.formulas.items()),
+        "part": raw.part,
+        "formats": list(raw.formats.items()),
         "from_1904": raw.counts_from_1904,
     }
 
@@ -127,14 +128,15 @@ def _unpacked_raw(raw: dict[str, Any]) -> RawSheet:
     return RawSheet(
         errors={(row, column): error for row, column, error in raw["errors"]},
         unvalued={(row, column) for row, column in raw["unvalued"]},
-        percents={(row, column) for row, column in raw["percents"]},
-        padded={(row, column): width for row, column, width in raw["padded"]},
+        scaled={(row, column): times for row, column, times in raw["scaled"]},
         layout=LayoutMarks(
             hidden_rows=set(raw["hidden_rows"]),
             hidden_columns=[(first, last) for first, last in raw["hidden_columns"]],
             merged=[(top, left, bottom, right) for top, left, bottom, right in raw["merged"]],
             formulas=dict(raw["formulas"]),
         ),
+        part=raw["part"],
+        formats=dict(raw["formats"]),
         counts_from_1904=raw["from_1904"],
     )
 
