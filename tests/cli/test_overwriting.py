@@ -73,3 +73,21 @@ def test_an_export_replaces_only_exports(
     assert export("--force") == 0
     assert output.read_bytes() != before
     assert export() == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["validate", str(SAMPLE), "--fix"],
+        ["validate", str(SAMPLE), "--annotate"],
+        ["upload", str(SAMPLE), "--annotate"],
+        ["template", "cliente", "-o"],
+    ],
+)
+@pytest.mark.parametrize("name", ["out.csv", "out.xlsm", "out"])
+def test_a_workbook_is_written_under_no_other_extension(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str], name: str
+) -> None:
+    assert main([*command, str(tmp_path / name)]) == 2
+    assert f"{name}: the name must end in .xlsx" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

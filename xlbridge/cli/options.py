@@ -20,6 +20,23 @@ def _option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
     return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
 
 
+class _WorkbookPath(click.Path):
+    """Where a workbook is to be written: under another extension Excel would not open it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(super().convert(value, param, ctx))
+        if path.suffix.lower() != ".xlsx":
+            said = Text(
+                pt="{path}: o nome precisa terminar em .xlsx, que é o que será gravado.",
+                en="{path}: the name must end in .xlsx, which is what will be written.",
+            )
+            self.fail(str(said.format(path=path)), param, ctx)
+        return path
+
+
+WORKBOOK_OUTPUT = _WorkbookPath(path_type=Path, dir_okay=False)
+
+
 def _all_of(options: Sequence[Decorator]) -> Decorator:
     """Apply several options as if each had been written, in this order, above the command."""
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
@@ -140,7 +157,7 @@ may_replace = _option(
 
 living_copy = _option(
     "--annotate",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WORKBOOK_OUTPUT,
     pt="Grava uma cópia da pasta com situação, motivo e código ao lado das linhas.",
     en="Writes a copy of the workbook with state, reason and code beside its rows.",
 )

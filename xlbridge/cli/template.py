@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import may_replace, own_schemas
+from xlbridge.cli.options import WORKBOOK_OUTPUT, may_replace, own_schemas
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -24,7 +24,7 @@ from xlbridge.workbook.template import write_template, write_templates
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=WORKBOOK_OUTPUT,
     help=str(
         Text(
             pt="Onde gravar (se não for dito: RESOURCE.xlsx).",

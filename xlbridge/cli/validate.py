@@ -10,6 +10,7 @@ from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.importing import importing
 from xlbridge.cli.options import (
+    WORKBOOK_OUTPUT,
     every_sheet,
     how_to_read,
     how_to_spread,
@@ -44,7 +45,7 @@ from xlbridge.workbook.reader import reading_ahead
 @click.option(
     "--annotate",
     "annotated",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WORKBOOK_OUTPUT,
     help=str(
         Text(
             pt="Grava uma cópia da pasta com as células marcadas.",
@@ -55,7 +56,7 @@ from xlbridge.workbook.reader import reading_ahead
 @click.option(
     "--fix",
     "fixed",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WORKBOOK_OUTPUT,
     help=str(
         Text(
             pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
