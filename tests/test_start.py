@@ -36,6 +36,8 @@ MAY_IMPORT = {
     "resume": "yaml",
     "retry --help": "yaml",
     "resolve --help": "yaml",
+    "batch --help": "httpx pydantic rich xlsxwriter yaml",
+    "batch status": "httpx pydantic rich xlsxwriter yaml",
     "listings": "httpx pydantic rich",
     "export --help": "httpx pydantic rich xlsxwriter yaml",
     "login --help": "httpx pydantic rich",

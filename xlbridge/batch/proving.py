@@ -1,10 +1,8 @@
 """The closing proof of a batch: one workbook and one page for each environment it worked with."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.closing.close import close_batch
@@ -12,31 +10,16 @@ from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofStep, Proo
 from xlbridge.batch.closing.proof import Proof
 from xlbridge.batch.closing.proof_page import write_proof_page
 from xlbridge.batch.closing.proof_workbook import write_proof_workbook
-from xlbridge.batch.closing.verdict import open_items, verdict
 from xlbridge.batch.ledger import Exported
 from xlbridge.batch.overview import StepState
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.report import STANDINGS
 from xlbridge.batch.standing import Standing, UnitState
 from xlbridge.batch.workbooks import digest_of
+from xlbridge.batch.written_proof import WrittenProof
 from xlbridge.i18n import Text
-from xlbridge.upload.report import near
 from xlbridge.workbook.atomic import reporting_failures
 from xlbridge.workbook.overwriting import PROVEN, require_own
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenProof:
-    """A proof and the files that it was written to."""
-
-    proof: Proof
-    workbook: Path
-    page: Path
-
-    @property
-    def settled(self) -> bool:
-        """Whether everything is accounted for."""
-        return not any(open_items(self.proof))
 
 
 def prove(
@@ -164,26 +147,3 @@ def _export_problem(unit: UnitState, done: Exported | None) -> Text | None:
     if done is None:
         return unit.problem or STANDINGS[unit.standing]
     return unit.problem if unit.standing is Standing.EDITED else None
-
-
-def proof_json(written: WrittenProof) -> dict[str, Any]:
-    """Return what a proof says, and where it is, as JSON."""
-    return {
-        "profile": written.proof.profile,
-        "settled": written.settled,
-        "verdict": str(verdict(written.proof)),
-        "open": [str(item) for item in open_items(written.proof)],
-        "workbook": str(written.workbook),
-        "page": str(written.page),
-    }
-
-
-def proof_text(written: WrittenProof) -> Iterator[Text]:
-    """Yield the lines that a person is told of a proof."""
-    yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
-        verdict=verdict(written.proof)
-    )
-    for item in open_items(written.proof):
-        yield Text(pt="  ✗ {item}", en="  ✗ {item}").format(item=item)
-    for path in (written.workbook, written.page):
-        yield Text(pt="  {path}", en="  {path}").format(path=near(path))
