@@ -24,7 +24,7 @@ class _WorkbookPath(click.Path):
     """Where a workbook is to be written: under another extension Excel would not open it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix.lower() != ".xlsx":
             said = Text(
                 pt="{path}: o nome precisa terminar em .xlsx, que é o que será gravado.",
