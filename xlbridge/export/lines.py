@@ -21,6 +21,7 @@ _REMEMBERED, _SHORT = 1_000, 200
 """So many different short cells of a column are kept ready."""
 
 _USUAL = {
+    Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
     Kind.NUMBER: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,7}+)(?:\.[0-9]{1,6}+)?+\|)*+").fullmatch,
     Kind.MONEY: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,11}+)(?:\.[0-9]{1,2}+)?+\|)*+").fullmatch,
 }
@@ -51,8 +52,9 @@ class LineForm:
 
     ``cell`` is given a column and its position, and returns what writes the column's values;
     ``nothing`` returns its empty cell. ``around`` returns what stands before and after the bare
-    digits of a usual number, None where digits do not go out as they are: a number with at most
-    eight digits and six decimal places, an amount with twelve and two.
+    digits of a usual number, None where digits do not go out as they are: a whole number of at
+    most eight characters, a number with at most eight digits and six decimal places, an amount
+    with twelve and two.
     """
 
     cell: Callable[[ExportColumn, int], WriteValue]
