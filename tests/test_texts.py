@@ -82,6 +82,7 @@ def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
         ({"XLBRIDGE_LANG": "pt-BR", "LANG": "en_US.UTF-8"}, "pt-BR"),
         ({"XLBRIDGE_LANG": "en", "LANG": "pt_BR.UTF-8"}, "en"),
         ({"LANG": "pt_BR.UTF-8"}, "pt-BR"),
+        ({"LANG": "Portuguese_Brazil.1252"}, "pt-BR"),
         ({"LC_ALL": "de_DE", "LANG": "pt_BR"}, "en"),
     ],
 )

@@ -4,9 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import xlbridge
 
@@ -19,6 +20,30 @@ def helper_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
     ways = [str(_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {"PYTHONPATH": os.pathsep.join(ways)}
+
+
+APART: Mapping[str, Any] = {
+    "start_new_session": True,
+    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+}
+"""How a process is started that the terminal's Ctrl-C does not reach, on every system."""
+
+
+def kill_with_children(process: "subprocess.Popen[bytes]") -> None:
+    """End a process that was started ``APART``, and what it started, at once."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return
+    with suppress(OSError):
+        subprocess.run(  # noqa: S603 - the system's own command, no shell
+            ["taskkill", "/F", "/T", "/PID", str(process.pid)],  # noqa: S607
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    process.kill()
 
 
 def usable_cores() -> int:
@@ -41,8 +66,7 @@ class HelperProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=helper_environment(),
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            **APART,
         )
 
     @property
@@ -63,11 +87,7 @@ class HelperProcess:
 
     def kill(self) -> None:
         """End the process, and what it started, at once."""
-        if sys.platform == "win32":
-            self._process.kill()
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        kill_with_children(self._process)
 
     def wait(self) -> None:
         """Wait until a process that was dismissed or killed is gone."""

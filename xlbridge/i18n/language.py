@@ -9,6 +9,9 @@ from typing import Literal
 Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
 
+_PORTUGUESE = ("pt", "portuguese")
+"""How a locale for it begins; the second is Windows' way."""
+
 _of_process: Language = "en"
 _here: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
 
@@ -40,11 +43,12 @@ def choose(environment: Mapping[str, str]) -> Language:
     ``XLBRIDGE_LANG`` decides; without it the locale does; what is not Portuguese is English.
     """
     wanted = environment.get("XLBRIDGE_LANG") or _locale_name(environment)
-    return "pt-BR" if wanted.lower().startswith("pt") else "en"
+    return "pt-BR" if wanted.lower().startswith(_PORTUGUESE) else "en"
 
 
 def _locale_name(environment: Mapping[str, str]) -> str:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environment.get(variable):
             return environment[variable]
-    return locale.getlocale()[0] or ""
+    # Not ``getlocale``: it fails where the system's name for a locale is none that it knows.
+    return locale.setlocale(locale.LC_CTYPE)

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, TransportError
+from xlbridge.helper_process import APART
 from xlbridge.i18n import Text
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 from xlbridge.settings import Settings
@@ -71,7 +72,7 @@ def sandbox_process(
         home.mkdir(parents=True, exist_ok=True)
         log.touch()
         already = log.stat().st_size
-    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+    with tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
         ready_file = Path(folder) / "ready.json"
         command = [sys.executable, "-m", "xlbridge", "sandbox", "--while-stdin-open"]
         command += ["--ready-file", str(ready_file), *options]
@@ -82,7 +83,7 @@ def sandbox_process(
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                start_new_session=True,
+                **APART,
             )
         try:
             yield _wait(process, ready_file, log, already)
@@ -138,7 +139,11 @@ def _last_words(log: Path, already: int) -> Text | None:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
+    if os.name == "nt" and process.stdin:
+        # Windows ends no process but at once; this one ends by itself with its input.
+        process.stdin.close()
+    else:
+        process.terminate()
     try:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:

@@ -1,8 +1,6 @@
 """Runs of the batch in processes of their own, ended by a kill now and then."""
 
 import json
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +13,7 @@ from random import Random
 from typing import Any
 
 from xlbridge.errors import UsageError
+from xlbridge.helper_process import APART, kill_with_children
 from xlbridge.i18n import Text
 
 _POLL_SECONDS = 0.02
@@ -68,7 +67,7 @@ class Runs:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                start_new_session=True,
+                **APART,
             )
             try:
                 killed = kills is not None and kills.left > 0 and self._kill(process, kills)
@@ -109,14 +108,10 @@ class Runs:
 
 
 def end_at_once(process: "subprocess.Popen[bytes]") -> None:
-    """Kill a process with all that it started, where the system knows them together."""
-    if process.poll() is not None:
-        return
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
+    """Kill a process with all that it started, and wait until it is gone."""
+    if process.poll() is None:
+        kill_with_children(process)
+        process.wait()
 
 
 def _report(path: Path) -> dict[str, Any] | None:

@@ -87,7 +87,10 @@ def _specification(asked: Rehearsal, plan: FaultPlan) -> str | None:
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="xlbridge-rehearsal-") as folder:
+        # Windows removes no file that a process which was just killed has open still.
+        with tempfile.TemporaryDirectory(
+            prefix="xlbridge-rehearsal-", ignore_cleanup_errors=True
+        ) as folder:
             yield Path(folder).resolve()
         return
     with reporting_failures(keep):
