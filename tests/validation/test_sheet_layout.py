@@ -102,3 +102,18 @@ def test_days_counted_from_1904_are_right_and_said(tmp_path: Path, catalogue: Ca
     judged = validate_workbook(path, catalogue)
     assert codes(judged) == [(None, 3, "date-system-old")]
     assert set(judged.frame["dataDeEmissao"].dt.date) == {date(2026, 10, 1)}
+
+
+def test_a_formula_with_a_result_is_told_however_many_empty_ones_come_first(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    good = GOOD["cliente"]
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, [*good, "seuCodigo"])
+        for row in range(1, 80):
+            page.write_row(row, 0, [f"{good['nomeComercial']} {row}", "J"])
+            page.write_formula(row, 3, "=A1", None, "" if row < 70 else f"C{row}")
+    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
+    found = [f.cell for f in judged.findings if f.kind.code == "formula-result"]
+    assert found == ["D71"]

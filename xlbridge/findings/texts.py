@@ -63,6 +63,38 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "accents-apart",
+        Text(
+            pt="Os acentos estão gravados como caracteres separados das letras; será lido como "
+            "{read}, com cada letra acentuada num só caractere.",
+            en="The accents are stored as characters apart from their letters; it is read as "
+            "{read}, with each accented letter as one character.",
+        ),
+        Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again."),
+    ),
+    warning(
+        "text-placeholder",
+        Text(
+            pt="{character} parece dizer que não há valor, e será enviado como texto.",
+            en="{character} seems to say that there is no value, and is sent as text.",
+        ),
+        Text(
+            pt="Deixe a célula vazia, se não há valor.",
+            en="Leave the cell empty if there is no value.",
+        ),
+    ),
+    warning(
+        "text-apostrophe",
+        Text(
+            pt="O texto começa com um apóstrofo, que será enviado: {character}",
+            en="The text begins with an apostrophe, which is sent: {character}",
+        ),
+        Text(
+            pt="Apague o apóstrofo: o Excel só o dispensa quando é digitado na célula.",
+            en="Delete the apostrophe: Excel drops it only when it is typed into the cell.",
+        ),
+    ),
+    warning(
         "text-spaces",
         Text(
             pt="Há espaços no começo ou no fim do texto; não serão enviados.",

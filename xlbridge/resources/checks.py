@@ -23,7 +23,7 @@ from xlbridge.resources.brazilian_codes import (
     is_uf,
 )
 from xlbridge.resources.documents import is_cnpj, is_cpf
-from xlbridge.resources.emails import EMAIL
+from xlbridge.resources.emails import is_email
 
 
 def has_places(numbers: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.bool_]:
@@ -93,7 +93,7 @@ def telephone(values: pd.Series) -> pd.Series:
 
 def email(values: pd.Series) -> pd.Series:
     """One e-mail address."""
-    return values.str.fullmatch(EMAIL, na=True).astype(bool)
+    return _judge_distinct(values, is_email)
 
 
 def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:

@@ -50,15 +50,33 @@ def has_look_alikes(text: str) -> bool:
 
 
 def look_alike(text: str) -> str | None:
-    """Return the first letter that looks Latin and is not, in a word that has Latin ones."""
+    """Return the first letter that looks Latin and is not, in a word that has Latin ones or looks
+    wholly Latin.
+
+    A text in which other words show another alphabet is in that language.
+    """
     if not has_look_alikes(text):
         return None
+    seeming: list[str] = []
+    shows_another = False
     for word in text.split():
-        if any(_is_latin(character) for character in word):
-            found = next((character for character in word if character in _LOOK_ALIKES), None)
-            if found is not None:
-                return found
-    return None
+        letters = [character for character in word if character.isalpha()]
+        alike = [letter for letter in letters if letter in _LOOK_ALIKES]
+        if alike and any(_is_latin(letter) for letter in letters):
+            return alike[0]
+        seeming += alike[:1]
+        shows_another |= len(alike) < sum(not _is_latin(letter) for letter in letters)
+    return None if shows_another else next(iter(seeming), None)
+
+
+def is_composed(text: str) -> bool:
+    """Whether every accent of the text is one character with its letter."""
+    return text.isascii() or unicodedata.is_normalized("NFC", text)
+
+
+def composed(text: str) -> str:
+    """Return the text with each accent and its letter as one character, where there is one."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def foreign_to_codes(text: str) -> str | None:

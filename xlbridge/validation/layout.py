@@ -1,6 +1,7 @@
 """What the layout of a sheet hides or changes: hidden and merged cells, formulas, old dates."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -49,9 +50,9 @@ def _note_merged(area: Range, places: Mapping[str, int], typed: TypedRows) -> No
 
 def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
     """Say once for a column that stored results are read; one that is empty is not."""
-    rows = cells.raw.layout.formulas.get(place, ())
-    position_of = {row: position for position, row in enumerate(typed.rows)} if rows else {}
-    for row in rows:
+    runs = cells.raw.layout.formulas.get(place, ())
+    position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
+    for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
         is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
         result = cells.columns[place - cells.first_column].value(row - 1)
         # LibreOffice writes true and false themselves as formulas.

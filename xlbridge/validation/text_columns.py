@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import compress, count
 from operator import ne
@@ -20,9 +20,11 @@ from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cp
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells, Positions
 from xlbridge.validation.characters import (
+    composed,
     describe,
     foreign_to_codes,
     has_look_alikes,
+    is_composed,
     look_alike,
     usual_width,
     visible,
@@ -32,7 +34,14 @@ from xlbridge.workbook.cells import CellKind
 _AT_ONCE = 1 << 17
 _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
-_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+", re.ASCII)
+# As sheets write it, and as programs do for 10,000,000 and more; 12E4 and 1.5E2 may be codes.
+_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+|\d[.,]\d+[eE](?:0?[7-9]|[1-9]\d)", re.ASCII)
+_PERHAPS_SCIENTIFIC = re.compile(r"\d[eE][+\d]", re.ASCII)
+_PLACEHOLDERS = frozenset(
+    {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)"}
+    | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined"}
+)
+_TYPED_MARK = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")
 _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
 _A_DATE = Text(pt="uma data ou hora", en="a date or time")
@@ -102,10 +111,14 @@ def _read_texts(
 
 def _doubtful(column: Column, raw: Sequence[str], stripped: Sequence[str]) -> list[int]:
     """Return the places of the texts that cannot be taken as they are, but for blank ones."""
-    plain = _plain_test(column, "".join(stripped))
+    joined = "".join(stripped)
+    plain = _plain_test(column, joined)
     strange = () if plain is None else (p for p, text in enumerate(stripped) if not plain(text))
     spaced = compress(count(), map(ne, raw, stripped))
-    return [place for place in {*strange, *spaced} if stripped[place]]
+    absent: Iterable[int] = ()
+    if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
+        absent = (p for p, text in enumerate(stripped) if _unmeant(column, text))
+    return [place for place in {*strange, *spaced, *absent} if stripped[place]]
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
@@ -118,12 +131,16 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
     if column.kind in _DOCUMENTS:
         return partial(_is_plain_document, _DOCUMENTS[column.kind][1])
     if column.kind is Kind.TEXT:
-        if joined.isprintable() and not has_look_alikes(joined):
+        if joined.isprintable() and is_composed(joined) and not has_look_alikes(joined):
             return None
-        return lambda text: text.isprintable() and look_alike(text) is None
-    if joined.isprintable() and joined.isascii() and "+" not in joined:
+        return lambda text: text.isprintable() and is_composed(text) and look_alike(text) is None
+    if _is_plain_code(joined):
         return None
-    return lambda text: text.isprintable() and text.isascii() and "+" not in text
+    return _is_plain_code
+
+
+def _is_plain_code(text: str) -> bool:
+    return text.isprintable() and text.isascii() and not _PERHAPS_SCIENTIFIC.search(text)
 
 
 def _is_plain_document(masked: Callable[[str], str], text: str) -> bool:
@@ -148,8 +165,7 @@ def _looked_at(
         details: dict[str, object] = {"character": describe(invisible)}
         problems.add(position, "invisible-character", details, mended=written)
     elif written != text:
-        code = "value-spelling" if column.allowed else "code-form"
-        problems.add(position, code, {"read": sent}, mended=written)
+        problems.add(position, _misspelling(column, text, written), {"read": sent}, mended=written)
     elif raw != text:
         problems.add(position, "text-spaces", mended=written)
     return sent
@@ -157,6 +173,8 @@ def _looked_at(
 
 def _fault(column: Column, text: str) -> tuple[str, str] | None:
     """Return the finding that makes a text uncertain, and the character that it is about."""
+    if code := _unmeant(column, text):
+        return code, text
     if column.kind is Kind.TEXT:
         strange = look_alike(text)
         return None if strange is None else ("look-alike-letter", describe(strange))
@@ -166,13 +184,28 @@ def _fault(column: Column, text: str) -> tuple[str, str] | None:
     return None if strange is None else ("hidden-character", describe(strange))
 
 
+def _unmeant(column: Column, text: str) -> str | None:
+    """Return the finding of a text that stands where nothing, or something else, was meant."""
+    if column.kind in _DOCUMENTS or column.allowed:
+        return None
+    if text in _PLACEHOLDERS:
+        return "text-placeholder"
+    return "text-apostrophe" if _TYPED_MARK.match(text) else None
+
+
+def _misspelling(column: Column, text: str, written: str) -> str:
+    if column.allowed:
+        return "value-spelling"
+    return "accents-apart" if composed(text) == written else "code-form"
+
+
 def _canonical(column: Column, text: str) -> tuple[str, str]:
     """Return what is sent of a text, and how it should be written in the cell."""
     if column.allowed and text not in column.allowed:
         same = [value for value in column.allowed if _folded(value) == _folded(text)]
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
-        return text, text
+        return composed(text), composed(text)
     code = usual_width(text).strip()
     if column.kind not in _DOCUMENTS:
         return code, code

@@ -9,7 +9,7 @@ from xlbridge.workbook.address import column_index
 Range = tuple[int, int, int, int]
 """First row, first column, last row, last column: Excel's row numbers, zero-based columns."""
 
-_FORMULAS_KEPT = 60
+_RUNS_KEPT = 4096
 _TRUE = frozenset({"1", "true"})
 _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
 _HIDDEN = re.compile(rb'<(row|col)\b([^>]*\bhidden="(?:1|true)"[^>]*)>')
@@ -22,13 +22,14 @@ _FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[
 class LayoutMarks:
     """The hidden rows and columns, the merged ranges and the formulas of a sheet.
 
-    ``formulas`` maps a column to the rows of its first formulas; more are not kept.
+    ``formulas`` maps a column to its runs of formulas, each with its first and its last row; of
+    very many only the first are kept.
     """
 
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
     merged: list[Range] = field(default_factory=list)
-    formulas: dict[int, list[int]] = field(default_factory=dict)
+    formulas: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def note_block(self, block: bytes, *, computed: bool) -> None:
         """Note what a piece of XML says, written as programs write large sheets.
@@ -61,9 +62,11 @@ class LayoutMarks:
 
     def note_formula(self, row: int, column: int) -> None:
         """Note a cell that a formula computes."""
-        rows = self.formulas.setdefault(column, [])
-        if len(rows) < _FORMULAS_KEPT:
-            rows.append(row)
+        runs = self.formulas.setdefault(column, [])
+        if runs and runs[-1][1] == row - 1:
+            runs[-1] = runs[-1][0], row
+        elif len(runs) < _RUNS_KEPT:
+            runs.append((row, row))
 
 
 def _attributes(raw: bytes) -> dict[str, str]:

@@ -133,7 +133,9 @@ def _unpacked_raw(raw: dict[str, Any]) -> RawSheet:
             hidden_rows=set(raw["hidden_rows"]),
             hidden_columns=[(first, last) for first, last in raw["hidden_columns"]],
             merged=[(top, left, bottom, right) for top, left, bottom, right in raw["merged"]],
-            formulas=dict(raw["formulas"]),
+            formulas={
+                column: [(first, last) for first, last in runs] for column, runs in raw["formulas"]
+            },
         ),
         part=raw["part"],
         formats=dict(raw["formats"]),
