@@ -26,8 +26,8 @@ def hold(figures: Figures) -> None:
     ("place", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
 )
 def test_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
-    figures = random_kills(laboratory, subject, range(place * 4, place * 4 + 4), place == 4)
-    assert figures.trials == 4
+    figures = random_kills(laboratory, subject, range(place * 2, place * 2 + 2), place == 4)
+    assert figures.trials == 2
     hold(figures)
 
 

@@ -48,7 +48,9 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
         assert http.get("/v2/sistema/info").status_code == 200
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15, 0.4])
+@pytest.mark.parametrize(
+    "delay", [0.05, 0.4, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.0, 0.15))]
+)
 def test_a_file_being_processed_is_applied_once_after_a_kill(start: Start, delay: float) -> None:
     first = start("--seed", "empty", "--faults", "slow-queue=0.1")
     with log_in(first) as http:

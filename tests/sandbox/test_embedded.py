@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from environment import Xlbridge
 from servers import log_in
 from test_durability import wait_for
 
@@ -16,17 +17,6 @@ from xlbridge.i18n import set_language
 from xlbridge.sandbox.embedded import embedded_sandbox, own_ready_file, sandbox_process
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
 from xlbridge.settings import Settings
-
-
-def run(home: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "xlbridge", "--lang", "en", "sandbox", *options],
-        env={**os.environ, "XLBRIDGE_HOME": str(home), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
@@ -113,16 +103,16 @@ def test_a_missing_extra_is_told_with_what_to_install(
         (["--scale", "0"], "--scale"),
     ],
 )
-def test_wrong_usage_ends_with_a_message(tmp_path: Path, options: list[str], told: str) -> None:
+def test_wrong_usage_ends_with_a_message(xlbridge: Xlbridge, options: list[str], told: str) -> None:
     password = "" if told == "XLBRIDGE_PASSWORD" else "secret"
-    ended = run(tmp_path, *options, XLBRIDGE_PASSWORD=password)
+    ended = xlbridge("sandbox", *options, XLBRIDGE_PASSWORD=password)
     assert ended.returncode == 2
     assert told in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, tmp_path: Path) -> None:
-    ended = run(tmp_path, "--port", server.base_url.rpartition(":")[2])
+def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, xlbridge: Xlbridge) -> None:
+    ended = xlbridge("sandbox", "--port", server.base_url.rpartition(":")[2])
     assert ended.returncode == 2
     assert "Cannot listen" in ended.stderr
 

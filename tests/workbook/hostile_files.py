@@ -28,6 +28,13 @@ SAMPLE = (
 )
 """Some of each outcome."""
 
+LONG = frozenset({
+    "a million rows without address",
+    "different texts of the longest in 5,000 cells",
+    "one long text in 10,000 cells",
+})  # fmt: skip
+"""Those that take seconds each."""
+
 
 def write_hostile(folder: Path, names: Iterable[str] = CASES) -> Mapping[str, Path]:
     """Write hostile workbooks; return the files by their names in ``CASES``."""
