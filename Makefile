@@ -1,20 +1,24 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/api tests/upload tests/export
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-postgres test-slow reliability lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-slow reliability lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
 
-test: $(VENV)/.dev ## the fast suite, with branch coverage
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(PYTEST_ARGS)
+test: $(VENV)/.dev ## the fast suite
+	$(PYTEST) $(PYTEST_ARGS)
+
+coverage: PYTEST += --cov --cov-report=term
+coverage: test ## the fast suite, with branch coverage
 
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own
-	$(BIN)/python -m pytest -n 2 --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))
+	$(PYTEST) --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
