@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "listings": "httpx pydantic rich",
     "export --help": "httpx pydantic rich xlsxwriter yaml",
     "login --help": "httpx pydantic rich",
-    "profiles": "httpx pydantic rich",
+    "profiles": "httpx rich",
     "whoami --help": "httpx pydantic rich",
     "api --help": "httpx pydantic rich",
     "doctor --help": "httpx pydantic rich",

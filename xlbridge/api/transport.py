@@ -5,7 +5,6 @@ and ``Authorization`` must not reach another origin. Plain HTTP is for loopback 
 never goes through a proxy.
 """
 
-import ipaddress
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,6 +16,7 @@ from urllib.parse import quote
 import httpx
 
 from xlbridge import __version__
+from xlbridge.api.address import checked_address, is_loopback
 from xlbridge.api.upload import Upload
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
@@ -80,7 +80,7 @@ class Transport:
 
     def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
         url = checked_address(base_url)
-        self.is_local = _is_loopback(url.host)
+        self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
         self._http = httpx.Client(
             verify=True if ca_bundle is None else _trusting(ca_bundle),
@@ -139,40 +139,6 @@ def _form(file: Upload | None) -> dict[str, tuple[str, bytes, str]] | None:
     return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
 
 
-def checked_address(base_url: str) -> httpx.URL:
-    """Return an address that calls may go to. Raises ``ConfigError`` for any other."""
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL:
-        url = httpx.URL()
-    if url.scheme not in ("http", "https") or not url.host:
-        raise ConfigError(
-            Text(
-                pt="O endereço do sistema não é um endereço http(s) completo.",
-                en="The system's address is not a complete http(s) address.",
-            ),
-            Text(
-                pt="Exemplo: XLBRIDGE_BASE_URL=https://erp.exemplo.com.br",
-                en="Example: XLBRIDGE_BASE_URL=https://erp.example.com",
-            ),
-        )
-    if url.userinfo or url.query or url.fragment:
-        raise ConfigError(
-            Text(
-                pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
-                en="The system's address must not hold a user, a password, ? or #.",
-            )
-        )
-    if url.scheme == "http" and not _is_loopback(url.host):
-        raise ConfigError(
-            Text(
-                pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
-                en="http without TLS is only for this computer: {host} needs https.",
-            ).format(host=url.host)
-        )
-    return url
-
-
 def _trusting(ca_bundle: Path) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_bundle)
@@ -183,13 +149,6 @@ def _trusting(ca_bundle: Path) -> ssl.SSLContext:
                 en="{file} is no PEM file of certificates: {reason}",
             ).format(file=ca_bundle, reason=error.strerror or type(error).__name__)
         ) from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _is_untrusted(error: BaseException | None) -> bool:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from xlbridge.api.address import checked_address
 from xlbridge.api.client import Client
-from xlbridge.api.transport import checked_address
 from xlbridge.cli.connection import connect, target_of
 from xlbridge.cli.environment import asked_settings, command_settings
 from xlbridge.cli.options import report_format

@@ -2,7 +2,7 @@
 
 import click
 
-from xlbridge.api.transport import checked_address
+from xlbridge.api.address import checked_address
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import remark, result, result_json
