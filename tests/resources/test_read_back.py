@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.api.records import record_model
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources.catalogue import Catalogue, shipped
 from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.wire.model import record_model
 
 
 def test_every_declared_name_exists(catalogue: Catalogue) -> None:
@@ -17,7 +17,7 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
         read_back = resource.read_back
         assert read_back is not None
         assert read_back.lookups
-        assert read_back.compare
+        assert set(read_back.compare) | set(read_back.renamed) == set(resource.by_name)
         for lookup in read_back.lookups:
             assert set(lookup.key) <= {*resource.natural_keys, *resource.required}
             assert set(lookup.key) & set(resource.natural_keys)
@@ -25,7 +25,6 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
                 model = record_model(operation.data)
                 assert model is not None
                 assert {*lookup.key.values(), *read_back.codes} <= set(model.model_fields)
-                assert set(read_back.compare) <= set(model.model_fields)
                 query = operation.query.model_fields if operation.query else ()
                 assert set(lookup.filters) <= set(query)
 
@@ -35,7 +34,9 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
     [
         ("existing: refused", "existing: perhaps", "existing.*'perhaps'"),
         ("registry.clients.list", "registry.clients.create", "operations.*create"),
-        ("compare: [nomeComercial", "compare: [nome", "compare.*'nome'"),
+        ("blank: {natureza: J}", "apart: [nome]", "apart.*'nome'"),
+        ("blank: {natureza: J}", "blank: {nome: J}", "blank.*'nome'"),
+        ("blank: {natureza: J}", "blank_as: {email: nome}", "blank_as.*'nome'"),
         ("filter: {cnpjcpf: cnpj}", "filter: {cnpjcpf: cnpf}", "'cnpf'"),
     ],
 )

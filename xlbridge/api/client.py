@@ -43,7 +43,7 @@ from xlbridge.api.outcome import (
     lost,
 )
 from xlbridge.api.record_shape import Record
-from xlbridge.api.records import ListingAnswer, as_rows, record_model, shape_of
+from xlbridge.api.records import ListingAnswer, as_rows, shape_of
 from xlbridge.api.redaction import Secrets
 from xlbridge.api.session import (
     LOGIN_REFUSED,
@@ -59,7 +59,7 @@ from xlbridge.credentials.tokens import TokenFile
 from xlbridge.errors import ApiError, AuthenticationFailed, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import Authentication
-from xlbridge.wire.model import WireModel
+from xlbridge.wire.model import WireModel, record_model
 from xlbridge.wire.operation import Operation
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -7,7 +7,7 @@ memory than small ones. Names end up in the spec's own spelling, values stay as 
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import httpx
 
@@ -21,7 +21,7 @@ from xlbridge.api.unreadable import BrokenOff, Unreadable
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire.envelope import Envelope
-from xlbridge.wire.model import WireModel, spellings
+from xlbridge.wire.model import WireModel, record_model, spellings
 from xlbridge.wire.operation import Operation
 
 _LOOKED_AT = 10_000
@@ -38,13 +38,6 @@ _NOT_JSON = Text(
 
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
 """Every accepted spelling of the envelope's own names."""
-
-
-def record_model(annotation: Any) -> type[WireModel] | None:
-    """Return the record type within an annotation such as ``list[Client] | Client | None``."""
-    if isinstance(annotation, type) and issubclass(annotation, WireModel):
-        return annotation
-    return next(filter(None, map(record_model, get_args(annotation))), None)
 
 
 @cache

@@ -8,13 +8,13 @@ is linked to; after that, ``codes.py`` fills in the codes.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from xlbridge.api.records import record_model
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Link
 from xlbridge.resources.read_back import ReadBack
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import Resource
+from xlbridge.wire.model import record_model
 from xlbridge.yaml_files.form import unknown
 
 Links = Mapping[str, str]
@@ -125,8 +125,8 @@ def _without(resource: Resource, columns: set[str]) -> ReadBack | None:
         for lookup in read_back.lookups
         if columns.isdisjoint({*lookup.key, *lookup.filters.values(), *lookup.when})
     )
-    compare = tuple(name for name in read_back.compare if name not in columns)
-    return replace(read_back, lookups=lookups, compare=compare) if lookups else None
+    own = tuple(name for name in read_back.columns if name not in columns)
+    return replace(read_back, lookups=lookups, columns=own) if lookups else None
 
 
 def _without_names(columns: list[Column]) -> Text:

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from xlbridge.api.record_shape import Record
-from xlbridge.api.records import record_model
 from xlbridge.errors import UsageError
 from xlbridge.export.listing import Listing
 from xlbridge.i18n import Text
 from xlbridge.wire.attachments import Attachment
+from xlbridge.wire.model import record_model
 from xlbridge.workbook.atomic import replacing
 
 _LONGEST_NAME = 120

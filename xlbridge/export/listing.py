@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from xlbridge.api.records import record_model
 from xlbridge.export.columns import ExportColumn, key_column
 from xlbridge.export.filters import FILTERS, Filter, ValueKind, field_of
 from xlbridge.export.model_columns import children_of, columns_of
 from xlbridge.export.sheet import Sheet
 from xlbridge.export.totals import Totals
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel
+from xlbridge.wire.model import WireModel, record_model
 from xlbridge.wire.operation import Operation
 
 

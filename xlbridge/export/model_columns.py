@@ -5,11 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
 
-from xlbridge.api.records import record_model
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.unknown_fields import GatherUnknown
 from xlbridge.resources.column import Kind
-from xlbridge.wire.model import WireModel, fields_in_order
+from xlbridge.wire.model import WireModel, fields_in_order, record_model
 
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOLEAN),

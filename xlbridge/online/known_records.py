@@ -6,11 +6,10 @@ from typing import Any, get_origin
 
 from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
-from xlbridge.api.records import record_model
 from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.documents import bare_document
 from xlbridge.resources.references import REFERENCES
-from xlbridge.wire.model import WireModel
+from xlbridge.wire.model import WireModel, record_model
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 

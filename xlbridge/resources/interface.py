@@ -4,6 +4,7 @@ All of the interface takes a fifth of a second to import, and judging a sheet ne
 """
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,15 @@ def operation_named(name: str) -> "Operation":
     from xlbridge.wire.operations import OPERATIONS
 
     return OPERATIONS[name]
+
+
+@cache
+def record_fields(name: str) -> frozenset[str]:
+    """Return the fields of the records that an operation lists or finds."""
+    from xlbridge.wire.model import record_model
+
+    model = record_model(operation_named(name).data)
+    return frozenset(model.model_fields if model else ())
 
 
 def wire_model(name: str) -> "type[WireModel]":

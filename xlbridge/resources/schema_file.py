@@ -50,7 +50,7 @@ def _resource(path: Path, root: _Content) -> Resource:
         totals=_totals(metadata.get("control_totals"), columns),
         row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
         source=path,
-        read_back=_read_back(metadata["read_back"]) if "read_back" in metadata else None,
+        read_back=_read_back(metadata.get("read_back"), columns),
         changes=tuple(
             LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
             for layout, change in metadata.get("layouts", {}).items()
@@ -83,7 +83,9 @@ def _totals(body: _Content | None, columns: Sequence[Column]) -> ControlTotals:
     return ControlTotals(amount=body.get("amount"), by=tuple(body["by"]))
 
 
-def _read_back(body: _Content) -> ReadBack:
+def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | None:
+    if body is None:
+        return None
     return ReadBack(
         lookups=tuple(
             Lookup(
@@ -94,9 +96,12 @@ def _read_back(body: _Content) -> ReadBack:
             )
             for item in body["lookups"]
         ),
-        compare=tuple(body.get("compare", ())),
+        columns=tuple(column.name for column in columns),
         codes=tuple(body.get("codes", ())),
         existing=Existing(body["existing"]),
+        apart=tuple(body.get("apart", ())),
+        blank=body.get("blank", {}),
+        blank_as=body.get("blank_as", {}),
     )
 
 

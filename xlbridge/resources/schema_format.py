@@ -130,7 +130,9 @@ def _read_back() -> Schema:
     )
     properties = {
         "lookups": {"type": "array", "minItems": 1, "items": lookup},
-        "compare": _NAMES,
+        "apart": told(_NAMES, "Columns that a record shows otherwise than they were sent."),
+        "blank": told({"type": "object"}, "Columns to what an empty cell stands for."),
+        "blank_as": told(names, "Columns to those whose value an empty cell stands for."),
         "codes": _NAMES,
         "existing": {"enum": [existing.value for existing in Existing]},
     }

@@ -128,8 +128,13 @@ def _column_names(root: _Content) -> Iterator[tuple[Place, object]]:
 
 def _columns_read_back(body: _Content) -> Iterator[tuple[Place, object]]:
     place = ("metadata", "read_back")
-    for number, name in enumerate(body.get("compare", ())):
-        yield (*place, "compare", number), name
+    for number, name in enumerate(body.get("apart", ())):
+        yield (*place, "apart", number), name
+    for name in body.get("blank", {}):
+        yield (*place, "blank", name), name
+    for name, other in body.get("blank_as", {}).items():
+        yield (*place, "blank_as", name), name
+        yield (*place, "blank_as", name), other
     for number, lookup in enumerate(body.get("lookups", ())):
         for key in ("key", "when"):
             for name in lookup.get(key, {}):

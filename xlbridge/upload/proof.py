@@ -44,7 +44,7 @@ def _action(row: RowReading | None) -> Action:
         return Action.UNREAD
     if not row.found:
         return Action.CREATE
-    return Action.UNCHANGED if row.same else Action.UPDATE
+    return Action.UNCHANGED if any(r.unchanged for r in row.found) else Action.UPDATE
 
 
 _Identity = tuple[tuple[str, str | None], ...]

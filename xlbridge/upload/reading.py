@@ -30,11 +30,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A remote record: its code, its compared values, and whether they are what a row says."""
+    """A remote record: its code, its compared values, and whether they are what a row says.
+
+    ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
+    empty cells are empty there, too.
+    """
 
     code: str
     values: Mapping[str, str | None]
     same: bool
+    unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ class RowReader:
         self._client = client
         self._resource = resource
         self._read_back = read_back
+        self._compare = read_back.compare
+        self._as_row = read_back.as_row
         self._answers: dict[tuple[str, str], dict[tuple[str | None, ...], list[Record]]] = {}
 
     def read(self, rows: Sequence[Row]) -> Reading:
@@ -125,8 +132,21 @@ class RowReader:
             for operation in lookup.operations
             for record in self._records(operation, lookup, row).get(wanted, ())
         ]
-        sent = {name: self._plain(name, row.get(name)) for name in self._read_back.compare}
-        return RowReading(key, sent, tuple(self._found(record, sent) for record in found))
+        sent = {name: self._plain(name, row.get(name)) for name in self._compare}
+        meant = self._meant(row)
+        return RowReading(key, sent, tuple(self._found(record, sent, meant) for record in found))
+
+    def _meant(self, row: Row) -> Mapping[str, str | None]:
+        """Return what the sheet's columns say, empty cells included."""
+        declared = self._read_back
+        meant = {}
+        for name in (*self._compare, *declared.renamed):
+            value = row.get(name)
+            if value is None:
+                value = declared.blank.get(name, row.get(declared.blank_as.get(name, "")))
+            if name in row or value is not None:
+                meant[name] = self._plain(name, value)
+        return meant
 
     def _records(
         self, operation: Operation, lookup: Lookup, row: Row
@@ -149,12 +169,16 @@ class RowReader:
             if error.status != _NOT_FOUND:
                 raise
 
-    def _found(self, record: Record, sent: Mapping[str, str | None]) -> FoundRecord:
+    def _found(
+        self, record: Record, sent: Mapping[str, str | None], meant: Mapping[str, str | None]
+    ) -> FoundRecord:
         values = {name: self._plain(name, record.get(name)) for name in sent}
+        there = self._as_row(record)
         return FoundRecord(
             code="/".join(str(record.get(name, "?")) for name in self._read_back.codes),
             values=values,
             same=all(values[name] == value for name, value in sent.items() if value is not None),
+            unchanged=all(self._plain(n, there[n]) == value for n, value in meant.items()),
         )
 
     def _plain(self, column: str, value: Any) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -116,3 +116,10 @@ def fields_in_order(model: type[WireModel]) -> list[str]:
         place = names.index(first) + 1
         names[place:place] = followers
     return names
+
+
+def record_model(annotation: Any) -> type[WireModel] | None:
+    """Return the record type within an annotation such as ``list[Client] | Client | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, WireModel):
+        return annotation
+    return next(filter(None, map(record_model, get_args(annotation))), None)

@@ -248,7 +248,10 @@ def test_an_own_resource_is_proven_by_what_its_file_says(
     own = shipped_file.read_text(encoding="utf-8")
     assert declared in own
     by_centre = declared.replace("dataDeVencimento", "codigoDoCentroDeCusto")
-    (tmp_path / "contasreceber.yaml").write_text(own.replace(declared, by_centre), encoding="utf-8")
+    shown = own.replace(
+        "existing: added", "existing: added\n    apart: [codigoDoCentroDeCusto]"
+    ).replace(declared, by_centre)
+    (tmp_path / "contasreceber.yaml").write_text(shown, encoding="utf-8")
     desk = replace(bench.desk, catalogue=load_catalogue(tmp_path))
     ana = bench.customer()
     mine = Bench(desk, client, bench.folder)

@@ -1,0 +1,114 @@
+"""A sheet exported to be edited: untouched it is unchanged, and every edited cell is noticed."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlbridge.api.client import Client
+from xlbridge.errors import UsageError
+from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.filters import Filters
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.listings import LISTINGS
+from xlbridge.export.template_layout import template_layout
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.resource import Resource
+from xlbridge.upload.proof import Action, actions
+from xlbridge.upload.reading import Row, RowReader, rows_of
+from xlbridge.validation.validate import validate_workbook
+
+
+def sheets_to_edit() -> list[tuple[str, str]]:
+    """Return each listing with each resource whose sheet it can fill."""
+    found = []
+    for listing in (
+        LISTINGS["contaspagar"],
+        LISTINGS["contaspagar-baixados"],
+        LISTINGS["mapeamento"],
+    ):
+        for resource in load_catalogue().values():
+            try:
+                template_layout(listing, resource)
+            except UsageError:
+                continue
+            found.append((listing.name, resource.name))
+    return found
+
+
+def edited(column: Column, value: Any) -> Any:
+    """Return another value of the column's kind."""
+    if value is None:
+        return _VALUES.get(column.kind, "F" if column.name == "natureza" else "X-1")
+    match value:
+        case bool():
+            return not value
+        case datetime():
+            return value + timedelta(days=1)
+        case int() | float():
+            return value + 1
+        case _:
+            return "F" if value == "J" else f"{value}9"
+
+
+_VALUES: dict[Kind, Any] = {
+    Kind.BOOLEAN: False,
+    Kind.DATE: datetime(2026, 2, 3),
+    Kind.INTEGER: 9,
+    Kind.NUMBER: 9.5,
+    Kind.MONEY: 9.5,
+    Kind.CNPJ: "11.222.333/0001-81",
+    Kind.CPF: "529.982.247-25",
+}
+
+
+def with_edits(resource: Resource, rows: Sequence[Row]) -> list[tuple[str, Row]]:
+    """Return rows in each of which one cell was edited, or emptied, with what was done."""
+    changed = []
+    for column in resource.columns:
+        filled = [row for row in rows if row[column.name] is not None]
+        empty = [row for row in rows if row[column.name] is None]
+        for row in (*filled[:1], *filled[-1:], *empty[:1]):
+            new = edited(column, row[column.name])
+            changed.append((f"{column.name} = {new!r}", {**row, column.name: new}))
+        for row in filled[:1] if _can_be_emptied(resource, column) else ():
+            changed.append((f"{column.name} emptied", {**row, column.name: None}))
+    return changed
+
+
+def _can_be_emptied(resource: Resource, column: Column) -> bool:
+    declared = resource.read_back
+    assert declared is not None
+    return not column.required and column.name not in {*declared.blank, *declared.blank_as}
+
+
+@pytest.mark.parametrize(("listing", "name"), sheets_to_edit())
+def test_untouched_is_unchanged_and_each_edit_is_noticed(
+    tmp_path: Path, client: Client, catalogue: Catalogue, listing: str, name: str
+) -> None:
+    resource = catalogue.named(name)
+    assert resource.read_back is not None
+    layout = Layout(as_sheet=template_layout(LISTINGS[listing], resource))
+    path = tmp_path / "sheet.xlsx"
+    export_listing(client, LISTINGS[listing], Filters(), path, FORMATS["xlsx"], layout=layout)
+    sheet = validate_workbook(path, catalogue)
+    assert (sheet.resource, [f for f in sheet.findings if f.kind.severity == "error"]) == (
+        resource,
+        [],
+    )
+    rows = rows_of(sheet.frame)
+    reader = RowReader(client, resource, resource.read_back)
+    counted = actions(reader.read(rows))
+    assert counted[Action.UNCHANGED] == len(rows) > 0, counted
+    changes = with_edits(resource, rows)
+    assert len(changes) >= len(resource.columns)
+    readings = reader.read([row for _, row in changes])
+    unnoticed = [
+        what
+        for (what, _), reading in zip(changes, readings, strict=True)
+        if actions([reading])[Action.UNCHANGED]
+    ]
+    assert unnoticed == []
