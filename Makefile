@@ -41,6 +41,7 @@ bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/validate.py
 	$(BIN)/python benchmarks/seed.py
 	$(BIN)/python benchmarks/export.py
+	$(BIN)/python benchmarks/calls.py
 	$(BIN)/python benchmarks/batch.py
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/

@@ -2,10 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
-from itertools import groupby
 from pathlib import Path
 from random import Random
 
@@ -13,6 +13,19 @@ import pytest
 from environment import Xlbridge, clean_environment, credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from update_times import (
+    DAY,
+    DISTRIBUTIONS,
+    FIRST,
+    SPAN,
+    Moments,
+    Shown,
+    bursts,
+    fewest_calls,
+    large,
+    split,
+    spread,
+)
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
@@ -20,51 +33,14 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
-from xlbridge.export.splitting import MINUTE, Splitter, Window
+from xlbridge.export.splitting import MINUTE, Window
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
-FIRST, NOW = datetime(2025, 1, 1), datetime(2026, 11, 21, 12)
-MINUTES = 600 * 24 * 60
 MOST_MORE_CALLS = 1.5
-
-
-def fewest_calls(moments: Sequence[datetime]) -> int:
-    """Return how many windows who knew all moments would need: each as full as it may be."""
-    calls, room = 1, CLIENT_CAP - 1
-    minutes = sorted(moment.replace(second=0) for moment in moments)
-    for _, group in groupby(minutes):
-        count = len(list(group))
-        if count > room:
-            calls, room = calls + 1, CLIENT_CAP - 1
-        room -= count
-    return calls
-
-
-def bursts(random: Random, count: int, size: int) -> list[datetime]:
-    return [
-        FIRST + MINUTE * minute
-        for minute in (random.randrange(MINUTES) for _ in range(count))
-        for _ in range(size)
-    ]
-
-
-def spread(random: Random, count: int) -> list[datetime]:
-    return [FIRST + timedelta(seconds=random.randrange(MINUTES * 60)) for _ in range(count)]
-
-
-def at_work(random: Random, count: int) -> list[datetime]:
-    days = (FIRST + timedelta(days=random.randrange(600), hours=8) for _ in range(count))
-    return [day + timedelta(seconds=random.randrange(10 * 3600)) for day in days]
-
-
-def an_import(random: Random, count: int) -> list[datetime]:
-    return [FIRST + timedelta(seconds=random.randrange(36_000)) for _ in range(count)]
-
-
-def mixed(random: Random) -> list[datetime]:
-    return bursts(random, 150, 40) + spread(random, 14_000)
+LEARNING = 3
+"""Calls until the first answers have told how the records lie."""
 
 
 @contextmanager
@@ -87,11 +63,12 @@ def sandbox_with(folder: Path, moments: Sequence[datetime]) -> Iterator[RunningS
         yield running
 
 
-@pytest.mark.parametrize("count", [2_500, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_all_clients_come_with_few_calls(tmp_path: Path, count: int) -> None:
     random = Random(7)
-    in_bursts = 3 * count // 400
-    moments = bursts(random, in_bursts, 40) + spread(random, count - 40 * in_bursts)
+    in_bursts = bursts(random, [40] * (count // 200) + large(random, count // 3_000))
+    others = spread(random, count - len(in_bursts))
+    moments = in_bursts + [at + timedelta(seconds=random.randrange(60)) for at in others]
     output = tmp_path / "clientes.jsonl"
     with (
         sandbox_with(tmp_path / "home", moments) as running,
@@ -103,95 +80,106 @@ def test_all_clients_come_with_few_calls(tmp_path: Path, count: int) -> None:
     assert exported.complete
     assert len(set(codes)) == len(codes) == exported.records
     assert all(window.records < CLIENT_CAP for window in exported.windows)
-    learning = 2
-    assert exported.calls <= MOST_MORE_CALLS * fewest_calls(moments) + learning
+    assert exported.calls <= MOST_MORE_CALLS * fewest_calls(moments, CLIENT_CAP) + LEARNING
 
 
-def answered_by(
-    moments: list[datetime], window: Window, chosen: Callable[[list[datetime]], list[datetime]]
-) -> tuple[list[datetime], int]:
-    inside = [
-        moment
-        for moment in moments
-        if (window.start is None or moment >= window.start)
-        and (window.end is None or moment < window.end + MINUTE)
-    ]
-    count = min(len(inside), CLIENT_CAP)
-    return (inside if len(inside) < CLIENT_CAP else chosen(inside)), count
+def assert_whole(moments: Sequence[datetime], settled: list[tuple[Window, int]]) -> None:
+    """Assert that windows cover all time without overlapping, and that only minutes are holes."""
+    windows = [window for window, _ in settled]
+    ends = [window.end for window in windows]
+    assert windows[0].start is None
+    assert ends.pop() is None
+    assert [end and end + MINUTE for end in ends] == [window.start for window in windows[1:]]
+    sizes = Counter(moments)
+    full = [Window(minute, minute) for minute in sorted(sizes) if sizes[minute] >= CLIENT_CAP]
+    assert [window for window, count in settled if count >= CLIENT_CAP] == full
+    come = sum(count for _, count in settled if count < CLIENT_CAP)
+    assert come == sum(size for size in sizes.values() if size < CLIENT_CAP)
 
 
-def split(
-    moments: Sequence[datetime],
-    chosen: Callable[[list[datetime]], list[datetime]] = lambda inside: inside[:CLIENT_CAP],
-) -> tuple[int, int, list[Window]]:
-    """Split as an export does; return the calls, the records, and the windows left full."""
-    ordered = sorted(moments)
-    splitter = Splitter(Window(None, None), CLIENT_CAP, NOW)
-    calls = records = 0
-    holes = []
-    while (window := splitter.next) is not None:
-        shown, count = answered_by(ordered, window, chosen)
-        calls += 1
-        if splitter.answered(shown, count):
-            if count >= CLIENT_CAP:
-                holes.append(window)
-            else:
-                records += count
-    return calls, records, holes
+HARD = {
+    "10 spells with years between": 1.9,
+    "60 spells with months between": 2.1,
+    "80 bursts of any size": 1.9,
+    **{f"bursts of {size} only": 1.9 for size in (20, 40, 100, 150, 200, 240, 250, 300)},
+    **{f"bursts of {size} only": 1.8 for size in (400, 450, 499)},
+    **{f"half in bursts of {size}": 1.9 for size in (40, 100, 200, 300, 400, 450, 499)},
+    "10 of them, 15,000 spread": 1.6,
+    "20 of them, 12,000 spread": 1.7,
+}
+"""Where nobody comes near to 1.5 who has not seen the moments: see ``docs/exports.md``."""
 
 
-@pytest.mark.parametrize(
-    "moments",
-    [
-        spread(Random(1), 20_000),
-        at_work(Random(2), 20_000),
-        an_import(Random(3), 20_000),
-        mixed(Random(4)),
-    ],
-    ids=["spread", "at work", "one import", "mixed"],
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_few_more_calls_than_who_knew_every_moment(name: str) -> None:
+    moments = DISTRIBUTIONS[name](Random(1))
+    settled, calls = split(moments, CLIENT_CAP)
+    assert_whole(moments, settled)
+    most = HARD.get(name, MOST_MORE_CALLS)
+    assert calls <= most * fewest_calls(moments, CLIENT_CAP)
+
+
+groups = st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 700))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2_000),
+    st.lists(groups, max_size=12),
+    st.sampled_from([3, 60, DAY, SPAN, 10 * SPAN]),
+    st.integers(0, 2**32),
 )
-def test_few_more_calls_than_who_knew_the_distribution(moments: list[datetime]) -> None:
-    calls, records, holes = split(moments)
-    assert (records, holes) == (len(moments), [])
-    assert calls <= MOST_MORE_CALLS * fewest_calls(moments)
+def test_nothing_is_lost_and_calls_are_bounded(
+    count: int, in_groups: list[tuple[float, int]], minutes: int, seed: int
+) -> None:
+    random = Random(seed)
+    moments = spread(random, count, minutes)
+    for part, size in in_groups:
+        moments += [FIRST + MINUTE * int(part * minutes)] * size
+    settled, calls = split(moments, CLIENT_CAP)
+    assert_whole(moments, settled)
+    assert calls <= 2 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
 
 
-@pytest.mark.parametrize("size", [400, 499])
-def test_large_bursts_cost_more_and_lose_nothing(size: int) -> None:
-    moments = bursts(Random(5), 20, size) + spread(Random(6), 12_000)
-    calls, records, holes = split(moments)
-    assert (records, holes) == (len(moments), [])
-    assert calls <= 2 * fewest_calls(moments)
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(8_000, 16_000),
+    st.lists(st.integers(1, 40), max_size=120),
+    st.lists(st.integers(400, 499), max_size=4),
+    st.integers(0, 2**32),
+)
+def test_spread_records_with_some_bursts_take_few_more_calls(
+    count: int, small: list[int], nearly_full: list[int], seed: int
+) -> None:
+    random = Random(seed)
+    moments = spread(random, count) + bursts(random, small + nearly_full)
+    settled, calls = split(moments, CLIENT_CAP)
+    assert_whole(moments, settled)
+    assert calls <= MOST_MORE_CALLS * fewest_calls(moments, CLIENT_CAP) + LEARNING
 
 
 @pytest.mark.parametrize(
-    "chosen",
+    "shown",
     [
         lambda inside: inside[-CLIENT_CAP:],
         lambda inside: Random(8).sample(inside, CLIENT_CAP),
+        lambda inside: [moment.replace(year=1999) for moment in inside[:CLIENT_CAP]],
         lambda _inside: [],
     ],
-    ids=["latest first", "any", "without moments"],
+    ids=["latest first", "any", "moments outside", "without moments"],
 )
-def test_nothing_is_lost_whatever_a_full_answer_holds(
-    chosen: Callable[[list[datetime]], list[datetime]],
-) -> None:
-    moments = bursts(Random(9), 5, 300) + spread(Random(10), 4_000)
-    _, records, holes = split(moments, chosen)
-    assert (records, holes) == (len(moments), [])
+def test_nothing_is_lost_whatever_a_full_answer_holds(shown: Shown) -> None:
+    random = Random(9)
+    moments: Moments = bursts(random, [300] * 5 + [499, 500]) + spread(random, 4_000)
+    settled, _ = split(moments, CLIENT_CAP, shown)
+    assert_whole(moments, settled)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, MINUTES), st.integers(1, 700)), min_size=0, max_size=12))
-def test_only_single_minutes_are_holes(groups: list[tuple[int, int]]) -> None:
-    moments = [FIRST + MINUTE * minute for minute, size in groups for _ in range(size)]
-    sizes: dict[datetime, int] = {}
-    for moment in moments:
-        sizes[moment] = sizes.get(moment, 0) + 1
-    full = sorted(moment for moment, size in sizes.items() if size >= CLIENT_CAP)
-    _, records, holes = split(moments)
-    assert [(hole.start, hole.end) for hole in holes] == [(moment, moment) for moment in full]
-    assert records == sum(size for size in sizes.values() if size < CLIENT_CAP)
+def test_a_minute_that_fills_an_answer_by_itself_is_asked_for_at_once() -> None:
+    moments = [FIRST] * (CLIENT_CAP + 200) + [FIRST + MINUTE] * 300
+    settled, calls = split(moments, CLIENT_CAP)
+    assert_whole(moments, settled)
+    assert calls <= fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
 
 
 def test_too_many_in_one_minute_are_a_named_hole(tmp_path: Path, xlbridge: Xlbridge) -> None:

@@ -1,0 +1,38 @@
+"""How many calls a capped listing takes, against who knew when every client was updated.
+
+Prints, for each distribution of ``update_times.py``, the calls as a multiple of the fewest: the
+mean and the greatest of some draws, and how many of the calls were full. Pure computation.
+"""
+
+import sys
+from random import Random
+
+from update_times import DISTRIBUTIONS, fewest_calls, split
+
+from xlbridge.wire.registry import CLIENT_CAP
+
+DRAWS = 10
+
+
+def main(draws: int) -> None:
+    """Print the table."""
+    print(f"{'distribution':40} {'fewest':>7} {'calls':>7} {'wasted':>7} {'mean':>6} {'worst':>6}")
+    for name, drawn in DISTRIBUTIONS.items():
+        fewest, calls, windows = [], [], []
+        for seed in range(draws):
+            moments = drawn(Random(seed))
+            settled, needed = split(moments, CLIENT_CAP)
+            fewest.append(fewest_calls(moments, CLIENT_CAP))
+            calls.append(needed)
+            windows.append(len(settled))
+        worst = max(c / f for c, f in zip(calls, fewest, strict=True))
+        wasted = (sum(calls) - sum(windows)) / draws
+        print(
+            f"{name:40} {sum(fewest) / draws:7.1f} {sum(calls) / draws:7.1f} {wasted:7.1f} "
+            f"{sum(calls) / sum(fewest):6.2f} {worst:6.2f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS)

@@ -1,0 +1,148 @@
+"""When the clients of a system were last updated, for the benchmarks and the tests of windows.
+
+Moments are whole minutes; a client each.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from random import Random
+
+from xlbridge.export.splitting import MINUTE, Splitter, Window
+
+FIRST = datetime(2005, 1, 1)
+DAY = 24 * 60
+SPAN = 600 * DAY
+"""The minutes over which clients are spread, if nothing else is said."""
+
+Moments = list[datetime]
+
+
+def spread(random: Random, count: int, minutes: int = SPAN) -> Moments:
+    """Return as many moments, each as likely."""
+    return [FIRST + MINUTE * random.randrange(minutes) for _ in range(count)]
+
+
+def bursts(random: Random, sizes: Sequence[int], minutes: int = SPAN) -> Moments:
+    """Return a burst of each size, within one minute, each minute as likely."""
+    return [moment for size in sizes for moment in spread(random, 1, minutes) * size]
+
+
+def at_work(random: Random, count: int, days: int) -> Moments:
+    """Return moments from 8 to 18 hours on each of some days."""
+    return [
+        FIRST + MINUTE * (random.randrange(days) * DAY + 480 + random.randrange(600))
+        for _ in range(count)
+    ]
+
+
+def large(random: Random, count: int) -> list[int]:
+    """Return sizes of bursts that nearly fill an answer."""
+    return [random.randint(400, 499) for _ in range(count)]
+
+
+def growing(random: Random, count: int) -> Moments:
+    """Return moments that come e times as often every 30 days, up to the last."""
+    ago = (min(SPAN - 1, int(random.expovariate(1 / (30 * DAY)))) for _ in range(count))
+    return [FIRST + MINUTE * (SPAN - minutes) for minutes in ago]
+
+
+def long_tail(random: Random, count: int) -> Moments:
+    """Return moments most of which are in the last days, and a few years before."""
+    ago = (min(5 * SPAN - 1, int(60 * random.paretovariate(0.5))) for _ in range(count))
+    return [FIRST + MINUTE * (5 * SPAN - minutes) for minutes in ago]
+
+
+def clusters(random: Random, count: int, spells: int) -> Moments:
+    """Return as much work in spells of three days, over twenty years."""
+    starts = [random.randrange(20 * 365 * DAY) for _ in range(spells)]
+    each = count // spells
+    return [FIRST + MINUTE * (start + random.randrange(3 * DAY)) for start in starts * each]
+
+
+def nightly(size: int, nights: int) -> Moments:
+    """Return as many moments at two o'clock of each night."""
+    return [FIRST + MINUTE * (night * DAY + 120) for night in range(nights) for _ in range(size)]
+
+
+DISTRIBUTIONS: dict[str, Callable[[Random], Moments]] = {
+    "spread over 600 days": lambda r: spread(r, 20_000),
+    "spread over 20 years": lambda r: spread(r, 20_000, 20 * 365 * DAY),
+    "working hours of 600 days": lambda r: at_work(r, 20_000, 600),
+    "working hours of 60 days": lambda r: at_work(r, 20_000, 60),
+    "working hours of 20 days": lambda r: at_work(r, 20_000, 20),
+    "all in three hours": lambda r: spread(r, 20_000, 180),
+    "15,000 in three hours, 5,000 after": lambda r: spread(r, 15_000, 180) + spread(r, 5_000),
+    "growing": lambda r: growing(r, 20_000),
+    "a long tail": lambda r: long_tail(r, 20_000),
+    "10 spells with years between": lambda r: clusters(r, 20_000, 10),
+    "60 spells with months between": lambda r: clusters(r, 20_000, 60),
+    "200 each night": lambda _r: nightly(200, 100),
+    "450 each night": lambda _r: nightly(450, 44),
+    **{
+        f"bursts of {size} only": lambda r, size=size: bursts(r, [size] * (20_000 // size))  # type: ignore[misc]
+        for size in (10, 20, 40, 100, 150, 200, 240, 250, 300, 400, 450, 499)
+    },
+    **{
+        f"half in bursts of {size}": lambda r, size=size: (  # type: ignore[misc]
+            bursts(r, [size] * (10_000 // size)) + spread(r, 10_000)
+        )
+        for size in (40, 100, 200, 300, 400, 450, 499)
+    },
+    "150 bursts of 40, 14,000 spread": lambda r: bursts(r, [40] * 150) + spread(r, 14_000),
+    "5 bursts of 400 to 499, 18,000 spread": lambda r: bursts(r, large(r, 5)) + spread(r, 18_000),
+    "10 of them, 15,000 spread": lambda r: bursts(r, large(r, 10)) + spread(r, 15_000),
+    "20 of them, 12,000 spread": lambda r: bursts(r, large(r, 20)) + spread(r, 12_000),
+    "20 bursts of 499, 12,000 spread": lambda r: bursts(r, [499] * 20) + spread(r, 12_000),
+    "80 bursts of any size": lambda r: bursts(r, [r.randint(1, 499) for _ in range(80)]),
+}
+"""Ways in which 20,000 clients or so may have been updated."""
+
+
+def fewest_calls(moments: Sequence[datetime], cap: int) -> int:
+    """Return how many windows somebody would need who knew every moment.
+
+    The windows that cover all time, none with ``cap`` records, the earliest first and each as long
+    as it may be: no other cover has fewer. A minute that is full is a window of its own.
+    """
+    calls, room = 1, cap - 1
+    next_minute: datetime | None = None
+    for minute, group in groupby(sorted(moment.replace(second=0) for moment in moments)):
+        count = len(list(group))
+        if count >= cap:
+            calls += 1 if next_minute in (None, minute) else 2
+            next_minute, room = minute + MINUTE, 0
+            continue
+        if count > room:
+            calls, room = calls + 1, cap - 1
+        next_minute, room = None, room - count
+    return calls + (next_minute is not None)
+
+
+Shown = Callable[[Moments], Moments]
+"""What a full answer shows of the moments in its window, which are in their order."""
+
+
+def split(
+    moments: Sequence[datetime], cap: int, shown: Shown | None = None
+) -> tuple[list[tuple[Window, int]], int]:
+    """Split as an export does; return the windows with their records, and the calls.
+
+    Without ``shown`` a full answer holds the earliest records.
+    """
+    ordered = sorted(moments)
+    splitter = Splitter(Window(None, None), cap, max(ordered, default=FIRST) + timedelta(days=2))
+    settled: list[tuple[Window, int]] = []
+    calls = 0
+    while (window := splitter.next) is not None:
+        first = 0 if window.start is None else bisect_left(ordered, window.start)
+        end = len(ordered) if window.end is None else bisect_left(ordered, window.end + MINUTE)
+        inside = ordered[first:end]
+        count = min(len(inside), cap)
+        calls += 1
+        if count == cap:
+            inside = inside[:cap] if shown is None else shown(inside)
+        if splitter.answered(inside, count):
+            settled.append((window, count))
+    return settled, calls
