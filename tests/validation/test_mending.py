@@ -126,19 +126,76 @@ def test_a_declared_order_makes_an_ambiguous_date_certain(
     assert after.findings == []
 
 
-def test_texts_that_contradict_each_other_are_all_left(
-    tmp_path: Path, catalogue: Catalogue
+DUE, AMOUNT = "dataDeVencimento", "valorDoLancamento"
+
+
+@pytest.mark.parametrize(
+    ("column", "texts", "count"),
+    [
+        (DUE, ["31/10/2026", "10/31/2026", "01/11/2026"], 2),
+        (DUE, ["31/12/2026"] * 6 + ["30/12/2026 10:30"], 6),
+        (DUE, ["31/12/2026", "01/12/2026", "30/12/2026 10:30"], 2),
+        (AMOUNT, ["1.234,56", "1,234.56", "R$ 10,00", "10"], 4),
+        (AMOUNT, ["1.234,56", "1,234.56", "1.234"], 2),
+    ],
+)
+def test_each_cell_that_is_certain_by_itself_is_mended(
+    tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], count: int
 ) -> None:
-    texts = ["31/10/2026", "10/31/2026", "01/11/2026"]
-    path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": t} for t in texts])
+    path = write_records(tmp_path / "a.xlsx", CR, [{column: text} for text in texts])
     judged, changes, after = mended(path, catalogue)
-    assert changes == []
-    assert [f.kind.code for f in judged.findings] == [
-        "date-as-text",
-        "date-as-text",
-        "date-ambiguous",
-    ]
-    assert after.findings == judged.findings
+    assert len(changes) == count
+    assert places(judged) - places(after) == changed(changes)
+    assert places(after) - places(judged) == Counter()
+    assert after.frame.equals(judged.frame)
+
+
+@pytest.mark.parametrize("texts", [["31/12/2026", "01/11/2026 10:30"], ["31/12/2026 10:30"]])
+def test_what_was_understood_and_is_left_is_told_with_its_reason(
+    tmp_path: Path, catalogue: Catalogue, texts: list[str]
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
+    judged = validate_workbook(path, catalogue)
+    [mending] = mend([judged], tmp_path / "b.xlsx")
+    assert mending.changes == []
+    left = [f.cell for f in judged.findings if f.kind.code == "date-as-text"]
+    assert [item["cell"] for item in mending_json(mending)["left"]] == left
+    told = "\n".join(mending_text(mending))
+    assert ("Left as it is: dataDeVencimento H2: texts that stay" in told) == bool(left)
+
+
+def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue) -> None:
+    texts = ["31/12/2026", "01/11/2026 10:30"]
+    path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
+    _, changes, _ = mended(path, catalogue, reading=Reading(dates="dmy"))
+    assert [change.finding.cell for change in changes] == ["H2"]
+
+
+@pytest.mark.parametrize("text", ["cod _x0041_ ", "Linha1\r\nLinha2 ", " a _x005F_x000D_ b"])
+def test_a_mended_text_is_read_as_it_was_listed(
+    tmp_path: Path, catalogue: Catalogue, text: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
+    judged, changes, after = mended(path, catalogue)
+    assert [change.new for change in changes] == [text.strip()]
+    assert after.frame.equals(judged.frame)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_text_with_formatted_parts_is_left_and_said_so(
+    tmp_path: Path, catalogue: Catalogue, shared: bool
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path, {"in_memory": True, "constant_memory": not shared}) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["nomeComercial", "seuCodigo"])
+        page.write_rich_string(1, 0, "Padaria ", book.add_format({"bold": True}), "Sol ")
+        page.write_string(1, 1, " A1")
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    [mending] = mend([judged], tmp_path / "b.xlsx")
+    assert [change.finding.cell for change in mending.changes] == ["B2"]
+    [left] = mending.left
+    assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
 
 
 def test_a_column_in_which_a_formula_gives_a_text_number_is_left(

@@ -1,7 +1,7 @@
 """What was mended in a copy of a workbook: as data, as JSON and as text."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.validation.display import display, written
 
 _SHOWN = 200
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """One cell whose value was understood and that stays as it is all the same, and why."""
+
+    finding: Finding
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Mending:
-    """A mended copy, and every change that was made in it."""
+    """A mended copy, every change that was made in it, and what was left."""
 
     file: Path
     changes: list[Change]
+    left: list[Left] = field(default_factory=list)
 
 
 def mending_json(mending: Mending) -> dict[str, Any]:
@@ -44,6 +54,16 @@ def mending_json(mending: Mending) -> dict[str, Any]:
                 "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
             }
             for change in mending.changes
+        ],
+        "left": [
+            {
+                "cell": left.finding.cell,
+                "row": left.finding.row,
+                "column": left.finding.column,
+                "code": left.finding.kind.code,
+                "reason": str(left.reason),
+            }
+            for left in mending.left
         ],
     }
 
@@ -65,6 +85,19 @@ def mending_text(mending: Mending) -> Iterator[str]:
             en="… and {n} more; all of them with --format json",
         )
         yield f"      {rest.format(n=len(changes) - _SHOWN)}"
+    yield from _left_text(mending.left)
+
+
+def _left_text(left: list[Left]) -> Iterator[str]:
+    """Yield each reason for which cells were left, with the cells."""
+    cells: dict[tuple[str, str | None], list[str]] = {}
+    for item in left:
+        place = str(item.reason), item.finding.column
+        cells.setdefault(place, []).append(item.finding.cell or "")
+    head = Text(pt="Fica como está", en="Left as it is")
+    for (reason, column), names in cells.items():
+        rest = f" … ({len(names)})" if len(names) > _NAMED else ""
+        yield f"      {head}: {column} {', '.join(names[:_NAMED])}{rest}: {reason}"
 
 
 def _shown(value: Mended) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xlbridge.findings import Finding
-from xlbridge.validation.changes import Change, Mending
+from xlbridge.i18n import Text
+from xlbridge.validation.changes import Change, Left, Mending
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import column_index
 from xlbridge.workbook.changed_cells import ChangedCells
@@ -17,6 +18,24 @@ from xlbridge.workbook.raw_sheet import CellPlace
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_EVIDENCE = frozenset({"number-as-text", "date-as-text"})
+_COMPUTED = Text(
+    pt="o valor vem de uma fórmula; corrija a fórmula.",
+    en="a formula gives the value; correct the formula.",
+)
+_RICH = Text(
+    pt="partes do texto têm formatação própria, que se perderia; corrija-o na célula.",
+    en="parts of the text have formats of their own that would be lost; correct it in the cell.",
+)
+_FORMULA_DEPENDS = Text(
+    pt="uma fórmula da coluna dá um texto cujo sentido pode vir deste.",
+    en="a formula of the column gives a text that may owe its meaning to this one.",
+)
+_OTHERS_DEPEND = Text(
+    pt="textos que ficam na coluna têm o seu sentido por este; declare a escrita com --dates ou "
+    "--numbers, ou corrija-os antes.",
+    en="texts that stay in the column owe their meaning to this one; declare how to read them "
+    "with --dates or --numbers, or correct them first.",
+)
 
 
 def mend(sheets: Sequence[ValidatedSheet], target: Path) -> list[Mending]:
@@ -27,37 +46,47 @@ def mend(sheets: Sequence[ValidatedSheet], target: Path) -> list[Mending]:
     written.
     """
     with changed_package(sheets[0].file) as package:
-        mended = [Mending(target, _mend_sheet(package, sheet)) for sheet in sheets]
+        mended = [Mending(target, *_mend_sheet(package, sheet)) for sheet in sheets]
         package.save(target)
     return mended
 
 
-def _mend_sheet(package: ChangedPackage, sheet: ValidatedSheet) -> list[Change]:
+def _mend_sheet(package: ChangedPackage, sheet: ValidatedSheet) -> tuple[list[Change], list[Left]]:
     proposed = {_place(f): f for f in sheet.findings if f.mended is not None and f.cell}
-    return _change(ChangedCells(package, sheet.sheet), proposed) if proposed else []
-
-
-def _change(cells: ChangedCells, proposed: Mapping[CellPlace, Finding]) -> list[Change]:
-    changes = _certain(proposed, cells.locked(frozenset(proposed)))
+    left = [
+        Left(finding, _OTHERS_DEPEND)
+        for finding in sheet.findings
+        if finding.mended is None and finding.kind.code in _BY_EVIDENCE
+    ]
+    if not proposed:
+        return [], left
+    cells = ChangedCells(package, sheet.sheet)
+    reasons = _reasons(proposed, cells)
+    changes = [
+        Change(finding, finding.mended)
+        for place, finding in proposed.items()
+        if finding.mended is not None and place not in reasons
+    ]
     if changes:
         cells.change({_place(change.finding): change.new for change in changes})
-    return changes
+    return changes, [*left, *(Left(proposed[place], why) for place, why in reasons.items())]
 
 
-def _certain(proposed: Mapping[CellPlace, Finding], locked: frozenset[CellPlace]) -> list[Change]:
+def _reasons(proposed: Mapping[CellPlace, Finding], cells: ChangedCells) -> dict[CellPlace, Text]:
+    """Return why some of the proposed cells must stay as they are."""
+    locked = cells.locked(frozenset(proposed))
+    texts = frozenset(p for p, f in proposed.items() if isinstance(f.mended, str))
+    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(cells.rich(texts), _RICH)
     # Texts that stay may owe their meaning to the others of their column: all of them or none.
     undivided = {
         (finding.column, finding.kind.code)
         for place, finding in proposed.items()
         if place in locked and finding.kind.code in _BY_EVIDENCE
     }
-    return [
-        Change(finding, finding.mended)
-        for place, finding in proposed.items()
-        if finding.mended is not None
-        and place not in locked
-        and (finding.column, finding.kind.code) not in undivided
-    ]
+    for place, finding in proposed.items():
+        if (finding.column, finding.kind.code) in undivided:
+            reasons.setdefault(place, _FORMULA_DEPENDS)
+    return reasons
 
 
 def _place(finding: Finding) -> CellPlace:

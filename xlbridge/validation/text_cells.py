@@ -48,20 +48,27 @@ def read_texts(
     """Yield the position and value of each text cell that has one meaning, and whether it may be
     mended; the others become problems.
 
-    In a column whose texts follow both conventions each is read where it has one meaning, and none
-    is mended: the rest could then seem to follow one convention.
+    Where a text that stays owes its meaning to the others of the column, none of them is mended:
+    alone it would mean something else.
     """
     positions, texts = cells.texts()
     if not "".join(set(texts)).isascii():
         texts = [visible(usual_width(text))[0] for text in texts]
     meanings = read_all(texts, form.understand)
     declared = form.declared(reading)
-    native, contradictory = evidence(meanings.values())
-    certain = not any(form.lasting(text) for text in meanings)
+    native, _ = evidence(meanings.values())
+    staying = [
+        meaning
+        for text, meaning in meanings.items()
+        if form.lasting(text) or (meaning.ambiguous and native is None)
+    ]
+    certain = (
+        declared is not None
+        or not any(meaning.ambiguous for meaning in staying)
+        or evidence(staying)[0] == native
+    )
     if declared is not None:
         native = declared
-    elif contradictory:
-        certain = False
     for position, text in zip(positions.tolist(), texts, strict=True):
         meaning = meanings.get(text)
         if meaning is not None and meaning.ambiguous and native is None:

@@ -4,6 +4,7 @@ The XML of the cells is changed in place: a library that reads and writes a work
 pictures and the stored results of formulas.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -15,9 +16,13 @@ from xlbridge.workbook.cell_formats import CellFormats
 from xlbridge.workbook.changed_package import ChangedPackage, in_utf8
 from xlbridge.workbook.looks import Looks
 from xlbridge.workbook.raw_sheet import CellPlace
+from xlbridge.workbook.shared_texts import rich_texts
 from xlbridge.workbook.sheet_cells_xml import CellElement, find_cells
 from xlbridge.workbook.sheet_list import SheetList
 
+_RUN = re.compile(rb"<(?:\w+:)?r[\s>]")
+_NUMBER = re.compile(rb"<(?:\w+:)?v[^>]*>\s*(\d+)\s*<")
+_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
 
@@ -38,6 +43,19 @@ class ChangedCells:
         not there."""
         found = find_cells(self._content, places)
         return frozenset(p for p in places if p not in found or found[p].computed)
+
+    def rich(self, places: frozenset[CellPlace]) -> frozenset[CellPlace]:
+        """Return those cells whose text has parts in formats of their own."""
+        found = find_cells(self._content, places)
+        shared = rich_texts(self._package) if found else frozenset()
+        return frozenset(p for p, cell in found.items() if self._is_rich(cell, shared))
+
+    def _is_rich(self, cell: CellElement, shared: frozenset[int]) -> bool:
+        inner = self._content[cell.start : cell.end]
+        if cell.attributes.get("t") != "s":
+            return _RUN.search(inner) is not None
+        number = _NUMBER.search(inner)
+        return number is not None and int(number[1]) in shared
 
     def change(self, contents: Mapping[CellPlace, Mended]) -> None:
         """Let cells hold something else; none of them may be locked."""
@@ -68,7 +86,7 @@ class ChangedCells:
                 was_text = element.attributes.get("t") in {"s", "inlineStr", "str"}
                 style = style if was_text else self._formats.for_text(style)
                 kind = ' t="inlineStr"'
-                text = f'<{prefix}t xml:space="preserve">{escape(value)}</{prefix}t>'
+                text = f'<{prefix}t xml:space="preserve">{_written(value)}</{prefix}t>'
                 inner = f"<{prefix}is>{text}</{prefix}is>"
             case Decimal():
                 style, kind = self._formats.for_number(style), ""
@@ -80,3 +98,8 @@ class ChangedCells:
         others = "".join(f" {name}={quoteattr(text)}" for name, text in kept.items())
         begin = f'<{element.name} r="{cell_address(*place)}" s="{style}"{others}{kind}>'
         return f"{begin}{inner}</{element.name}>".encode("ascii", "xmlcharrefreplace")
+
+
+def _written(text: str) -> str:
+    """Return a text as a workbook writes it, where an escape and a carriage return are escaped."""
+    return escape(_ESCAPE.sub("_x005F_", text)).replace("\r", "_x000D_")
