@@ -177,7 +177,8 @@ def test_a_mended_text_is_read_as_it_was_listed(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
     judged, changes, after = mended(path, catalogue)
-    assert [change.new for change in changes] == [text.strip()]
+    [finding] = judged.findings
+    assert [change.new for change in changes] == [str(finding.value).strip()]
     assert after.frame.equals(judged.frame)
 
 

@@ -22,7 +22,7 @@ from xlbridge.workbook.sheet_list import SheetList
 
 _RUN = re.compile(rb"<(?:\w+:)?r[\s>]")
 _NUMBER = re.compile(rb"<(?:\w+:)?v[^>]*>\s*(\d+)\s*<")
-_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
+_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}[_\r])")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
 
