@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from threading import Thread
 
@@ -10,16 +11,35 @@ import httpx
 import pytest
 import uvicorn
 from databases import open_storage
+from sheets import write_rows
+from sqlalchemy import select
 
 from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.sandbox import queue, worker
 from xlbridge.sandbox.account import prepare_account
 from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.server import Sandbox
 from xlbridge.sandbox.storage import Storage, engines, postgresql, sqlite, writers
+from xlbridge.sandbox.tables.access import users
+from xlbridge.sandbox.tables.clients import clients
 from xlbridge.settings import Settings
+from xlbridge.wire.imports import ImportLog, ImportState
 
 MORE_THAN_THREADS = 40
+LINES = 20
+
+
+def log(storage: Storage, log_id: int) -> ImportLog:
+    with storage.transaction(writing=False) as connection:
+        found = queue.read_log(connection, log_id)
+    assert found is not None
+    return found
+
+
+def done(storage: Storage, log_id: int) -> int:
+    found = log(storage, log_id)
+    return found.registrosImportados + found.registrosRejeitados
 
 
 @contextmanager
@@ -76,3 +96,44 @@ def test_those_who_wait_to_write_hold_up_no_reader(tmp_path: Path) -> None:
                     assert http.get("/v2/cliente").json()["data"] == []
             assert {each.result() for each in waiting} == {200}
         assert len(http.get("/v2/cliente").json()["data"]) == MORE_THAN_THREADS
+
+
+def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LINES_AT_ONCE", 2)
+    rows = [[f"Client {number}", "J" if number % 10 else "X"] for number in range(LINES)]
+    path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "natureza"], rows)
+    with closing(open_storage(tmp_path)) as storage:
+        with storage.transaction(writing=True) as connection:
+            seed(connection, "empty", 1)
+        prepare_account(storage, Settings(home=tmp_path))
+        sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas))
+        with storage.transaction(writing=True) as connection:
+            log_id = queue.enqueue(
+                connection,
+                resource="cliente",
+                filename="c.xlsx",
+                content=path.read_bytes(),
+                user_id=connection.scalar(select(users.c.id)) or 0,
+                released=True,
+                now=datetime(2026, 11, 21),
+            )
+        seen = set()
+        while log(storage, log_id).situacao is not ImportState.FINISHED:
+            working = worker.Worker(sandbox)
+            working.start()
+            before = done(storage, log_id)
+            while done(storage, log_id) == before:
+                with storage.transaction(writing=True):
+                    seen.add(done(storage, log_id))
+            working.stop()
+        ended = log(storage, log_id)
+        assert (ended.registrosImportados, ended.registrosRejeitados) == (
+            LINES * 9 // 10,
+            LINES // 10,
+        )
+        assert len(seen) > 2
+        with storage.transaction(writing=False) as connection:
+            names = connection.scalars(select(clients.c.nomeComercial)).all()
+        assert sorted(names) == sorted(name for name, nature in rows if nature == "J")

@@ -6,7 +6,7 @@ Source: the spec, Import and States (import log).
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, or_, select, update
 
 from xlbridge.sandbox.records import Line, Sheet
 from xlbridge.sandbox.tables.access import users
@@ -71,8 +71,8 @@ def read_log(connection: Connection, log_id: int) -> ImportLog | None:
 def next_file(connection: Connection, now: datetime) -> Row[Any] | None:
     """Mark the oldest file that may be processed as running, and return it; None without one.
 
-    One that is running already was left by a process that died: it is processed anew, since what
-    it did is only ever committed together with its end.
+    One that is running already was left by a process that died: it is taken up where that was,
+    since lines and what became of them are only ever committed together.
     """
     waiting = or_(
         import_logs.c.state == ImportState.RUNNING,
@@ -95,15 +95,29 @@ def is_at_work(connection: Connection) -> bool:
     return bool(connection.scalar(select(exists().where(unended))))
 
 
-def finish(connection: Connection, log_id: int, sheet: Sheet, now: datetime) -> bool:
-    """Write the end of a file's processing. Return False when another process ended it first."""
-    failed = sheet.failed
-    ended = _end(
-        connection, log_id, now, total=len(sheet.lines), imported=len(sheet.lines) - len(failed)
-    )
-    if ended and failed:
+def lines_done(connection: Connection, log_id: int) -> int | None:
+    """Return how many lines of a running file are done; None when another process has ended it."""
+    running = select(import_logs.c.imported).where(_is_running(log_id))
+    imported = connection.scalar(running)
+    if imported is None:
+        return None
+    rejected = select(func.count()).where(rejected_lines.c.log_id == log_id)
+    return int(imported) + int(connection.scalar(rejected) or 0)
+
+
+def note_lines(connection: Connection, log_id: int, piece: Sheet, total: int) -> None:
+    """Write what became of the next lines of a file, which has so many in ``total``."""
+    failed = piece.failed
+    imported = import_logs.c.imported + len(piece.lines) - len(failed)
+    statement = update(import_logs).where(_is_running(log_id))
+    connection.execute(statement.values(total=total, imported=imported))
+    if failed:
         connection.execute(insert(rejected_lines), [_rejection(log_id, line) for line in failed])
-    return ended
+
+
+def finish(connection: Connection, log_id: int, now: datetime) -> None:
+    """Write the end of a file's processing."""
+    _end(connection, log_id, now)
 
 
 def give_up(connection: Connection, log_id: int, message: str, now: datetime) -> None:
@@ -111,12 +125,15 @@ def give_up(connection: Connection, log_id: int, message: str, now: datetime) ->
     _end(connection, log_id, now, message=message)
 
 
-def _end(connection: Connection, log_id: int, now: datetime, **values: object) -> bool:
-    running = (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
-    statement = update(import_logs).where(running)
+def _is_running(log_id: int) -> ColumnElement[bool]:
+    return (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
+
+
+def _end(connection: Connection, log_id: int, now: datetime, **values: object) -> None:
+    statement = update(import_logs).where(_is_running(log_id))
     ended = connection.execute(statement.values(state=ImportState.FINISHED, finished=now, **values))
     if ended.rowcount != 1:
-        return False
+        return
     owner = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)
     notification = {
         "log_id": log_id,
@@ -124,7 +141,6 @@ def _end(connection: Connection, log_id: int, now: datetime, **values: object) -
         "subject": f"Importação {log_id} concluída",
     }
     connection.execute(insert(outbox).values(notification))
-    return True
 
 
 def _rejection(log_id: int, line: Line) -> dict[str, object]:

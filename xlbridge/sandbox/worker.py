@@ -7,13 +7,18 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from xlbridge.resources.resource import Resource
 from xlbridge.sandbox import queue
 from xlbridge.sandbox.answers import RequestError
 from xlbridge.sandbox.importing import read_upload, take_in
+from xlbridge.sandbox.records import Sheet
 from xlbridge.sandbox.server import Sandbox
 from xlbridge.sandbox.storage import TROUBLE
 
 _log = logging.getLogger(__name__)
+
+LINES_AT_ONCE = 20_000
+"""How many lines of a file are taken in by one transaction: a few seconds' work."""
 
 _IDLE_SECONDS = 5.0
 
@@ -72,11 +77,22 @@ class Worker:
         sandbox = self._sandbox
         resource = sandbox.catalogue[file.resource]
         sheet = read_upload(file.content, resource, sandbox.catalogue, sandbox.limits)
-        with sandbox.storage.transaction(writing=True) as connection:
-            take_in(sheet, resource, connection, self._now())
-            if not queue.finish(connection, file.id, sheet, self._now()):
-                # Another process has applied this file: nothing of this run may stay.
-                connection.rollback()
+        while not self._stopping.is_set() and self._take_in_next(file.id, sheet, resource):
+            pass
+
+    def _take_in_next(self, log_id: int, sheet: Sheet, resource: Resource) -> bool:
+        """Take in the next lines, and say whether there are more; others may write in between."""
+        with self._sandbox.storage.transaction(writing=True) as connection:
+            done = queue.lines_done(connection, log_id)
+            if done is None:
+                return False
+            piece = Sheet(sheet.lines[done : done + LINES_AT_ONCE], [])
+            take_in(piece, resource, connection, self._now())
+            queue.note_lines(connection, log_id, piece, len(sheet.lines))
+            more = done + len(piece.lines) < len(sheet.lines)
+            if not more:
+                queue.finish(connection, log_id, self._now())
+        return more
 
     def _give_up(self, file: Row[Any], error: Exception) -> None:
         message = "O arquivo não pôde ser processado."
