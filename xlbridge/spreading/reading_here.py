@@ -9,6 +9,7 @@ import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 from xlbridge.errors import XlbridgeError
@@ -40,7 +41,7 @@ def read_here(path: Path, limits: WorkbookLimits, sheet: str | None) -> Workbook
                 resource.RLIMIT_CPU, _seconds_taken() + limits.seconds_for(gate.declared_size)
             ),
         ):
-            return assemble(parse(gate.content, sheet, limits))
+            return assemble(parse(BytesIO(gate.content), sheet, limits))
     except XlbridgeError:
         raise
     except BaseException:  # the parser's panics are no ``Exception``

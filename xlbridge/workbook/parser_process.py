@@ -28,8 +28,7 @@ def main() -> None:
     _limit_resources(limits.memory, arguments["seconds"])
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()
-    content = sys.stdin.buffer.read()
-    send(sys.stdout.buffer, parse(content, arguments["sheet"], limits))
+    send(sys.stdout.buffer, parse(sys.stdin.buffer, arguments["sheet"], limits))
 
 
 def _end_with_parent() -> None:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import BinaryIO
 
 from python_calamine import (
     CalamineError,
@@ -41,18 +42,20 @@ _PANICS = "pyo3_runtime"
 _TEXTS = Text(pt="o texto das células", en="the cells' text")
 
 
-def parse(content: bytes, sheet: str | None, limits: WorkbookLimits) -> Iterator[Parsed]:
+def parse(workbook: BinaryIO, sheet: str | None, limits: WorkbookLimits) -> Iterator[Parsed]:
     """Yield what the workbook holds: one sheet, or all visible ones that may hold data.
 
     Raises ``UsageError`` when there is no such sheet, ``WorkbookRefused`` when the content cannot
     be read or exceeds the limits.
     """
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with zipfile.ZipFile(workbook) as archive:
         package = Package(archive)
         yield WorkbookBegun(package.fingerprint())
         formats = package.number_formats()
         with _refusing():
-            book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+            # The parser keeps a copy.
+            workbook.seek(0)
+            book = CalamineWorkbook.from_filelike(workbook)
             budget = _Budget(limits)
             if len(book.sheets_metadata) > limits.entries:
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 
 from xlbridge.errors import XlbridgeError
@@ -39,7 +40,7 @@ def reading(
         gate.unpack()
         content = gate.content
         if is_harmless(content):
-            yield lambda: assemble(parse(content, sheet, limits))
+            yield lambda: assemble(parse(BytesIO(content), sheet, limits))
             return
     if not LIMITS_HOLD:
         gate.unpack()
