@@ -64,10 +64,14 @@ class LineWorkers:
             self._bytes += size
             if self._bytes < _WORTH_A_PROCESS or self._begun or self._closed:
                 return
-            for _ in range(self.count):
-                maker = _Maker(self._recipe)
-                self._begun.append(maker)
-                self._idle.put(maker)
+            try:
+                for _ in range(self.count):
+                    maker = _Maker(self._recipe)
+                    self._begun.append(maker)
+                    self._idle.put(maker)
+            except OSError:
+                # The system lets no more processes begin: what there are must do, or this one.
+                self._closed = True
 
     @property
     def have_begun(self) -> bool:
@@ -97,22 +101,24 @@ class _Maker(HelperProcess):
 
     def envelope_of(self, part: Part, on_records: Callable[[int], None]) -> dict[str, Any] | None:
         """Have a part made; None where the process made nothing of it, or is gone."""
-        told: dict[str, Any] = {}
         counted = 0
-        envelope = None
-        try:
+        with suppress(OSError):
             self._send(json.dumps(str(part.folder)).encode() + b"\n")
-            while "made" not in told:
-                told = json.loads(self.pipes[1].readline())
-                counted += told.get("records", 0)
-                on_records(told.get("records", 0))
-            if told["made"] is not None:
-                part.take_in(told["made"])
-                envelope = dict(told["made"]["envelope"])
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            self.kill()
-        on_records((0 if envelope is None else part.records) - counted)
-        return envelope
+        while "records" in (told := self._told()):
+            counted += told["records"]
+            on_records(told["records"])
+        made = told.get("made")
+        if made is not None:
+            part.take_in(made)
+        on_records((0 if made is None else part.records) - counted)
+        return None if made is None else dict(made["envelope"])
+
+    def _told(self) -> dict[str, Any]:
+        """Return what the process tells next, nothing where it is gone."""
+        try:
+            return dict(json.loads(self.pipes[1].readline()))
+        except (OSError, ValueError):
+            return {}
 
     def _send(self, what: bytes) -> None:
         orders, _ = self.pipes
