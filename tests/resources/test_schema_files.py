@@ -132,6 +132,73 @@ def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int)
     assert caught.value.message.pt.startswith(f"{path}:{line}: ")
 
 
+TWO = """\
+title: Metas
+metadata:
+  resource: meta
+  layout: 2
+  layouts:
+    1: {renamed: {velho: inicio}, removed: [sumido]}
+  import: {direct: imports.direct}
+columns:
+  codigo: {dtype: str}
+  inicio: {dtype: "datetime64[us]", title: Início}
+  fim: {dtype: "datetime64[us]", title: Fim}
+  valor: {dtype: Float64}
+  quantidade: {dtype: Int64}
+checks:
+  - options: {check_name: not_before}
+    column: fim
+    other: inicio
+  - options: {check_name: required_when}
+    column: fim
+    other: codigo
+    values: [a]
+"""
+
+
+def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
+    path = tmp_path / "meta.yaml"
+    path.write_text(TWO, encoding="utf-8")
+    assert len(read_schema_file(path).columns) == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("codigo: {dtype: str", "codigo: {dtype: str, greater_than: 3", 9, "Float64, Int64"),
+        ("Int64", "Int64, digits: {width: 4}", 13, "only for: str"),
+        ("title: Fim", "title: Fim, cnpj: {}", 11, "only for: str"),
+        ("quantidade: {dtype: Int64", "quantidade: {dtype: Int64, isin: [1]", 13, "only for: str"),
+        ("str}", "str, isin: ['a', no]}", 9, "False cannot be a value of the column"),
+        ("str}", "str, str_length: {min_value: 80, max_value: 1}}", 9, "above max_value"),
+        ("other: inicio", "other: codigo", 17, "not_before is not for a column of dtype str"),
+        (
+            "column: fim\n    other: inicio",
+            "column: valor\n    other: inicio",
+            16,
+            "datetime64[us]",
+        ),
+        ("other: inicio", "other: fim", 16, "compared with itself"),
+        ("values: [a]", "values: [1]", 21, "1 cannot be a value of the column"),
+        ("title: Fim", "title: INICIO", 11, "title of the column inicio already"),
+        ("str}", "str, required: true, nullable: true}", 9, "contradict"),
+        ("removed: [sumido]", "removed: [fim]", 6, "'fim' is still among the columns"),
+        ("velho: inicio", "velho: comeco", 6, "comeco"),
+    ],
+)
+def test_contradictions_have_their_line_and_say_what_is_allowed(
+    tmp_path: Path, old: str, new: str, line: int, said: str
+) -> None:
+    path = tmp_path / "meta.yaml"
+    assert old in TWO
+    path.write_text(TWO.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    assert caught.value.message.en.startswith(f"{path}:{line}: ")
+    assert said in caught.value.message.en
+
+
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     wrong = GOOD.replace("dtype: str", "dtype: text").replace("width: 4", "width: many")

@@ -78,12 +78,21 @@ _JUDGES: Mapping[str, _Judge] = {
 
 def example_fault(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
     """Return what an example should be and is not, None where nothing stands against it."""
-    expected, words = _TYPES[DTYPES_OF_KIND[kind]]
-    if not isinstance(example, expected) or (isinstance(example, bool) and kind != Kind.BOOLEAN):
+    words = dtype_fault(example, DTYPES_OF_KIND[kind])
+    if words is not None:
         return words
     if kind in _DOCUMENTS and not _DOCUMENTS[kind](bare_document(str(example))):
         return RULES[kind].statement({})
     for name, statistics in checks.items():
         if not _JUDGES[name](example, statistics):
             return RULES[name].statement(statistics)
+    return None
+
+
+def dtype_fault(value: object, dtype: str) -> Text | None:
+    """Return what a value of a schema file should be in a column of a dtype, None where it is."""
+    expected, words = _TYPES[dtype]
+    # A bool is an int to Python.
+    if not isinstance(value, expected) or (isinstance(value, bool) and dtype != "boolean"):
+        return words
     return None

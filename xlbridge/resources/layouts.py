@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,14 @@ class LayoutChange:
     layout: int
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
+
+
+def layout_changes(told: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
+    """Return the changes that the block ``layouts`` of a schema file tells, in its order."""
+    return tuple(
+        LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
+        for layout, change in told.items()
+    )
 
 
 def fates_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:

@@ -11,6 +11,11 @@ from xlbridge.i18n import Text, numeral
 
 Statistics = Mapping[str, Any]
 
+TEXT_DTYPES = frozenset({"str"})
+NUMBER_DTYPES = frozenset({"Int64", "Float64"})
+DATE_DTYPES = frozenset({"datetime64[us]"})
+ALL_DTYPES = TEXT_DTYPES | NUMBER_DTYPES | DATE_DTYPES | {"boolean"}
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -19,7 +24,7 @@ class Rule:
     ``finding`` is the code in the catalogue of findings; ``details`` makes a finding's
     placeholders from the check's statistics; ``statement`` says the rule in words, for templates
     and docs. ``statistics`` are the names that a schema file gives, ``optional`` those that it
-    may leave out.
+    may leave out. ``dtypes`` are those of the columns that it can judge.
     """
 
     finding: str
@@ -27,6 +32,7 @@ class Rule:
     statement: Callable[[Statistics], Text]
     details: Callable[[Statistics], dict[str, object]] = lambda _: {}
     optional: tuple[str, ...] = ()
+    dtypes: frozenset[str] = TEXT_DTYPES
 
 
 def _number(value: object) -> Text:
@@ -53,7 +59,13 @@ _at_most = _bound("{value} ou menos", "{value} or less")
 
 
 def _range_rule(bounds: Callable[[Statistics], Text], *statistics: str) -> Rule:
-    return Rule("value-range", statistics, bounds, lambda s: {"bounds": bounds(s)})
+    return Rule(
+        "value-range",
+        statistics,
+        bounds,
+        lambda s: {"bounds": bounds(s)},
+        dtypes=NUMBER_DTYPES,
+    )
 
 
 def _fixed(pt: str, en: str) -> Callable[[Statistics], Text]:
@@ -109,6 +121,7 @@ RULES: Mapping[str, Rule] = {
             pt="até {places} casas decimais", en="at most {places} decimal places"
         ).format(places=s["places"]),
         lambda s: {"places": s["places"]},
+        dtypes=NUMBER_DTYPES,
     ),
     "digits": Rule(
         "format",
@@ -136,7 +149,7 @@ RULES: Mapping[str, Rule] = {
         "access-key-invalid", (), _fixed("chave de acesso válida", "a valid access key")
     ),
     "telephone": Rule("phone-doubtful", (), _fixed("telefone com DDD", "a telephone number")),
-    "no_repeats": Rule("duplicate-in-sheet", (), lambda _: _NO_REPEATS),
+    "no_repeats": Rule("duplicate-in-sheet", (), lambda _: _NO_REPEATS, dtypes=ALL_DTYPES),
 }
 """The checks of a single column, by name."""
 
@@ -147,6 +160,8 @@ class RowRule:
 
     Its findings go to the column that the statistic ``column`` names. ``columns`` gives the
     other columns that it reads: where one of them could not be read, the row is not judged.
+    ``dtypes`` are those of the columns that it compares with one another, ``column`` included;
+    empty where it compares none.
     """
 
     statistics: tuple[str, ...]
@@ -154,6 +169,7 @@ class RowRule:
     finding: Callable[[Statistics], str]
     columns: Callable[[Statistics], tuple[str, ...]]
     details: Callable[[Statistics], dict[str, object]] = lambda _: {}
+    dtypes: frozenset[str] = frozenset()
 
 
 def _other(statistics: Statistics) -> tuple[str, ...]:
@@ -187,6 +203,7 @@ ROW_RULES: Mapping[str, RowRule] = {
         lambda _: "not-before",
         _other,
         lambda s: {"other": s["other"]},
+        dtypes=DATE_DTYPES,
     ),
     "not_above": RowRule(
         ("column", "other"),
@@ -196,6 +213,7 @@ ROW_RULES: Mapping[str, RowRule] = {
         lambda _: "net-exceeds-gross",
         _other,
         lambda s: {"other": s["other"]},
+        dtypes=NUMBER_DTYPES,
     ),
     "sum_not_above": RowRule(
         ("column", "columns", "other"),
@@ -206,6 +224,7 @@ ROW_RULES: Mapping[str, RowRule] = {
         lambda _: "sum-exceeds-gross",
         lambda s: (*s["columns"], s["other"]),
         lambda s: {"columns": ", ".join(s["columns"]), "other": s["other"]},
+        dtypes=NUMBER_DTYPES,
     ),
     "no_repeated_rows": RowRule(
         ("column", "columns"),

@@ -7,7 +7,7 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.control_totals import ControlTotals, usual_totals
-from xlbridge.resources.layouts import LayoutChange
+from xlbridge.resources.layouts import layout_changes
 from xlbridge.resources.read_back import Existing, Lookup, ReadBack
 from xlbridge.resources.resource import ImportPaths, Resource, RowCheck
 from xlbridge.resources.rules import checks_of
@@ -51,10 +51,7 @@ def _resource(path: Path, root: _Content) -> Resource:
         row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
         source=path,
         read_back=_read_back(metadata.get("read_back"), columns),
-        changes=tuple(
-            LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-            for layout, change in metadata.get("layouts", {}).items()
-        ),
+        changes=layout_changes(metadata.get("layouts", {})),
     )
 
 

@@ -1,6 +1,7 @@
 """What is wrong in a schema file: its form, and names that lead nowhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind
 from xlbridge.resources.examples import example_fault
+from xlbridge.resources.header_names import plain
 from xlbridge.resources.interface import wire_model
+from xlbridge.resources.layouts import fates_since, layout_changes
+from xlbridge.resources.rule_fit import unfit_rules
 from xlbridge.resources.rules import ROW_RULES, checks_of
 from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.model import WireModel
@@ -54,7 +58,13 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
     for place, name in _column_names(root):
         if name not in names:
             yield wrong(place, unknown(name, names))
-    for place, what in _column_contradictions(root):
+    unfit = list(unfit_rules(root))
+    for place, what in unfit:
+        yield wrong(place, what)
+    judged = {place[1] for place, _ in unfit if place[0] == "columns"}
+    for place, what in chain(
+        _column_contradictions(root, judged), _shared_headers(root), _changed_columns(root)
+    ):
         yield wrong(place, what)
     amount = metadata.get("control_totals", {}).get("amount")
     if amount in names and _kind_named(metadata, amount) != Kind.MONEY:
@@ -77,8 +87,13 @@ def _contradictions(document: YamlText) -> Iterator[Mistake]:
         yield wrong(("metadata", "model"), what)
 
 
-def _column_contradictions(root: _Content) -> Iterator[tuple[Place, Text]]:
-    """Yield what in the metadata of a column does not go with the column itself."""
+def _column_contradictions(
+    root: _Content, unfit: Collection[object]
+) -> Iterator[tuple[Place, Text]]:
+    """Yield what in the metadata of a column does not go with the column itself.
+
+    The examples of columns with ``unfit`` rules cannot be judged.
+    """
     for name, extra in (root["metadata"].get("columns") or {}).items():
         body = root["columns"].get(name)
         if body is None or extra is None:
@@ -93,7 +108,9 @@ def _column_contradictions(root: _Content) -> Iterator[tuple[Place, Text]]:
             yield place, what.format(kind=kind, dtype=body["dtype"])
             continue
         example = extra.get("example")
-        expected = None if example is None else example_fault(kind, checks_of(body), example)
+        if example is None or name in unfit:
+            continue
+        expected = example_fault(kind, checks_of(body), example)
         if expected is not None:
             what = Text(
                 pt="o exemplo {example!r} não é o que a coluna aceita: {expected}.",
@@ -101,6 +118,47 @@ def _column_contradictions(root: _Content) -> Iterator[tuple[Place, Text]]:
             )
             place = ("metadata", "columns", name, "example")
             yield place, what.format(example=example, expected=expected)
+
+
+def _shared_headers(root: _Content) -> Iterator[tuple[Place, Text]]:
+    """Yield titles that name another column too: its cells would end in the wrong one."""
+    known = {plain(name): name for name in root["columns"]}
+    for name, body in root["columns"].items():
+        extra = (root["metadata"].get("columns") or {}).get(name) or {}
+        for place, title in (
+            (("columns", name, "title"), body.get("title")),
+            (("metadata", "columns", name, "title_en"), extra.get("title_en")),
+        ):
+            other = known.setdefault(plain(title or name), name)
+            if other != name:
+                what = Text(
+                    pt="{title!r} já é o título da coluna {other}.",
+                    en="{title!r} is the title of the column {other} already.",
+                )
+                yield place, what.format(title=title, other=other)
+
+
+def _changed_columns(root: _Content) -> Iterator[tuple[Place, Text]]:
+    """Yield what earlier layouts tell of columns and the list of columns contradicts."""
+    layouts = root["metadata"].get("layouts", {})
+    changes = layout_changes(layouts)
+    for layout, change in layouts.items():
+        fates = fates_since(changes, int(layout))
+        for old in change.get("renamed", {}):
+            name = fates[old]
+            if name is not None and name not in root["columns"]:
+                yield (
+                    ("metadata", "layouts", layout, "renamed", old),
+                    unknown(name, tuple(root["columns"])),
+                )
+        for number, gone in enumerate(change.get("removed", ())):
+            if gone in root["columns"]:
+                what = Text(
+                    pt="{column!r} continua entre as colunas.",
+                    en="{column!r} is still among the columns.",
+                )
+                place = ("metadata", "layouts", layout, "removed", number)
+                yield place, what.format(column=gone)
 
 
 def _kind_named(metadata: _Content, column: str) -> str | None:

@@ -1,13 +1,13 @@
 """Finding the header row, and matching its cells to a resource's columns."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rapidfuzz import fuzz, process
 
 from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.resources.header_names import header_names, plain
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.characters import visible
 from xlbridge.workbook.address import cell_address
@@ -34,13 +34,8 @@ class Header:
 
 
 def normalise(header: object) -> str:
-    """Return a header cell's text as it is compared: no case, accents, marks of requirement,
-    or what cannot be seen."""
-    if not isinstance(header, str):
-        return ""
-    shown, _ = visible(header)
-    text = "".join(c for c in unicodedata.normalize("NFKD", shown) if not unicodedata.combining(c))
-    return " ".join(text.split()).rstrip(" *").casefold()
+    """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
+    return plain(visible(header)[0]) if isinstance(header, str) else ""
 
 
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
@@ -48,7 +43,7 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
 
     The first of equals wins; None when no row among the first fifty names any.
     """
-    names = _names(resource)
+    names = header_names(resource.columns)
     best, best_score = None, 0
     for position in range(min(cells.height, _SEARCHED_ROWS)):
         texts = map(normalise, cells.row(position))
@@ -63,7 +58,7 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
     position = find_header_row(cells, resource)
     if position is None:
         return set(), 0
-    names = _names(resource)
+    names = header_names(resource.columns)
     filled = [text for text in map(normalise, cells.row(position)) if text]
     known = {names[text] for text in filled if text in names}
     return known, sum(text not in names for text in filled)
@@ -83,7 +78,7 @@ def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[s
 
 def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
     """Match the cells of the row at ``position`` to the resource's columns."""
-    names = _names(resource)
+    names = header_names(resource.columns)
     row = position + 1
     places: dict[str, list[int]] = {}
     unknown: list[tuple[str, int]] = []
@@ -120,16 +115,6 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
 
 
 _REMARKS = frozenset(map(normalise, (*REMARK_COLUMNS, *LIVING_COLUMNS)))
-
-
-def _names(resource: Resource) -> dict[str, str]:
-    """Map every spelling of a header to its column: the wire name first, then the titles."""
-    titles = {
-        normalise(title): column.name
-        for column in resource.columns
-        for title in (column.title.pt, column.title.en)
-    }
-    return titles | {normalise(column.name): column.name for column in resource.columns}
 
 
 def _finding(
