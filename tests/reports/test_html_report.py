@@ -80,7 +80,7 @@ def test_the_filters_leave_what_they_say(
 def test_nothing_is_wider_than_the_screen(
     tmp_path: Path, page: Page, sample: ValidatedSheet, width: int
 ) -> None:
-    long = Finding(CATALOGUE["type-date"], 9, "c" * 90, "XFD1048576", "x" * 400)
+    long = Finding(CATALOGUE["type-number"], 9, "c" * 90, "XFD1048576", "x" * 400)
     page.open(written(tmp_path, sheet_of([*sample.findings, long])), width=width)
     assert page.run("innerWidth") == width
     assert page.run("document.documentElement.scrollWidth") <= width

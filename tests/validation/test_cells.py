@@ -1,15 +1,18 @@
 """One damaged cell in a good row gives exactly one finding, at its own address."""
 
 import zipfile
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from sheets import GOOD, ErrorCell, Formula, write_records
 
 from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.display import quoted
 from xlbridge.validation.reading import Reading
+from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import validate_workbook
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
@@ -283,3 +286,41 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
     (finding,) = validate_workbook(path, catalogue).findings
     assert "1234 ou 1,234" in finding.message.pt
     assert "1234 or 1.234" in finding.message.en
+
+
+@pytest.mark.parametrize(
+    ("value", "reading", "words"),
+    [
+        ("31/04/2026", Reading(), "no such day"),
+        ("29/02/2025", Reading(), "no such day"),
+        ("2026-13-01", Reading(), "no such day"),
+        (45_000, Reading(), "only needs the format of a date"),
+        (timedelta(days=46_331), Reading(), "only needs the format of a date"),
+        ("02/13/2026", Reading(dates="dmy"), "order declared"),
+        ("amanhã", Reading(), "This is not a date."),
+        (12, Reading(), "This is not a date."),
+        ("31/12/0026", Reading(), "This is not a date."),
+    ],
+)
+def test_what_is_no_date_is_told_with_its_reason(
+    tmp_path: Path, catalogue: Catalogue, value: object, reading: Reading, words: str
+) -> None:
+    path = tmp_path / "a.xlsx"
+    write_records(path, CR, [{"dataDeVencimento": "x"}])
+    book = openpyxl.load_workbook(path)
+    book["Plan1"]["H2"] = value
+    book["Plan1"]["H2"].number_format = "[h]:mm" if isinstance(value, timedelta) else "General"
+    book.save(path)
+    [finding] = validate_workbook(path, catalogue, reading=reading).findings
+    assert finding.kind.code == "type-date"
+    assert words in finding.message.en
+    if isinstance(value, timedelta):
+        assert finding.value == "1111944:00:00"
+
+
+def test_what_cannot_be_seen_has_a_visible_mark(tmp_path: Path, catalogue: Catalogue) -> None:
+    text = "R$\N{NO-BREAK SPACE}1.234,56"
+    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
+    told = "\n".join(report_text([validate_workbook(path, catalogue)]))
+    assert "'R$␣1.234,56'" in told
+    assert quoted("a\tb\n\u200b") == "'a⇥b↵⟨U+200B⟩'"

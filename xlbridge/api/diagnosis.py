@@ -17,7 +17,7 @@ from xlbridge.api.client import Client
 from xlbridge.api.outcome import Executed
 from xlbridge.credentials.passwords import Place, find_password
 from xlbridge.errors import ApiError, AuthenticationFailed, ConfigError, XlbridgeError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 from xlbridge.profiles.profile import Profile, Source
 from xlbridge.settings import Settings
 from xlbridge.wire.operations.utilities import SYSTEM_INFO
@@ -139,7 +139,7 @@ def _home(settings: Settings) -> Check:
     except OSError as error:
         told = Text(
             pt="não se pode gravar em {home}: {reason}", en="cannot write to {home}: {reason}"
-        ).format(home=settings.home, reason=error.strerror)
+        ).format(home=settings.home, reason=reason_of(error))
         advice = Text(
             pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
         )

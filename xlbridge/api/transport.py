@@ -19,7 +19,7 @@ from xlbridge import __version__
 from xlbridge.api.address import checked_address, is_loopback
 from xlbridge.api.upload import Upload
 from xlbridge.errors import ConfigError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 from xlbridge.wire.imports import UPLOAD_FIELD, XLSX_TYPE
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
@@ -147,7 +147,7 @@ def _trusting(ca_bundle: Path) -> ssl.SSLContext:
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
                 en="{file} is no PEM file of certificates: {reason}",
-            ).format(file=ca_bundle, reason=error.strerror or type(error).__name__)
+            ).format(file=ca_bundle, reason=reason_of(error))
         ) from None
 
 

@@ -12,7 +12,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 
 _METHODS = ["GET", "POST", "PUT", "DELETE"]
 
@@ -84,7 +84,7 @@ def _body(data: str) -> object:
     except OSError as error:
         raise UsageError(
             Text(pt="--data: {file}: {reason}", en="--data: {file}: {reason}").format(
-                file=data[1:], reason=error.strerror
+                file=data[1:], reason=reason_of(error)
             )
         ) from error
     except ValueError as error:

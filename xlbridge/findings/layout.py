@@ -63,8 +63,8 @@ KINDS: tuple[FindingKind, ...] = (
     error(
         "column-misspelt",
         Text(
-            pt="A coluna {header!r} parece ser {column}.",
-            en="The column {header!r} seems to be {column}.",
+            pt="A coluna {header} parece ser {column}.",
+            en="The column {header} seems to be {column}.",
         ),
         Text(
             pt="Escreva {column} no cabeçalho, ou dê outro nome à coluna se for anotação sua.",
@@ -74,8 +74,8 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "column-unknown",
         Text(
-            pt="A coluna {header!r} não existe em {resource} e não será enviada.",
-            en="The column {header!r} does not exist in {resource} and will not be sent.",
+            pt="A coluna {header} não existe em {resource} e não será enviada.",
+            en="The column {header} does not exist in {resource} and will not be sent.",
         ),
         Text(
             pt="Confira o nome, ou deixe assim se é só uma anotação sua.",

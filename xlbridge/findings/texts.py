@@ -20,8 +20,8 @@ KINDS: tuple[FindingKind, ...] = (
     error(
         "code-shown-otherwise",
         Text(
-            pt="O código está gravado como o número {stored}, que a célula mostra como {shown!r}.",
-            en="The code is stored as the number {stored}, which the cell shows as {shown!r}.",
+            pt="O código está gravado como o número {stored}, que a célula mostra como '{shown}'.",
+            en="The code is stored as the number {stored}, which the cell shows as '{shown}'.",
         ),
         Text(
             pt="Formate a célula como texto e digite o código como deve ser enviado.",

@@ -48,7 +48,7 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     error(
         "type-date",
-        Text(pt="Não é uma data.", en="This is not a date."),
+        Text(pt="Não é uma data{why}.", en="This is not a date{why}."),
         Text(
             pt="Digite uma data, como 31/12/2026.",
             en="Type a date, such as 31/12/2026.",

@@ -1,5 +1,6 @@
 """Portuguese and English: every message is declared once, in both languages."""
 
+from xlbridge.i18n.failures import reason_of
 from xlbridge.i18n.language import (
     LANGUAGES,
     Language,
@@ -17,6 +18,7 @@ __all__ = [
     "active_language",
     "choose",
     "numeral",
+    "reason_of",
     "set_language",
     "speaking",
 ]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import ConfigError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 from xlbridge.profiles.profile import EMBEDDED_NAME, Profile, is_name
 from xlbridge.settings import DEFAULT_SETTLE_SECONDS
 
@@ -64,7 +64,7 @@ def read_profile_file(home: Path) -> ProfileFile:
     except (FileNotFoundError, NotADirectoryError):
         return ProfileFile(path)
     except OSError as error:
-        raise _wrong(path, _same(error.strerror or str(error))) from error
+        raise _wrong(path, reason_of(error)) from error
     except UnicodeDecodeError:
         raise _wrong(path, Text(pt="não está em UTF-8", en="is not UTF-8")) from None
 

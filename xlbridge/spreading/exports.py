@@ -14,7 +14,7 @@ from xlbridge.export.formats import format_of, opener_of
 from xlbridge.export.listings import find_listing
 from xlbridge.export.result import ExportResult
 from xlbridge.export.template_layout import template_layout
-from xlbridge.i18n import Language, Text, active_language, speaking
+from xlbridge.i18n import Language, Text, active_language, reason_of, speaking
 from xlbridge.spreading.carrier import Carrier, Lost, OnDone
 from xlbridge.spreading.schemas import OwnSchemas
 from xlbridge.workbook.atomic import replacing, reporting_failures
@@ -104,7 +104,7 @@ def _content(bundle: Path) -> bytes:
             Text(
                 pt="As autoridades certificadoras em {p} não puderam ser lidas: {e}",
                 en="The certificate authorities in {p} cannot be read: {e}",
-            ).format(p=bundle, e=error.strerror)
+            ).format(p=bundle, e=reason_of(error))
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from xlbridge.findings import Finding, Mended
 from xlbridge.i18n import Text
-from xlbridge.validation.display import display, written
+from xlbridge.validation.display import display, quoted, written
 
 _SHOWN = 200
 _NAMED = 10
@@ -78,7 +78,8 @@ def mending_text(mending: Mending) -> Iterator[str]:
     yield f"  ✎ {head.format(file=mending.file, count=len(changes))}"
     for change in changes[:_SHOWN]:
         found = change.finding
-        yield f"      {found.cell} {found.column}: {found.shown!r} → {_shown(change.new)}"
+        old, new = quoted(found.shown or ""), _shown(change.new)
+        yield f"      {found.cell} {found.column}: {old} → {new}"
     if len(changes) > _SHOWN:
         rest = Text(
             pt="… e mais {n}; todas com --format json",
@@ -107,4 +108,4 @@ def _shown(value: Mended) -> str:
         case date():
             return display(value)
         case _:
-            return repr(value)
+            return quoted(value)

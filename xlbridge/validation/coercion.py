@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from xlbridge.i18n import Text
 from xlbridge.resources.checks import has_places
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
@@ -30,6 +31,11 @@ _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
 _USUAL = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
+_USUAL_DAYS = 18_264, 73_051  # the same days as Excel counts them
+_UNFORMATTED = Text(
+    pt="; se o número é o certo, falta só dar à célula um formato de data",
+    en="; if the number is right, the cell only needs the format of a date",
+)
 _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
@@ -102,7 +108,7 @@ def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
-            problems.add(position, "type-date")
+            problems.add(position, "type-date", {"why": _UNFORMATTED if _is_day(value) else ""})
     for position, read, certain in read_texts(DATE_FORM, cells, reading, problems):
         days[position] = np.datetime64(read, "us")
         if has_time(cells[position]):
@@ -115,6 +121,12 @@ def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems
         problems.add(int(position), "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
+
+
+def _is_day(value: object) -> bool:
+    """Whether a number of days is that of a usual date."""
+    days = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
+    return type(days) is float and _USUAL_DAYS[0] <= days < _USUAL_DAYS[1]
 
 
 def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellProblems) -> Any:

@@ -10,6 +10,7 @@ from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.header_names import header_names, plain
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.characters import visible
+from xlbridge.validation.display import quoted
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
@@ -132,8 +133,10 @@ def _unknown(
     row: int, header: str, cell: str, spellings: Mapping[str, str], resource: Resource
 ) -> Finding:
     if meant := _meant(header, spellings):
-        return _finding("column-misspelt", row, meant, cell, {"header": header, "column": meant})
-    details = {"header": header, "resource": resource.name}
+        return _finding(
+            "column-misspelt", row, meant, cell, {"header": quoted(header), "column": meant}
+        )
+    details = {"header": quoted(header), "resource": resource.name}
     return _finding("column-unknown", row, header, cell, details)
 
 

@@ -9,7 +9,7 @@ from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.column import Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.columns import TypedRows
-from xlbridge.validation.display import display
+from xlbridge.validation.display import display, quoted
 from xlbridge.validation.header import Header, normalise
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
@@ -87,7 +87,7 @@ def _unnamed(resource: Resource, header: Header, cells: SheetCells) -> Iterator[
         if isinstance(name, str):
             yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
-            details = {"header": display(name), "resource": resource.name}
+            details = {"header": quoted(display(name)), "resource": resource.name}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )

@@ -1,10 +1,11 @@
 """Dates and numbers in text cells, read where they have one meaning."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Generic
 
+from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells
@@ -18,6 +19,7 @@ from xlbridge.validation.text_values import (
     date_meanings,
     evidence,
     has_time,
+    is_missing_day,
     number_meanings,
     read_all,
     whole_meanings,
@@ -28,14 +30,16 @@ from xlbridge.validation.text_values import (
 class TextForm(Generic[Value]):
     """How values of a kind are understood from text, and what is said where they are not.
 
-    ``lasting`` tells the texts that are read and stay text, whatever is mended.
+    ``wrong`` gives the finding of a text that is not read and its details, told whether what was
+    declared rules it out. ``lasting`` tells the texts that are read and stay text, whatever is
+    mended.
     """
 
     understand: Callable[[str], Meanings[Value] | None]
     declared: Callable[[Reading], bool | None]
     written: Callable[[Value | None], object]
     ambiguous: str
-    wrong: Callable[[str], str]
+    wrong: Callable[[str, bool], tuple[str, Mapping[str, object]]]
     lasting: Callable[[str], bool] = lambda _: False
 
 
@@ -77,7 +81,7 @@ def read_texts(
             continue
         value = None if meaning is None else _decided(meaning, native, declared is not None)
         if value is None:
-            problems.add(position, form.wrong(text))
+            problems.add(position, *form.wrong(text, meaning is not None))
         else:
             yield position, value, certain
 
@@ -100,8 +104,20 @@ def _number_form(
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         written=written,
         ambiguous="number-ambiguous",
-        wrong=lambda _text: wrong,
+        wrong=lambda _text, _excluded: (wrong, {}),
     )
+
+
+_NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
+_EXCLUDED = Text(pt=" na ordem declarada com --dates", en=" in the order declared with --dates")
+
+
+def _wrong_date(text: str, excluded: bool) -> tuple[str, Mapping[str, object]]:
+    if SHORT_YEAR.fullmatch(text):
+        return "date-short-year", {}
+    if excluded:
+        return "type-date", {"why": _EXCLUDED}
+    return "type-date", {"why": _NO_SUCH_DAY if is_missing_day(text) else ""}
 
 
 NUMBER_FORMS = {
@@ -114,6 +130,6 @@ DATE_FORM = TextForm(
     declared=lambda reading: None if reading.dates is None else reading.dates == "dmy",
     written=lambda day: display(day),
     ambiguous="date-ambiguous",
-    wrong=lambda text: "date-short-year" if SHORT_YEAR.fullmatch(text) else "type-date",
+    wrong=_wrong_date,
     lasting=has_time,
 )

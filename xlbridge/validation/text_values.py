@@ -67,6 +67,13 @@ def date_meanings(text: str) -> Meanings[date] | None:
     return None
 
 
+def is_missing_day(text: str) -> bool:
+    """Whether a text that is no date has the form of one, of a day that no calendar has."""
+    iso, slashed = _ISO.fullmatch(text), _SLASHED.fullmatch(text)
+    year = iso[1] if iso else slashed[4] if slashed else "0"
+    return int(year) >= FIRST_YEAR
+
+
 def has_time(text: str) -> bool:
     """Whether a text date also tells a time other than midnight."""
     return ":" in text and _MIDNIGHT.search(text) is None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 
 _OWNER_ONLY = 0o600
 _LONGEST_PREFIX = 200
@@ -69,10 +69,10 @@ def reporting_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _cannot_write(path, error.strerror or str(error)) from error
+        raise _cannot_write(path, reason_of(error)) from error
 
 
-def _cannot_write(path: Path, reason: Text | str) -> UsageError:
+def _cannot_write(path: Path, reason: Text) -> UsageError:
     return UsageError(
         Text(
             pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."

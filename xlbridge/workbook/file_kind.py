@@ -8,6 +8,8 @@ _ZIP = b"PK\x03\x04"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _MARKUP = (b"<!doctype html", b"<html", b"<table", b"<head", b"<meta")
 _XLSX = b"spreadsheetml.sheet.main+xml"
+_BINARY = b"sheet.binary.macroEnabled.main"
+_OPEN_DOCUMENT = b"application/vnd.oasis.opendocument.spreadsheet"
 _MACROS = b"sheet.macroEnabled.main+xml"
 
 _SAVE_AS = Text(
@@ -79,11 +81,33 @@ def _ole(content: bytes) -> WorkbookRefused:
     )
 
 
-def refuse_unless_workbook(content_types: bytes) -> None:
+def refuse_unless_workbook(content_types: bytes, open_document: bytes = b"") -> None:
     """Let pass a package whose main part is an .xlsx workbook.
 
-    ``content_types`` is the part ``[Content_Types].xml``. Raises ``WorkbookRefused``.
+    ``content_types`` is the part ``[Content_Types].xml``, ``open_document`` the part ``mimetype``
+    that other packages have instead. Raises ``WorkbookRefused``.
     """
+    if open_document.startswith(_OPEN_DOCUMENT):
+        raise WorkbookRefused(
+            "not-xlsx",
+            Text(
+                pt="O arquivo é uma planilha OpenDocument (.ods); só .xlsx é aceita.",
+                en="The file is an OpenDocument spreadsheet (.ods); only .xlsx is accepted.",
+            ),
+            Text(
+                pt="No LibreOffice ou no Excel, use Salvar como e escolha Excel (.xlsx).",
+                en="In LibreOffice or Excel, use Save As and choose Excel (.xlsx).",
+            ),
+        )
+    if _BINARY in content_types:
+        raise WorkbookRefused(
+            "not-xlsx",
+            Text(
+                pt="A pasta de trabalho está no formato binário (.xlsb); só .xlsx é aceita.",
+                en="The workbook is in the binary format (.xlsb); only .xlsx is accepted.",
+            ),
+            _SAVE_AS,
+        )
     if _MACROS in content_types:
         raise WorkbookRefused(
             "not-xlsx",

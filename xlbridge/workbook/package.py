@@ -14,6 +14,7 @@ from xlbridge.workbook.refusals import damaged, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
 _CONTENT_TYPES = "[content_types].xml"
+_OPEN_DOCUMENT = "mimetype"
 _WORKBOOK = "xl/workbook.xml"
 _WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _CUSTOM = "docprops/custom.xml"
@@ -32,7 +33,7 @@ class Package:
         """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
         self._archive = archive
         self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
-        refuse_unless_workbook(self._read(_CONTENT_TYPES))
+        refuse_unless_workbook(self._read(_CONTENT_TYPES), self._read(_OPEN_DOCUMENT))
         if _WORKBOOK not in self._names:
             raise unreadable()
         self._sheet_parts = self._read_sheet_parts()

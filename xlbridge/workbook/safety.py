@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 from xlbridge.limits import WorkbookLimits
 from xlbridge.workbook.file_kind import part_encrypted, refuse_unless_zip
 from xlbridge.workbook.refusals import damaged, hostile, too_large
@@ -133,7 +133,7 @@ def file_content(path: Path, limits: WorkbookLimits) -> bytes:
         raise UsageError(
             Text(
                 pt="O arquivo {p} não pôde ser lido: {e}", en="The file {p} cannot be read: {e}"
-            ).format(p=path, e=error.strerror)
+            ).format(p=path, e=reason_of(error))
         ) from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
 from xlbridge.batch.workbooks import digest_of, workbooks_of
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, reason_of
 
 
 def copy_month(plan: Plan, folder: Path) -> tuple[Path, int]:
@@ -44,7 +44,7 @@ def _copy(path: Path, target: Path) -> None:
             Text(
                 pt="{path} não pôde ser copiado para o ensaio: {reason}.",
                 en="{path} cannot be copied for the rehearsal: {reason}.",
-            ).format(path=path, reason=error.strerror or error)
+            ).format(path=path, reason=reason_of(error))
         ) from error
     if digest_of(path) != digest_of(target):
         raise UsageError(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.validation.changes import mending_text
+from xlbridge.validation.display import quoted
 from xlbridge.validation.reports.judged import (
     Judged,
     RefusedFile,
@@ -109,4 +110,4 @@ def _cell(finding: Finding) -> str:
     if (value := finding.shown) is None:
         return str(finding.cell)
     shown = value[:_SHOWN_LETTERS] + "…" * (len(value) > _SHOWN_LETTERS)
-    return f"{finding.cell}={shown!r}"
+    return f"{finding.cell}={quoted(shown)}"
