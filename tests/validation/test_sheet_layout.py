@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from sheets import GOOD
+from sheets import GOOD, write_records
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources.catalogue import Catalogue
@@ -117,3 +117,36 @@ def test_a_formula_with_a_result_is_told_however_many_empty_ones_come_first(
     judged = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
     found = [f.cell for f in judged.findings if f.kind.code == "formula-result"]
     assert found == ["D71"]
+
+
+@pytest.mark.parametrize(
+    ("footer", "found"),
+    [
+        (["TOTAL DE CLIENTES: 7"], ["row-total"]),
+        (["Total geral", None, "7"], ["row-total"]),
+        (["Subtotal:"], ["row-total"]),
+        (["Total Distribuidora"], []),
+        (["Padaria Total"], []),
+        (["Total", "F", "529.982.247-25"], []),
+    ],
+)
+def test_a_total_below_the_records_is_told(
+    tmp_path: Path, catalogue: Catalogue, footer: list[str | None], found: list[str]
+) -> None:
+    good = GOOD["cliente"]
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["nomeComercial", "natureza", "cpf"])
+        page.write_row(1, 0, [good["nomeComercial"], "F", "529.982.247-25"])
+        page.write_row(3, 0, footer)
+    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
+    assert [f.kind.code for f in judged.findings if f.kind.code == "row-total"] == found
+
+
+@pytest.mark.parametrize("typed", ["69.879.837/0001-59", "69879837000159", 69879837000159])
+def test_a_finding_that_comes_later_shows_what_the_cell_holds(
+    tmp_path: Path, catalogue: Catalogue, typed: object
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{"cnpj": typed}])
+    finding = validate_workbook(path, catalogue).finding("already-registered", "cnpj", 0, {})
+    assert finding.shown == str(typed)

@@ -115,6 +115,17 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "row-total",
+        Text(
+            pt="A linha parece um total, e não um registro; ela será enviada.",
+            en="The row seems to be a total and no record; it will be sent.",
+        ),
+        Text(
+            pt="Apague a linha, se é só um total.",
+            en="Delete the row if it is only a total.",
+        ),
+    ),
+    warning(
         "date-system-old",
         Text(
             pt="A pasta conta os dias desde 1904: datas coladas de outra ficam 4 anos adiante.",

@@ -24,7 +24,8 @@ class JudgedPart:
             return cls(item)
         name = None if item.resource is None else item.resource.name
         columns = frame_parts(item.frame) if with_frame else []
-        return cls(replace(item, resource=None), name, columns)
+        own = item.own if with_frame else {}
+        return cls(replace(item, resource=None, own=own), name, columns)
 
     def whole(self, file: Path, catalogue: Catalogue) -> Judged:
         """Put the item together, as if it had been judged here."""

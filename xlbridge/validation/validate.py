@@ -24,9 +24,10 @@ from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.sheet_findings import SheetFindings, errors_among
+from xlbridge.validation.total_rows import note_totals
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.assembly import WorkbookSource
-from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.cells import CellColumn, SheetCells
 from xlbridge.workbook.code_formats import number_formats_of
 from xlbridge.workbook.reader import read_workbook
 
@@ -37,7 +38,8 @@ class ValidatedSheet:
 
     ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
     unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
-    position in the sheet of each column that is there. ``findings`` are those of the layout, then
+    position in the sheet of each column that is there, ``own`` the cells as they are of those that
+    hold codes. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
     empty and nothing tells what it is for. ``mending`` tells of the copy in which what is certain
     was mended: then the findings are those that are left.
@@ -50,6 +52,7 @@ class ValidatedSheet:
     frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     rows: Sequence[int] = field(default_factory=list, repr=False)
     columns: dict[str, int] = field(default_factory=dict)
+    own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
     findings: Sequence[Finding] = field(default_factory=list, repr=False)
     mending: Mending | None = field(default=None, repr=False)
 
@@ -80,7 +83,8 @@ class ValidatedSheet:
     ) -> Finding:
         """Return a finding of the cell of a column in the row at ``position`` of ``frame``."""
         row, place = self.rows[position], self.columns.get(column)
-        value: Any = self.frame[column].iat[position]
+        own = self.own.get(column)
+        value: Any = self.frame[column].iat[position] if own is None else own.value(row - 1)
         return Finding(
             CATALOGUE[code],
             row=row,
@@ -147,14 +151,23 @@ def judge_sheet(
     typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = note_layout(wanted, header, cells, typed)
+    note_totals(wanted, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
     if not typed.rows:
         layout.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
-    findings = SheetFindings(layout, cell_findings(wanted, typed, columns, cells))
+    codes = {name for name, column in wanted.by_name.items() if column.kind.is_code}
     return ValidatedSheet(
-        path, wanted, cells.name, header.row, typed.frame, typed.rows, columns, findings
+        path,
+        wanted,
+        cells.name,
+        header.row,
+        typed.frame,
+        typed.rows,
+        columns,
+        own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
+        findings=SheetFindings(layout, cell_findings(wanted, typed, columns, cells)),
     )
 
 
