@@ -113,7 +113,7 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     assert before.counts == Counts(read=4, accepted=2, rejected=2, same=2)
     assert before.rows == ()
     assert [(r.row, r.column) for r in before.refused] == [
-        (3, "cnpjcpf"),
+        (3, "cnpj"),
         (4, "codigoDoVendedor"),
     ]
     rejects = Path(job.last("rejects_file"))
