@@ -87,14 +87,14 @@ _KINDS = {
 }
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     pass
 
 
 # Dates stay text, as they are on the wire.
 _Loader.yaml_implicit_resolvers = {
     key: [(tag, expression) for tag, expression in resolvers if not tag.endswith(":timestamp")]
-    for key, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    for key, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 
 
