@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
 
-from xlbridge.export.splitting import MINUTE, Splitter, Window
+from xlbridge.api.splitting import MINUTE, Splitter, Window
 
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60

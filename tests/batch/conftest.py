@@ -11,8 +11,8 @@ from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.api.target import Target
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.embedded import sandbox_process

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.batch.across import Across
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.documents import masked_cnpj

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.batch.codes import Codes, comparable
 from xlbridge.batch.links import link_mistakes, linked, linked_catalogue
 from xlbridge.online.check import OnlineCheck
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.column import Kind

@@ -19,6 +19,7 @@ from environment import clean_environment, credentials
 
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.client import Client
+from xlbridge.api.splitting import Window
 from xlbridge.api.target import Target
 from xlbridge.errors import TransportError
 from xlbridge.export.export import export_listing
@@ -28,7 +29,6 @@ from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
 from xlbridge.export.part import FINISHED
 from xlbridge.export.result import ExportResult
-from xlbridge.export.splitting import Window
 from xlbridge.export.spool import Spool
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file

@@ -28,12 +28,12 @@ from update_times import (
 )
 
 from xlbridge.api.client import Client
+from xlbridge.api.splitting import MINUTE, Window
 from xlbridge.api.target import Target
 from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
-from xlbridge.export.splitting import MINUTE, Window
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP

@@ -1,6 +1,6 @@
 """A sheet exported to be edited: untouched it is unchanged, and every edited cell is noticed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from xlbridge.api.client import Client
+from xlbridge.api.record_shape import Record
+from xlbridge.api.target import Target
 from xlbridge.errors import UsageError
 from xlbridge.export.export import Layout, export_listing
 from xlbridge.export.filters import Filters
@@ -17,19 +19,34 @@ from xlbridge.export.template_layout import template_layout
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
+from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.proof import Action, actions
-from xlbridge.upload.reading import Row, RowReader, rows_of
+from xlbridge.upload.reading import Row, RowReader, lookup_for, rows_of
+from xlbridge.upload.whole_reading import read_rows
 from xlbridge.validation.validate import validate_workbook
+from xlbridge.wire.operation import Operation
+
+
+class CountingClient(Client):
+    """The client, counting what it is asked; all of it is passed on."""
+
+    asked = 0
+
+    def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
+        self.asked += 1
+        return super().records(operation, **asked)
+
+
+@pytest.fixture
+def client(demo: RunningSandbox) -> Iterator[CountingClient]:
+    with CountingClient(Target("demo", demo.base_url, demo.email, demo.password)) as opened:
+        yield opened
 
 
 def sheets_to_edit() -> list[tuple[str, str]]:
     """Return each listing with each resource whose sheet it can fill."""
     found = []
-    for listing in (
-        LISTINGS["contaspagar"],
-        LISTINGS["contaspagar-baixados"],
-        LISTINGS["mapeamento"],
-    ):
+    for listing in LISTINGS.values():
         for resource in load_catalogue().values():
             try:
                 template_layout(listing, resource)
@@ -87,7 +104,7 @@ def _can_be_emptied(resource: Resource, column: Column) -> bool:
 
 @pytest.mark.parametrize(("listing", "name"), sheets_to_edit())
 def test_untouched_is_unchanged_and_each_edit_is_noticed(
-    tmp_path: Path, client: Client, catalogue: Catalogue, listing: str, name: str
+    tmp_path: Path, client: CountingClient, catalogue: Catalogue, listing: str, name: str
 ) -> None:
     resource = catalogue.named(name)
     assert resource.read_back is not None
@@ -100,15 +117,29 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
         [],
     )
     rows = rows_of(sheet.frame)
-    reader = RowReader(client, resource, resource.read_back)
-    counted = actions(reader.read(rows))
+    client.asked = 0
+    counted = actions(read_rows(client, resource, rows)[0])
+    assert client.asked <= max(4, len(rows) // 50)
     assert counted[Action.UNCHANGED] == len(rows) > 0, counted
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.columns)
-    readings = reader.read([row for _, row in changes])
+    readings, _ = read_rows(client, resource, [row for _, row in changes])
     unnoticed = [
         what
         for (what, _), reading in zip(changes, readings, strict=True)
         if actions([reading])[Action.UNCHANGED]
     ]
     assert unnoticed == []
+
+
+def test_a_record_that_comes_twice_counts_once(client: Client, catalogue: Catalogue) -> None:
+    """A record that changes while its listing is read stands in two windows."""
+    resource = catalogue.named("cliente")
+    assert resource.read_back is not None
+    reader = RowReader(client, resource, resource.read_back)
+    row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}
+    lookup = lookup_for(resource, row)
+    assert lookup is not None
+    record = {"codigoDoCliente": 7, "nomeComercial": "Eva", "seuCodigo": "A-1"}
+    reading = reader.matched(row, lookup, [record, {**record, "nomeComercial": "Ana"}])
+    assert [(found.code, found.same) for found in reading.found] == [("7", True)]

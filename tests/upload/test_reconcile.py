@@ -153,7 +153,7 @@ def reading(key: str, sent: str, *found: str) -> RowReading:
     ("before", "after", "existing", "proven"),
     [
         ((reading("1", "a"),), (reading("1", "a", "a"),), Existing.ADDED, [True]),
-        ((reading("1", "a"),), (reading("1", "a", "b"),), Existing.ADDED, [False]),
+        ((reading("1", "a"),), (reading("1", "a", "b"),), Existing.ADDED, [None]),
         ((reading("1", "a", "a"),), (reading("1", "a", "a"),), Existing.REFUSED, [False]),
         ((reading("1", "a", "a"),), (reading("1", "a", "a", "a"),), Existing.ADDED, [True]),
         ((reading("1", "a", "b"),), (reading("1", "a", "a"),), Existing.REPLACED, [True]),
@@ -164,6 +164,8 @@ def reading(key: str, sent: str, *found: str) -> RowReading:
             Existing.ADDED,
             [True, False, None],
         ),
+        ((reading("1", "a", "b"),), (reading("1", "a", "b"),), Existing.ADDED, [False]),
+        ((None,), (reading("1", "a", "a"),), Existing.ADDED, [None]),
         (
             (reading("1", "a"), reading("1", "b")),
             (reading("1", "a", "a", "b"), reading("1", "b", "a", "b")),

@@ -7,6 +7,7 @@ from itertools import islice
 
 import pandas as pd
 
+from xlbridge.api.listings import Listings
 from xlbridge.batch.across import Across
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import Check
@@ -17,7 +18,6 @@ from xlbridge.batch.workbooks import Workbook
 from xlbridge.errors import WorkbookRefused
 from xlbridge.findings import Severity
 from xlbridge.limits import WorkbookLimits
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.spreading.carrier import Carrier

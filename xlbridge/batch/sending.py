@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from xlbridge.api.listings import Listings
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checking import JudgedFile, Target, judge
 from xlbridge.batch.codes import Codes
@@ -13,7 +14,6 @@ from xlbridge.batch.workbooks import digest_of
 from xlbridge.errors import UsageError
 from xlbridge.findings import Severity
 from xlbridge.i18n import Text
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions

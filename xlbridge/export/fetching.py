@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
+from xlbridge.api.splitting import Splitter, Window
 from xlbridge.errors import TransportError
 from xlbridge.export.filters import Filters
 from xlbridge.export.line_workers import LineWorkers
@@ -30,7 +31,6 @@ from xlbridge.export.requests import (
     plain_requests,
     request_for,
 )
-from xlbridge.export.splitting import Splitter, Window
 from xlbridge.export.spool import Spool
 
 _TRIES = 3

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from xlbridge.export.splitting import Window
+from xlbridge.api.splitting import Window
 from xlbridge.workbook.atomic import replacing
 
 FINISHED = "finished.json"

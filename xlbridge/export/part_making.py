@@ -10,15 +10,13 @@ from datetime import datetime
 
 from xlbridge.api.json_text import ReadNumber
 from xlbridge.api.record_shape import Record, RecordShape
+from xlbridge.api.splitting import UPDATED
 from xlbridge.export.flatten import Flattener, Rearrange
 from xlbridge.export.lines import LineForm
 from xlbridge.export.part import Part
 from xlbridge.export.sheet import Sheet
 from xlbridge.export.totals import Totals
 from xlbridge.export.values import Digits, MarkedDigits
-
-UPDATED = "ultimaAtualizacao"
-"""The field of a record that tells when it was last updated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

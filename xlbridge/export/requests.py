@@ -4,15 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from xlbridge.api.splitting import EVERYTHING, MINUTE, Window
 from xlbridge.export.filters import FILTERS, Filter, FilterMistake, Filters, ValueKind, options
 from xlbridge.export.listing import Listing, is_repeated
-from xlbridge.export.splitting import MINUTE, Window
 from xlbridge.i18n import Text
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-
-EVERYTHING = Window(None, None)
-"""The window of what has none."""
 
 _MONTHS_BACK = 36
 """So many months are asked for one by one; what was updated before comes as one window."""

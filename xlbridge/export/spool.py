@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge.api.splitting import Window
 from xlbridge.export.part import Part
-from xlbridge.export.splitting import Window
 
 _CACHE_KIB = 8_000
 _BLOCK = 2**17

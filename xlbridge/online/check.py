@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
 from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
-from xlbridge.online.listings import Listings
 from xlbridge.online.references import Registries
 from xlbridge.resources.read_back import Existing, ReadBack
 from xlbridge.resources.references import REFERENCES

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, get_origin
+from typing import Any
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listed, Listings, cap_of, listings_of
 from xlbridge.api.record_shape import Record
-from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.documents import bare_document
-from xlbridge.resources.references import REFERENCES
-from xlbridge.wire.model import WireModel, record_model
+from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
 
 MOST_QUESTIONS = 50
 """How many questions are asked one by one; with more of them the whole listing costs less."""
@@ -22,7 +20,11 @@ _Key = tuple[str, ...]
 
 
 class KnownRecords:
-    """A source of records that answers from whole listings; for ``upload.reading.RowReader``."""
+    """A source of records that answers from whole listings; for ``upload.reading.RowReader``.
+
+    The interface does not say that listings tell all that a record is found by; what is not found
+    in those of another operation is asked for.
+    """
 
     def __init__(self, client: Client, listings: Listings) -> None:
         self._client = client
@@ -52,13 +54,11 @@ class KnownRecords:
 
     def _listings_of(self, operation: Operation) -> tuple[Operation, ...]:
         if operation.name not in self._sources:
-            lists = (operation,) if _lists(operation) else tuple(_listings_of_kind(operation))
-            self._sources[operation.name] = lists
+            self._sources[operation.name] = listings_of(operation)
         return self._sources[operation.name]
 
     def _listed(self, operation: Operation) -> Listed:
-        cap = next((r.cap for r in REFERENCES.values() if r.operation is operation), None)
-        return self._listings.all(operation, cap)
+        return self._listings.all(operation, cap_of(operation))
 
     def _index(
         self, operation: Operation, fields: _Key, listings: tuple[Operation, ...]
@@ -71,25 +71,6 @@ class KnownRecords:
                     index.setdefault(_key({f: record.get(f) for f in fields}), []).append(record)
             self._by_key[place] = index
         return self._by_key[place]
-
-
-def _listings_of_kind(operation: Operation) -> Iterator[Operation]:
-    """Yield the listings of the records of which an operation finds one.
-
-    The interface does not say that they tell all that the record is found by; what is not found in
-    them is asked for.
-    """
-    model = record_model(operation.data)
-    for other in OPERATIONS.values():
-        plain = other.method == "GET" and not other.path_parameters and _lists(other)
-        if plain and record_model(other.data) is model:
-            yield other
-
-
-def _lists(operation: Operation) -> bool:
-    """Whether an operation lists all records when nothing is asked of it."""
-    parts = getattr(operation.data, "__args__", (operation.data,))
-    return any(get_origin(part) is list for part in (operation.data, *parts))
 
 
 def _key(values: Mapping[str, Any]) -> _Key:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listed, Listings
 from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
-from xlbridge.online.listings import Listed, Listings
 from xlbridge.resources.references import Reference
 
 _NOT_FOUND = 404

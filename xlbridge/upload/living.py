@@ -13,18 +13,16 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import file_hash, payload_frame
 from xlbridge.upload.reading import (
-    MOST_REQUESTS,
     Reading,
-    RowReader,
     RowReading,
     as_json,
     from_json,
-    requests_needed,
     rows_of,
 )
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED
+from xlbridge.upload.whole_reading import read_rows
 from xlbridge.validation.header import find_header_row, normalise
 from xlbridge.workbook.beside import write_beside
 from xlbridge.workbook.reader import read_workbook
@@ -58,15 +56,14 @@ def read_codes(desk: Desk, client: Client, job: Job) -> None:
     for part in desk.journal.parts_of(job) or [job]:
         resource = desk.catalogue.named(part.what.resource)
         rows = rows_of(payload_frame(desk.settings.payloads, part.what.payload, resource))
-        needed = requests_needed(resource, rows)
-        wanted = part.state in {State.DONE, State.PARTIAL}
-        if resource.read_back is None or not wanted or not 0 < needed <= MOST_REQUESTS:
+        if part.state not in {State.DONE, State.PARTIAL}:
             continue
         try:
-            reading = RowReader(client, resource, resource.read_back).read(rows)
+            reading, _ = read_rows(client, resource, rows)
         except ApiError:
             continue
-        desk.journal.keep_reading(part, CODES, as_json(reading))
+        if any(reading):
+            desk.journal.keep_reading(part, CODES, as_json(reading))
 
 
 def write_living_copy(desk: Desk, job: Job, target: Path) -> None:

@@ -11,10 +11,11 @@ from xlbridge.resources.resource import Mode
 from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.job import Job
 from xlbridge.upload.proof import actions
-from xlbridge.upload.reading import MOST_REQUESTS, Reading, RowReader, as_json, requests_needed
+from xlbridge.upload.reading import as_json
 from xlbridge.upload.states import State
 from xlbridge.upload.told_rows import refused_whole
 from xlbridge.upload.verdict import all_unknown
+from xlbridge.upload.whole_reading import read_rows
 from xlbridge.wire.imports import ImportQuery
 
 BEFORE = "before"
@@ -26,14 +27,6 @@ _FRESH = timedelta(minutes=5)
 COUNT_DIFFERS = Text(
     pt="o sistema leu {n} linhas, e a planilha tem {rows}",
     en="the system read {n} rows, and the sheet has {rows}",
-)
-_NO_KEY = Text(
-    pt="as linhas não têm chave pela qual o sistema as encontre",
-    en="the rows have no key by which the system finds them",
-)
-_TOO_MANY = Text(
-    pt="seriam precisas {n} consultas, e o limite é {most}; com --chunk-rows cada parte é lida",
-    en="it would take {n} requests, and the limit is {most}; with --chunk-rows each part is read",
 )
 _REFUSED = Text(
     pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
@@ -69,21 +62,12 @@ def _wants_preview(bench: Bench, job: Job) -> bool:
 
 def _read_beforehand(bench: Bench, job: Job) -> Job:
     bench.tell(job, Text(pt="lendo o que o sistema já tem", en="reading what the system has"))
-    resource = bench.resource(job)
     rows = bench.rows(job)
-    unread: Text | None = None
-    reading: Reading = (None,) * len(rows)
-    needed = requests_needed(resource, rows)
-    if resource.read_back is None or needed == 0:
-        unread = _NO_KEY
-    elif needed > MOST_REQUESTS:
-        unread = _TOO_MANY.format(n=needed, most=MOST_REQUESTS)
-    else:
-        try:
-            reading = RowReader(bench.client, resource, resource.read_back).read(rows)
-        except RemoteRejected as error:
-            unread = _REFUSED.format(reason=error.message)
-    if unread is None:
+    try:
+        reading, unread = read_rows(bench.client, bench.resource(job), rows)
+    except RemoteRejected as error:
+        reading, unread = (None,) * len(rows), _REFUSED.format(reason=error.message)
+    if any(reading):
         bench.journal.keep_reading(job, BEFORE, as_json(reading))
     note: dict[str, Any] = {} if unread is None else {"unread": asdict(unread)}
     return bench.journal.record(job, State.PREPARED, plan=dict(actions(reading)), **note)

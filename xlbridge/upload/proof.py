@@ -30,13 +30,22 @@ def applied(before: Reading, after: Reading, existing: Existing) -> list[bool | 
     """Say of each row whether it is there now and was not before; None where that has no proof.
 
     Rows that say the same of the same key are told apart by their number only: of three such rows
-    with two new records, the first two count as applied.
+    with two new records, the first two count as applied. That a row is not there has no proof
+    either where its key has a new record that is what none of the rows says: it may be the row as
+    the system shows it.
     """
     if existing is Existing.REPLACED:
         # A record that is replaced by the same values is as it was wanted, whatever happened.
         return [None if row is None else row.same > 0 for row in after]
     new = _new_records(before, after)
-    return [None if row is None else _take(new, row) for row in after]
+    strange = _strange_keys(before, after)
+    proven: list[bool | None] = []
+    for was, now in zip(before, after, strict=True):
+        if was is None or now is None:
+            proven.append(None)
+        else:
+            proven.append(_take(new, now) or (None if _key(now) in strange else False))
+    return proven
 
 
 def _action(row: RowReading | None) -> Action:
@@ -59,6 +68,27 @@ def _new_records(before: Reading, after: Reading) -> Counter[_Identity]:
     return new
 
 
+def _strange_keys(before: Reading, after: Reading) -> set[_Identity]:
+    """Return the keys with a record that came to be and is what none of their rows says."""
+    known = {(_key(row), record.code) for row in filter(None, before) for record in row.found}
+    known |= {
+        (_key(row), record.code)
+        for row in filter(None, after)
+        for record in row.found
+        if record.same
+    }
+    return {
+        _key(row)
+        for row in filter(None, after)
+        for record in row.found
+        if (_key(row), record.code) not in known
+    }
+
+
+def _key(row: RowReading) -> _Identity:
+    return tuple(sorted(row.key.items()))
+
+
 def _take(new: Counter[_Identity], row: RowReading) -> bool:
     identity = _identity(row)
     new[identity] -= 1
@@ -67,7 +97,7 @@ def _take(new: Counter[_Identity], row: RowReading) -> bool:
 
 def _identity(row: RowReading) -> _Identity:
     """Return what is equal for rows of one key that say the same."""
-    return (*sorted(row.key.items()), *sorted(row.sent.items()))
+    return (*_key(row), *sorted(row.sent.items()))
 
 
 def stable(readings: Sequence[Reading]) -> bool:

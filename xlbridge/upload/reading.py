@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from xlbridge.api.listings import cap_of
 from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources.column import Kind
@@ -16,9 +17,6 @@ from xlbridge.resources.read_back import Lookup, ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
-
-MOST_REQUESTS = 500
-"""How many requests one reading may take; a sheet that needs more is not read."""
 
 _NOT_FOUND = 404
 _NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
@@ -89,7 +87,7 @@ def requests_needed(resource: Resource, rows: Sequence[Row]) -> int:
     asked = {
         (operation.name, _filters(lookup, row))
         for row in rows
-        if (lookup := lookup_for(resource, row)) is not None
+        if (lookup := lookup_for(resource, row)) is not None and is_asked_alone(lookup)
         for operation in lookup.operations
     }
     return len(asked)
@@ -123,18 +121,29 @@ class RowReader:
 
     def _read_row(self, row: Row) -> RowReading | None:
         lookup = lookup_for(self._resource, row)
-        if lookup is None:
+        if lookup is None or not is_asked_alone(lookup):
             return None
-        key = {name: self._plain(name, row[name]) or "" for name in lookup.key}
-        wanted = tuple(key.values())
+        wanted = tuple(self._plain(name, row[name]) or "" for name in lookup.key)
         found = [
             record
             for operation in lookup.operations
             for record in self._records(operation, lookup, row).get(wanted, ())
         ]
+        return self.matched(row, lookup, found)
+
+    def matched(self, row: Row, lookup: Lookup, found: Sequence[Record]) -> RowReading:
+        """Hold a row against the records of its key; the last one of a code counts."""
+        key = {name: self._plain(name, row[name]) or "" for name in lookup.key}
+        once = {self._code(record) or place: record for place, record in enumerate(found)}
         sent = {name: self._plain(name, row.get(name)) for name in self._compare}
         meant = self._meant(row)
-        return RowReading(key, sent, tuple(self._found(record, sent, meant) for record in found))
+        records = tuple(self._found(record, sent, meant) for record in once.values())
+        return RowReading(key, sent, records)
+
+    def _code(self, record: Record) -> tuple[object, ...]:
+        """Return what tells a record from all others, nothing where that cannot be told."""
+        code = tuple(record.get(name) for name in self._read_back.codes)
+        return () if None in code else code
 
     def _meant(self, row: Row) -> Mapping[str, str | None]:
         """Return what the sheet's columns say, empty cells included."""
@@ -207,6 +216,11 @@ def lookup_for(resource: Resource, row: Row) -> Lookup | None:
         if filled and fits:
             return lookup
     return None
+
+
+def is_asked_alone(lookup: Lookup) -> bool:
+    """Whether one question finds all records of a row: a cut answer must be narrowed for that."""
+    return bool(lookup.filters) or all(cap_of(operation) is None for operation in lookup.operations)
 
 
 def _filters(lookup: Lookup, row: Row) -> str:

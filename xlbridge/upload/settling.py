@@ -13,10 +13,11 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.options import LONGEST_SETTLE_WAIT
 from xlbridge.upload.proof import applied, stable
-from xlbridge.upload.reading import Reading, RowReader, as_json, from_json
+from xlbridge.upload.reading import Reading, as_json, from_json
 from xlbridge.upload.states import State
 from xlbridge.upload.told_rows import of_log
 from xlbridge.upload.verdict import Verdict, all_unknown, read_back
+from xlbridge.upload.whole_reading import read_rows
 from xlbridge.upload.writing import finish, read_log, start
 from xlbridge.wire.imports import ImportState
 
@@ -139,13 +140,10 @@ def _reading_beforehand(bench: Bench, job: Job) -> Reading | None:
 
 
 def _read_twice(bench: Bench, job: Job) -> list[Reading]:
-    resource = bench.resource(job)
-    if resource.read_back is None:
-        raise AssertionError(f"{resource.name} cannot be read back")
-    reader, rows = RowReader(bench.client, resource, resource.read_back), bench.rows(job)
-    readings = [reader.read(rows)]
+    resource, rows = bench.resource(job), bench.rows(job)
+    readings = [read_rows(bench.client, resource, rows, most=None)[0]]
     bench.options.sleep(_BETWEEN_READINGS)
-    readings.append(reader.read(rows))
+    readings.append(read_rows(bench.client, resource, rows, most=None)[0])
     for reading in readings:
         bench.journal.keep_reading(job, AFTER, as_json(reading))
     return readings

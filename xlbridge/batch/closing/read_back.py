@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.batch.closing.matching import Match, key_text, match_rows
 from xlbridge.batch.closing.proof import Seen
 from xlbridge.batch.closing.sent_rows import SentFile, SentRow
 from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
-from xlbridge.online.listings import Listings
 from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.desk import Desk

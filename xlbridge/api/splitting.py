@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from xlbridge.export.contest import Contest
-from xlbridge.export.guessing import BURST, FOREVER, Known, Place
+from xlbridge.api.contest import Contest
+from xlbridge.api.guessing import BURST, FOREVER, Known, Place
 
 MINUTE = timedelta(minutes=1)
 """The finest step of a window: the interface takes ``dd/MM/yyyy HH:mm``."""
@@ -42,6 +42,13 @@ class Window:
         """Whether a record that was updated at a moment belongs to it."""
         begun = self.start is None or moment >= self.start
         return begun and (self.end is None or moment < self.end + MINUTE)
+
+
+EVERYTHING = Window(None, None)
+"""The window of what has none."""
+
+UPDATED = "ultimaAtualizacao"
+"""The field of a record that tells when it was last updated."""
 
 
 class Splitter:

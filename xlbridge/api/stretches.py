@@ -11,7 +11,7 @@ by value iteration of an average-cost Markov decision process.
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from xlbridge.export.guessing import FOREVER, Known, Place
+from xlbridge.api.guessing import FOREVER, Known, Place
 
 _STRETCHES = 60
 """So many places in the past are looked at."""

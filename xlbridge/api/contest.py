@@ -4,8 +4,8 @@ Each of them sweeps over what is known as if it had been asked from the beginnin
 mistakes there.
 """
 
-from xlbridge.export.guessing import FOREVER, Ahead, Guesser, Habit, Known, Pace, Place
-from xlbridge.export.stretches import Stretches
+from xlbridge.api.guessing import FOREVER, Ahead, Guesser, Habit, Known, Pace, Place
+from xlbridge.api.stretches import Stretches
 
 _DAY = 24 * 60
 

@@ -1,0 +1,43 @@
+"""Many rows are looked up in whole listings, and only where those are proven to be whole."""
+
+from collections.abc import Iterator
+
+import pytest
+from databases import database_options
+from environment import clean_environment
+from upload_parts import YES, MakeClients, new_cnpj, write_job
+
+from xlbridge.api.client import Client
+from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.upload.desk import Desk
+from xlbridge.upload.proof import Action, actions
+from xlbridge.upload.send import run_job
+from xlbridge.upload.states import State
+from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """A sandbox of its own: so many clients of one minute hide others from plain listings."""
+    folder = tmp_path_factory.mktemp("many-rows")
+    options = ["--seed", "empty", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
+        yield running
+
+
+def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    documents = [new_cnpj() for _ in range(MOST_REQUESTS + 20)]
+    resource = desk.catalogue.named("cliente")
+    rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
+    reading, why = read_rows(client, resource, rows)
+    assert (actions(reading)[Action.CREATE], why) == (len(rows), None)
+    job = run_job(desk, client, write_job(desk, make_clients(*documents), "direct"), YES)
+    assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
+    reading, why = read_rows(client, resource, rows[:60])
+    assert (actions(reading)[Action.UNCHANGED], why) == (60, None)
+    reading, why = read_rows(client, resource, rows)
+    assert actions(reading)[Action.UNREAD] == len(rows)
+    assert str(len(rows)) in str(why)

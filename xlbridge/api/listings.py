@@ -1,0 +1,99 @@
+"""Whole listings of the remote system: read through, or each fetched once and kept.
+
+Source: the spec, Limits: an answer of the client listing is cut at 500 records, and does not say
+so.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, get_origin
+
+from xlbridge.api.client import Client
+from xlbridge.api.record_shape import Record
+from xlbridge.api.splitting import EVERYTHING, UPDATED, Splitter
+from xlbridge.resources.references import REFERENCES
+from xlbridge.wire.model import record_model
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations import OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The records of a listing; ``whole`` says that there are no others."""
+
+    records: list[Record] = field(default_factory=list)
+    whole: bool = True
+
+
+class Listings:
+    """The listings of one system that were asked for."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._listed: dict[str, Listed] = {}
+
+    def all(self, operation: Operation, cap: int | None) -> Listed:
+        """Return all records of a listing; one that is cut at ``cap`` is fetched by its windows.
+
+        Raises what ``Client.records`` raises.
+        """
+        if operation.name not in self._listed:
+            kept: list[Record] = []
+            all_whole = True
+            for records, whole in in_parts(self._client, operation, cap):
+                kept += records
+                all_whole = all_whole and whole
+            self._listed[operation.name] = Listed(kept, all_whole)
+        return self._listed[operation.name]
+
+
+def in_parts(
+    client: Client, operation: Operation, cap: int | None
+) -> Iterator[tuple[Iterable[Record], bool]]:
+    """Yield all records of a listing, an answer at a time, each with whether it is surely whole.
+
+    A record that changes meanwhile can come twice, the later one being the newer; none is left
+    out (``docs/exports.md``). Raises what ``Client.records`` raises.
+    """
+    if cap is None:
+        yield client.records(operation), True
+        return
+    query: Any = operation.query
+    splitter = Splitter(EVERYTHING, cap, datetime.now())
+    while (window := splitter.next) is not None:
+        asked = query(dataInferior=window.start, dataSuperior=window.end)
+        records = list(client.records(operation, query=asked))
+        if splitter.answered(_update_times(records), len(records)):
+            yield records, len(records) < cap
+
+
+def cap_of(operation: Operation) -> int | None:
+    """Return the most records that one answer of a listing can hold, None where it holds all."""
+    return next((r.cap for r in REFERENCES.values() if r.operation is operation), None)
+
+
+def listings_of(operation: Operation) -> tuple[Operation, ...]:
+    """Return an operation that lists all its records; of one that finds some, those that do."""
+    if _lists(operation):
+        return (operation,)
+    model = record_model(operation.data)
+    return tuple(
+        other
+        for other in OPERATIONS.values()
+        if other.method == "GET"
+        and not other.path_parameters
+        and _lists(other)
+        and record_model(other.data) is model
+    )
+
+
+def _lists(operation: Operation) -> bool:
+    """Whether an operation lists all records when nothing is asked of it."""
+    parts = getattr(operation.data, "__args__", (operation.data,))
+    return any(get_origin(part) is list for part in (operation.data, *parts))
+
+
+def _update_times(records: list[Record]) -> list[datetime]:
+    moments = (record.get(UPDATED) for record in records)
+    return [datetime.fromisoformat(m).replace(tzinfo=None) for m in moments if isinstance(m, str)]

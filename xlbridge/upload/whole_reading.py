@@ -1,0 +1,155 @@
+"""Finding the records of many rows: whole listings are read through where that takes fewer calls.
+
+Of what a listing holds, only the records of the rows' own keys are kept.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from xlbridge.api.client import Client
+from xlbridge.api.listings import cap_of, in_parts, listings_of
+from xlbridge.api.record_shape import Record
+from xlbridge.errors import RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.resources.read_back import Lookup, ReadBack
+from xlbridge.resources.resource import Resource
+from xlbridge.upload.reading import (
+    Reading,
+    Row,
+    RowReader,
+    lookup_for,
+    plain_value,
+    requests_needed,
+)
+from xlbridge.wire.operation import Operation
+
+MOST_REQUESTS = 500
+"""How many requests one reading may take; what needs more is not read."""
+
+_FEW = 50
+"""How many questions are asked one by one before whole listings are read."""
+
+_NO_KEY = Text(
+    pt="as linhas não têm chave pela qual o sistema as encontre",
+    en="the rows have no key by which the system finds them",
+)
+_TOO_MANY = Text(
+    pt="seriam precisas {n} consultas, e o limite é {most}; com --chunk-rows cada parte é lida",
+    en="it would take {n} requests, and the limit is {most}; with --chunk-rows each part is read",
+)
+
+_Key = tuple[str | None, ...]
+
+
+def read_rows(
+    client: Client, resource: Resource, rows: Sequence[Row], most: int | None = MOST_REQUESTS
+) -> tuple[Reading, Text | None]:
+    """Return what the remote system has for each row, and why some were not read.
+
+    It takes ``most`` requests at most, if that is given. Raises what ``Client.records`` raises.
+    """
+    declared = resource.read_back
+    needed = requests_needed(resource, rows)
+    lookups = [lookup_for(resource, row) for row in rows]
+    unfiltered = any(lookup is not None and not lookup.filters for lookup in lookups)
+    unread: Reading = (None,) * len(rows)
+    if declared is None or not any(lookups):
+        return unread, _NO_KEY
+    if needed > _FEW or unfiltered:
+        limit = most if unfiltered or (most is not None and needed > most) else needed
+        found = _Whole(client, resource, declared, limit).find(rows, lookups)
+        if found is not None:
+            return found, None if all(lookups) else _NO_KEY
+    if most is not None and needed > most:
+        return unread, _TOO_MANY.format(n=needed, most=most)
+    reading = RowReader(client, resource, declared).read(rows)
+    return reading, _NO_KEY if None in reading else None
+
+
+@dataclass(slots=True)
+class _Sought:
+    """The keys of the rows that one lookup serves, with the records that were found for each.
+
+    ``fields`` are the columns that a record is matched by, with its own names for them.
+    """
+
+    lookup: Lookup
+    fields: Mapping[str, str]
+    found: dict[_Key, list[Record]] = field(default_factory=dict)
+
+
+class _Whole:
+    """Reads the listings that hold the records of rows, ``most`` answers at most."""
+
+    def __init__(
+        self, client: Client, resource: Resource, declared: ReadBack, most: int | None
+    ) -> None:
+        self._client = client
+        self._resource = resource
+        self._reader = RowReader(client, resource, declared)
+        self._left = most
+        of_keys = (name for lookup in declared.lookups for name in lookup.key.values())
+        self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys)))
+
+    def find(self, rows: Sequence[Row], lookups: Sequence[Lookup | None]) -> Reading | None:
+        """Return the reading; None where the listings cannot prove what is not there."""
+        sought: dict[int, _Sought] = {}
+        for row, lookup in zip(rows, lookups, strict=True):
+            if lookup is not None:
+                fields = {**lookup.key, **{c: name for name, c in lookup.filters.items()}}
+                one = sought.setdefault(id(lookup), _Sought(lookup, fields))
+                one.found.setdefault(self._key_of_row(one, row), [])
+        if not all(self._read(operation, of) for operation, of in _questions(sought.values())):
+            return None
+        return tuple(
+            None
+            if lookup is None
+            else self._reader.matched(
+                row,
+                lookup,
+                sought[id(lookup)].found[self._key_of_row(sought[id(lookup)], row)],
+            )
+            for row, lookup in zip(rows, lookups, strict=True)
+        )
+
+    def _read(self, operation: Operation, sought: Sequence[_Sought]) -> bool:
+        """Read a listing through, and say whether it was whole and told of every key."""
+        try:
+            for records, whole in in_parts(self._client, operation, cap_of(operation)):
+                if not whole or self._left == 0:
+                    return False
+                self._left = None if self._left is None else self._left - 1
+                if not all(self._sort_in(record, operation, sought) for record in records):
+                    return False
+        except RemoteRejected as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        return True
+
+    def _sort_in(self, record: Record, operation: Operation, sought: Sequence[_Sought]) -> bool:
+        """Keep a record whose key is sought; say whether it tells what it would be found by."""
+        for one in sought:
+            own = operation in one.lookup.operations
+            if not own and any(name not in record for name in one.fields.values()):
+                return False
+            at = tuple(self._plain(c, record.get(name)) for c, name in one.fields.items())
+            if at in one.found:
+                one.found[at].append({n: record[n] for n in self._kept if n in record})
+        return True
+
+    def _key_of_row(self, sought: _Sought, row: Row) -> _Key:
+        return tuple(self._plain(column, row[column]) for column in sought.fields)
+
+    def _plain(self, column: str, value: object) -> str | None:
+        return plain_value(self._resource.by_name[column].kind, value)
+
+
+def _questions(sought: Iterable[_Sought]) -> Iterator[tuple[Operation, Sequence[_Sought]]]:
+    """Yield each listing once, with the lookups that it serves."""
+    serves: dict[str, tuple[Operation, list[_Sought]]] = {}
+    for one in sought:
+        listed = [listing for op in one.lookup.operations for listing in listings_of(op)]
+        for operation in {o.name: o for o in listed}.values():
+            serves.setdefault(operation.name, (operation, []))[1].append(one)
+    yield from serves.values()
