@@ -5,6 +5,7 @@ import socket
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -17,8 +18,13 @@ from xlbridge.api.client import Client
 from xlbridge.api.json_text import BadJson, JsonText
 from xlbridge.api.record_shape import RecordShape
 from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.operation import Operation
+from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
 from xlbridge.wire.operations.registry import CLIENT_LIST
 from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+from xlbridge.wire.operations.stock import STOCK_BALANCES_OF_BRANCH
+from xlbridge.wire.registry import ClientQuery
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 RECORDS = [{"numeroDoPedido": n, "nomeDoCliente": f"São João {n}", "idNF": None} for n in range(9)]
@@ -191,11 +197,36 @@ def test_a_failure_is_one_wherever_the_envelope_says_so(
 @pytest.mark.parametrize(
     ("data", "count"), [("null", 0), ("[]", 0), ('{"CodigoDoCliente": 1}', 1), (" [ ] ", 0)]
 )
-def test_one_object_is_one_record_and_null_is_none(
+def test_of_a_single_record_one_object_is_one_and_null_is_none(
     server: ScriptedServer, client: Client, data: str, count: int
 ) -> None:
     server.steps = [answer(200, f'{{"Data":{data},"Success":true}}'.encode())]
-    assert list(client.records(CLIENT_LIST)) == [{"codigoDoCliente": 1}] * count
+    query = ClientQuery(idws="a")
+    assert list(client.records(CLIENT_LIST, query=query)) == [{"codigoDoCliente": 1}] * count
+
+
+@pytest.mark.parametrize("members", ["", ', "data": null', ', "Data": null, "errors": null'])
+@pytest.mark.parametrize(
+    ("operation", "path", "query"),
+    [
+        (CLIENT_LIST, {}, ClientQuery(dataInferior=datetime(2026, 1, 1))),
+        (RECEIVABLE_LIST_OPEN, {}, None),
+        (SALES_ORDER_LIST, {}, None),
+        (STOCK_BALANCES_OF_BRANCH, {"id": 1}, None),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_a_listing_without_data_is_not_an_empty_one(
+    server: ScriptedServer,
+    client: Client,
+    operation: Operation,
+    path: dict[str, object],
+    query: WireModel | None,
+    members: str,
+) -> None:
+    server.steps = [answer(200, f'{{"success": true{members}}}'.encode())]
+    with pytest.raises(TransportError, match="data"):
+        list(client.records(operation, path=path, query=query))
 
 
 def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Client) -> None:

@@ -204,6 +204,8 @@ WEIRD = {
     "misfit": document([order(7), order(8, quantidadeDeParcelas="two")]),
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
+    "no data": b'{"success": true}',
+    "null": b'{"success": true, "data": null}',
     "no success": b'{"data": [{"numeroDoPedido": 7}]}',
     "odd errors": document([order(7)], errors="odd"),
     "notified": b'{"success": true, "data": {"notifications": [{"key": "k", "value": "v"}]}}',
@@ -238,7 +240,6 @@ UNUSUAL = {
     "large numbers": b'{"numeroDoPedido": 123456789012345678901234567890, '
     b'"transportadoraValorFrete": 12345678901234567.890, "transportadoraPesoBruto": 1E+2}',
     "other members": document([order(7)], errors=None, notifications=[], extra=1.5),
-    "null": b'{"success": true, "data": null}',
     "one object": b'{"success": true, "data": {"numeroDoPedido": 7}}',
     "camel and pascal": b'{"Success": true, "Data": [{"NumeroDoPedido": 7}]}',
 }

@@ -165,7 +165,8 @@ class Client(Operations):
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
         ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
-        place of that. One object is one record, null is none.
+        place of that. One object is one record; null is none where a single record is named, else
+        an error.
 
         The call is made when the first record is asked for, and repeated with backoff until an
         answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
@@ -190,7 +191,7 @@ class Client(Operations):
         call = call_of(operation, path, query)
         reply = self._backoff.repeat(lambda: self._session.exchange(call, streamed=True))
         if isinstance(reply, httpx.Response) and reply.is_success:
-            return ListingAnswer(operation, reply, self._secrets)
+            return ListingAnswer(operation, reply, self._secrets, operation.asks_for_one(query))
         self._data_of(operation, reply, as_rows)
         raise AssertionError("a reply that is no success raises")
 

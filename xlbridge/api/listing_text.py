@@ -10,8 +10,8 @@ class ListingText:
     """An envelope while it comes in, piece by piece, whose ``data`` is not kept.
 
     ``names`` has every accepted spelling of the envelope's own names. ``envelope`` is whole once
-    ``records`` has come to its end; ``data`` is in it only where it is no list. Every method raises
-    ``BadJson``, and whatever ``pieces`` raises.
+    ``records`` has come to its end; ``data`` is in it only where it is no list. ``has_list`` says
+    whether a list came. Every method raises ``BadJson``, and whatever ``pieces`` raises.
     """
 
     def __init__(
@@ -21,6 +21,7 @@ class ListingText:
         numbers: ReadNumber | None = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
+        self.has_list = False
         self._names = names
         self._text = JsonText(pieces, numbers)
 
@@ -41,6 +42,7 @@ class ListingText:
             text.expect(":")
             member = self._names.get(name) if isinstance(name, str) else None
             if member == "data" and text.peek() == "[" and self.envelope.get("success", True):
+                self.has_list = True
                 yield from text.items()
             else:
                 self.envelope[member or str(name)] = text.value()

@@ -31,6 +31,10 @@ _CUT = Text(
     pt="A resposta parou no meio, depois de {n} registros: nada diz que foram todos.",
     en="The answer stopped midway, after {n} records: nothing says that they were all.",
 )
+_NO_DATA = Text(
+    pt="A resposta diz sucesso e não traz “data”: nada diz que não há registros.",
+    en="The answer says success and brings no “data”: nothing says that there are no records.",
+)
 _NOT_JSON = Text(
     pt="A resposta deixou de ser JSON depois de {n} registros.",
     en="The answer stopped being JSON after {n} records.",
@@ -62,12 +66,16 @@ class ListingAnswer:
     """A successful reply to a listing's call, whose body is still to be read. Close it.
 
     Whatever its body turns out to be is told by ``TransportError`` or ``RemoteRejected``.
+    ``is_of_one`` says that a single record was asked for, which may not be there.
     """
 
-    def __init__(self, operation: Operation, reply: httpx.Response, secrets: Secrets) -> None:
+    def __init__(
+        self, operation: Operation, reply: httpx.Response, secrets: Secrets, is_of_one: bool
+    ) -> None:
         self._operation = operation
         self._reply = reply
         self._secrets = secrets
+        self._is_of_one = is_of_one
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -97,18 +105,20 @@ class ListingAnswer:
             raise self._undocumented(opening)
         try:
             yield from map(convert, _whole(text))
-            yield from map(convert, self._rest(text.envelope, opening))
+            yield from map(convert, self._rest(text, opening))
         except Unreadable as error:
             raise TransportError(error.reason, CHECK_ADDRESS) from None
 
-    def _rest(self, envelope: Mapping[str, Any], opening: str) -> list[Any]:
+    def _rest(self, text: ListingText, opening: str) -> list[Any]:
         """Judge what stands around the records; return the rows of data that is no list."""
         try:
-            judged = Envelope.model_validate(envelope)
+            judged = Envelope.model_validate(text.envelope)
         except ValueError:
             raise self._undocumented(opening) from None
         outcome = judge_envelope(judged, as_rows, self._secrets)
         rows: list[Any] = data_of(outcome, repeatable=self._operation.repeatable)
+        if not (rows or text.has_list or self._is_of_one):
+            raise Unreadable(_NO_DATA)
         return rows
 
     def _undocumented(self, opening: str) -> TransportError:

@@ -42,7 +42,7 @@ def _made(part: Part, recipe: Recipe, maker: PartMaker) -> dict[str, Any] | None
             maker.add(part, convert(row))
             if part.records % _TELL_EVERY == 0:
                 _tell(records=_TELL_EVERY)
-    if "data" in text.envelope:
+    if "data" in text.envelope or not text.has_list:
         return None
     part.widths = maker.widths
     return part.told() | {"envelope": text.envelope}

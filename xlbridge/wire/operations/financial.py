@@ -46,6 +46,7 @@ RECEIVABLE_FIND = Operation(
     path="/v2/financeiro/contasreceber/localizar",
     section=_SECTION,
     query=ReceivableLookup,
+    single_record_filters=("idws",),
     data=Receivable | None,
     repeatable=True,
 )

@@ -48,6 +48,7 @@ CLIENT_LIST = Operation(
     path="/v2/cliente",
     section=_SECTION,
     query=ClientQuery,
+    single_record_filters=("idws", "cnpjcpf"),
     data=list[Client] | Client | None,
     repeatable=True,
 )
