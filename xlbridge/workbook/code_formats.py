@@ -25,9 +25,12 @@ def number_formats_of(path: Path, raw: RawSheet, columns: Collection[int]) -> di
     if not raw.formats or not columns:
         return {}
     letters = b"|".join(column_letters(column).encode() for column in columns)
-    cell = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
+    # The usual way of writing a cell is found several times faster than any.
+    usual = re.compile(rb"""<c (r="(%s)(\d{1,7})"[^<>]*)>""" % letters)
+    other = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
     found = {}
     for block in _blocks(path, raw.part):
+        cell = usual if b'<c r="' in block else other
         for attributes, column, row in cell.findall(block):
             style = _STYLE.search(b" " + attributes)
             code = raw.formats.get(int(style[1])) if style else None

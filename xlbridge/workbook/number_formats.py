@@ -24,10 +24,10 @@ _SCALING = re.compile(r"(?<=[0#?])(,+)(?![0#?,])")
 
 
 def number_formats(root: ET.Element) -> dict[int, str]:
-    """Return the formats of the cell styles of ``xl/styles.xml``, but for those that show nothing
-    but a whole number's digits.
+    """Return the formats of the cell styles of ``xl/styles.xml`` that may show a number as more
+    than its digits.
 
-    One that is longer than Excel allows is left out.
+    One that is longer than Excel allows is left out, and so are those that make a date of it.
     """
     codes = {
         element.get("numFmtId", ""): element.get("formatCode", "")
@@ -40,7 +40,7 @@ def number_formats(root: ET.Element) -> dict[int, str]:
     return {
         style: code
         for style, code in enumerate(formats)
-        if code not in _PLAIN and len(code) <= _LONGEST
+        if code not in _PLAIN and len(code) <= _LONGEST and not shows_moment(code)
     }
 
 
