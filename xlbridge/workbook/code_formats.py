@@ -25,18 +25,32 @@ def number_formats_of(path: Path, raw: RawSheet, columns: Collection[int]) -> di
     if not raw.formats or not columns:
         return {}
     letters = b"|".join(column_letters(column).encode() for column in columns)
-    # The usual way of writing a cell is found several times faster than any.
-    usual = re.compile(rb"""<c (r="(%s)(\d{1,7})"[^<>]*)>""" % letters)
-    other = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
+    styles = b"|".join(str(style).encode() for style in raw.formats)
+    quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
+    exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
     found = {}
     for block in _blocks(path, raw.part):
-        cell = usual if b'<c r="' in block else other
-        for attributes, column, row in cell.findall(block):
-            style = _STYLE.search(b" " + attributes)
-            code = raw.formats.get(int(style[1])) if style else None
+        cells = quick.findall(block) if _is_usual(block) else _exactly(exact, block)
+        for column, row, style in cells:
+            code = raw.formats.get(int(style))
             if code is not None:
                 found[int(row), column_index(column.decode())] = code
     return found
+
+
+def _is_usual(block: bytes) -> bool:
+    """Whether each cell begins with its address, in double quotes and without a prefix."""
+    return (
+        block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
+    )
+
+
+def _exactly(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield column, row and style of cells, however they are written."""
+    for attributes, column, row in exact.findall(block):
+        style = _STYLE.search(b" " + attributes)
+        if style is not None:
+            yield column, row, style[1]
 
 
 def _blocks(path: Path, part: str) -> Iterator[bytes]:
