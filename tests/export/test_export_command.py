@@ -52,6 +52,9 @@ def test_an_export_reports_and_writes_its_manifest(
         ["pedidos", "-o", "a.csv", "--manifest", "a.parcelas.csv"],
         ["requisicoes-estoque", "-o", "a.xlsx"],
         ["contatos", "-o", "a.xlsx", "--client", "0"],
+        ["planejamento", "-o", "a.xlsx", "--month", "13"],
+        ["planejamento", "-o", "a.xlsx", "--year", "26"],
+        ["pedidos", "-o", "a.xlsx", "--from", "01/01/0001"],
     ],
 )
 def test_wrong_usage_ends_with_2_before_any_call(
@@ -68,6 +71,46 @@ def test_wrong_usage_ends_with_2_before_any_call(
     assert main(["export", *arguments]) == 2
     assert "did not answer" not in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("listing", "given", "empty"),
+    [
+        ("pedidos", ["--from", ""], "--from"),
+        ("pedidos", ["--from", "01/01/2026", "--to", " "], "--to"),
+        ("pedidos", ["--branch", ""], "--branch"),
+        ("clientes", ["--document", ""], "--document"),
+        ("contatos", ["--client", "7", "--client", ""], "--client"),
+        ("requisicoes", ["--cost-centre", ""], "--cost-centre"),
+    ],
+)
+def test_an_empty_filter_is_named_and_does_not_ask_for_everything(
+    tmp_path: Path,
+    configured: RunningSandbox,
+    capsys: pytest.CaptureFixture[str],
+    listing: str,
+    given: list[str],
+    empty: str,
+) -> None:
+    assert main(["export", listing, "-o", str(tmp_path / "a.csv"), *given]) == 2
+    told = capsys.readouterr().err
+    assert f"{empty}: the value is empty" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["planejamento", "--branch", "abc"], "'abc' is not a code"),
+        (["planejamento", "--month", "13"], "from 1 to 12"),
+        (["movimentacoes", "--product", "2001-999999999"], "999997999 codes, and 1000000"),
+    ],
+)
+def test_a_wrong_code_is_told_in_words(
+    configured: RunningSandbox, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
+    assert main(["export", *given, "-o", "a.csv"]) == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["estoque", "estoque.2026-03"])

@@ -123,11 +123,7 @@ class StepReader:
         for name, value in body.items():
             filter_name, texts = Filter(name), self._texts.texts((*place, name), value)
             read = _FILTER_READERS.get(FILTERS[filter_name].kind, _as_it_is)
-            try:
-                given[filter_name] = read(texts, value)
-            except ValueError:
-                what = Text(pt="{found!r} não é um código.", en="{found!r} is not a code.")
-                self._texts.wrong((*place, name), what.format(found=texts[0]))
+            given[filter_name] = read(texts, value)
         return read_filters(given)
 
 
@@ -143,7 +139,6 @@ def _as_it_is(texts: tuple[str, ...], _value: Any) -> Any:
 
 
 _FILTER_READERS: Mapping[ValueKind, _Read] = {
-    ValueKind.CODE: lambda texts, _value: int(texts[0]),
     ValueKind.CODES: lambda texts, _value: texts,
     ValueKind.TEXTS: lambda texts, _value: texts,
     ValueKind.FLAG: lambda _texts, value: value,

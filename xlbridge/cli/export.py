@@ -59,8 +59,6 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
             attributes["is_flag"] = True
         else:
             attributes |= {"metavar": _METAVARS[kind.kind], "multiple": is_repeated(name)}
-        if kind.kind is ValueKind.CODE:
-            attributes["type"] = click.IntRange(min=1)
         command = click.option(f"--{name}", f"filter_{name.name.lower()}", **attributes)(command)
     return command
 

@@ -43,13 +43,18 @@ class ValueKind(StrEnum):
     FLAG = "flag"
 
 
+_YEARS = range(1900, 3000)
+_CODES = range(1, 10**15)
+
+
 @dataclass(frozen=True, slots=True)
 class FilterType:
-    """What a filter takes, and which fields of a query carry it."""
+    """What a filter takes, and which fields of a query carry it; a code lies within ``codes``."""
 
     kind: ValueKind
     meaning: Text
     fields: tuple[str, ...] = ()
+    codes: range = _CODES
 
 
 FILTERS: Mapping[Filter, FilterType] = {
@@ -98,10 +103,10 @@ FILTERS: Mapping[Filter, FilterType] = {
         ValueKind.CODE, Text(pt="Só esse projeto.", en="That project only."), ("codigoDoProjeto",)
     ),
     Filter.YEAR: FilterType(
-        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",)
+        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",), _YEARS
     ),
     Filter.MONTH: FilterType(
-        ValueKind.CODE, Text(pt="Só esse mês.", en="That month only."), ("mes",)
+        ValueKind.CODE, Text(pt="Só esse mês.", en="That month only."), ("mes",), range(1, 13)
     ),
     Filter.DOCUMENT: FilterType(
         ValueKind.TEXT,
@@ -126,7 +131,8 @@ FILTERS: Mapping[Filter, FilterType] = {
 }
 """Every filter, by its name."""
 
-_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_CODE = re.compile(r"[0-9]{1,15}")
+_RANGE = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")
 _MOST_CODES = 1_000_000
 
 
@@ -195,11 +201,14 @@ def options(names: Sequence[Filter]) -> str:
 
 
 def read_filters(texts: Mapping[Filter, Any]) -> Filters:
-    """Read the filters as a user writes them; None, false and nothing are not given.
+    """Read the filters as a user writes them; None, false and no values are not given.
 
-    Raises ``FilterMistake`` for a value that cannot be one, or a start after the end.
+    Raises ``FilterMistake`` for a value that cannot be one, an empty one among them, or a start
+    after the end.
     """
-    given = {name: _read(name, text) for name, text in texts.items() if text}
+    wanted = {name: text for name, text in texts.items() if text not in (None, False, ())}
+    _require_some_text(wanted)
+    given = {name: _read(name, text) for name, text in wanted.items()}
     filters = Filters(given)
     if filters.start and filters.end and filters.start > filters.end:
         raise FilterMistake(
@@ -212,10 +221,29 @@ def read_filters(texts: Mapping[Filter, Any]) -> Filters:
     return filters
 
 
+def _require_some_text(texts: Mapping[Filter, Any]) -> None:
+    """Refuse empty values: a script's variable that is not set must not ask for everything."""
+    empty = [
+        name
+        for name, text in texts.items()
+        if not all(str(one).strip() for one in (text if isinstance(text, tuple) else (text,)))
+    ]
+    if empty:
+        raise FilterMistake(
+            Text(
+                pt="{filters}: o valor está vazio. Escreva o valor, ou tire o filtro.",
+                en="{filters}: the value is empty. Write the value, or leave the filter out.",
+            ),
+            empty,
+        )
+
+
 def _read(name: Filter, text: Any) -> Any:
     match FILTERS[name].kind:
         case ValueKind.MOMENT:
             return read_date(name, text)
+        case ValueKind.CODE:
+            return _code(name, str(text).strip())
         case ValueKind.CODES:
             return tuple(code for part in text for code in _codes(name, part))
         case ValueKind.TEXTS:
@@ -224,11 +252,46 @@ def _read(name: Filter, text: Any) -> Any:
             return text
 
 
+def _code(name: Filter, text: str) -> int:
+    codes = FILTERS[name].codes
+    code = int(text) if _CODE.fullmatch(text) else 0
+    if code not in codes:
+        raise FilterMistake(
+            _NO_CODE if codes is _CODES else _OUT_OF_RANGE,
+            [name],
+            text=text,
+            first=codes[0],
+            last=codes[-1],
+        )
+    return code
+
+
+_NO_CODE = Text(
+    pt="{filters}: {text!r} não é um código. Escreva um número, como 7.",
+    en="{filters}: {text!r} is not a code. Write a number, such as 7.",
+)
+_OUT_OF_RANGE = Text(
+    pt="{filters}: {text!r} não serve. Escreva um número de {first} a {last}.",
+    en="{filters}: {text!r} will not do. Write a number from {first} to {last}.",
+)
+
+
 def _codes(name: Filter, text: str) -> Sequence[int]:
     match = _RANGE.fullmatch(text.strip())
     first = int(match[1]) if match else 0
     last = int(match[2] or match[1]) if match else 0
-    if not 0 < first <= last or last - first > _MOST_CODES:
+    if last - first >= _MOST_CODES:
+        raise FilterMistake(
+            Text(
+                pt="{filters}: {text!r} são {count} códigos, e o máximo é {most}.",
+                en="{filters}: {text!r} are {count} codes, and {most} is the most.",
+            ),
+            [name],
+            text=text,
+            count=last - first + 1,
+            most=_MOST_CODES,
+        )
+    if not 0 < first <= last:
         raise FilterMistake(
             Text(
                 pt="{filters}: {text!r} não é um código. Escreva 7, ou 1-500.",
@@ -252,7 +315,7 @@ def read_date(option: Filter, text: str | None) -> datetime | None:
         moment = parse_moment(text) if "/" in text else datetime.fromisoformat(text)
     except ValueError:
         moment = None
-    if not isinstance(moment, datetime) or moment.tzinfo or moment.second or moment.microsecond:
+    if not isinstance(moment, datetime) or not _can_be_asked_for(moment):
         raise FilterMistake(
             Text(
                 pt="{filters}: {text!r} não é uma data. Escreva 31/01/2026 ou 2026-01-31, com "
@@ -266,3 +329,8 @@ def read_date(option: Filter, text: str | None) -> datetime | None:
     if option is Filter.TO and ":" not in text:
         return moment.replace(hour=23, minute=59)
     return moment
+
+
+def _can_be_asked_for(moment: datetime) -> bool:
+    is_whole_minute = not (moment.tzinfo or moment.second or moment.microsecond)
+    return is_whole_minute and moment.year in _YEARS
