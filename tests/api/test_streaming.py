@@ -229,6 +229,15 @@ def test_a_listing_without_data_is_not_an_empty_one(
         list(client.records(operation, path=path, query=query))
 
 
+@pytest.mark.parametrize("value", [{"valor": 1}, {}, "x", 7])
+def test_an_object_in_place_of_a_list_names_record_and_field(
+    server: ScriptedServer, client: Client, value: object
+) -> None:
+    server.steps = [ok([{"numeroDoPedido": 7, "parcelas": value}])]
+    with pytest.raises(TransportError, match=r"numeroDoPedido 7: .*parcelas"):
+        list(client.records(SALES_ORDER_LIST))
+
+
 def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Client) -> None:
     record = json.dumps({"codigoDoCliente": 1, "nomeComercial": "x" * 2_000}).encode()
     many = 8_000

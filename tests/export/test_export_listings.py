@@ -163,6 +163,21 @@ def test_a_value_of_the_wrong_type_names_record_and_field(field: str, value: Any
 
 
 @pytest.mark.parametrize(
+    "field",
+    [
+        "dataDaOrdem",
+        "codigoDaFilial",
+        "transportadoraQtde",
+        "processado",
+        "transportadoraValorFrete",
+    ],
+)
+def test_an_empty_text_is_nothing_where_no_text_can_be(field: str) -> None:
+    (rows, *_) = cells_of_record(PEDIDOS.sheets, {"numeroDoPedido": 5, field: ""})
+    assert [cell for cell in rows[0] if cell is not None] == ["5"]
+
+
+@pytest.mark.parametrize(
     ("text", "moment"),
     [
         ("31/01/2026", datetime(2026, 1, 31)),

@@ -202,6 +202,7 @@ WEIRD = {
     "too much": document([order(7)]) + b"{}",
     "no object": document([order(7), 8]),
     "misfit": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "an object for a list": document([order(7, parcelas={"valor": 1})]),
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
     "no data": b'{"success": true}',

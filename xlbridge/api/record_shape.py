@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from xlbridge.api.unreadable import Unreadable
@@ -13,14 +15,15 @@ _Convert = Callable[[Any], Record]
 _Rename = Callable[[Record], Record]
 
 _MOST_PLANS = 1_000
+_LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class RecordShape:
     """The fields of a record: every accepted spelling of their names, with the spec's own.
 
-    ``nested`` are the fields that hold further objects. ``keep_unknown`` keeps other fields as they
-    came; else they are left out.
+    ``nested`` are the fields that hold lists of further objects. ``keep_unknown`` keeps other
+    fields as they came; else they are left out.
     """
 
     names: Mapping[str, str]
@@ -44,7 +47,8 @@ class RecordShape:
             record = rename(row)
             for name, convert_item in nested.items():
                 if record.get(name) is not None:
-                    record[name] = _nested(record[name], convert_item)
+                    _require_list(record, name)
+                    record[name] = list(map(convert_item, record[name]))
             return record
 
         return convert
@@ -58,8 +62,22 @@ class RecordShape:
         return lambda row: {name: row[old] for old, name in kept.items()}
 
 
-def _nested(value: Any, convert: _Convert) -> Any:
-    return [convert(item) for item in value] if isinstance(value, list) else convert(value)
+def _require_list(record: Record, name: str) -> None:
+    if not isinstance(record[name], list):
+        raise Unreadable(
+            Text(
+                pt="{place}: o campo {field} veio como {kind}, e a interface diz uma lista.",
+                en="{place}: the field {field} came as {kind}, and the interface says a list.",
+            ).format(
+                place=_first_fields(record, name), field=name, kind=type(record[name]).__name__
+            )
+        )
+
+
+def _first_fields(record: Record, but: str) -> str:
+    """Name a record whose key is not known: an interface's objects begin with it."""
+    plain = ((n, v) for n, v in record.items() if isinstance(v, str | int | Decimal) and n != but)
+    return ", ".join(f"{name} {str(value)[:_LONGEST_SHOWN]}" for name, value in islice(plain, 3))
 
 
 def _require_object(row: Any) -> None:

@@ -99,13 +99,17 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 
 
 class _Cells(dict[Any, str]):
-    """A column's cells by the value that they are of; not more than a bounded number is kept."""
+    """A column's cells by the value that they are of; not more than a bounded number is kept.
+
+    Of what is no text an empty text is nothing too.
+    """
 
     __slots__ = ("_nothing", "_write", "width")
 
-    def __init__(self, write: WriteValue, nothing: str) -> None:
+    def __init__(self, write: WriteValue, nothing: str, *, is_text: bool) -> None:
         self._write = write
-        self._nothing = self[None] = nothing
+        self._nothing = dict.fromkeys([None] if is_text else [None, ""], nothing)
+        self.update(self._nothing)
         self.width = 0
 
     def __missing__(self, value: Any) -> str:
@@ -116,7 +120,7 @@ class _Cells(dict[Any, str]):
         if length <= _SHORT:
             if len(self) >= _REMEMBERED:
                 self.clear()
-                self[None] = self._nothing
+                self.update(self._nothing)
             self[value] = written
         return written
 
@@ -137,6 +141,13 @@ class _Lists:
         written = self._write(value)
         self.width = max(self.width, *map(len, value), 0)
         return written
+
+
+def _cells(column: ExportColumn, place: int, form: LineForm) -> _Cells | _Lists:
+    write, nothing = form.cell(column, place), form.nothing(column)
+    if column.is_list:
+        return _Lists(write, nothing)
+    return _Cells(write, nothing, is_text=column.kind is Kind.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +187,7 @@ class LineWriter:
     def __init__(self, columns: Sequence[ExportColumn], form: LineForm) -> None:
         self._columns = columns
         self._form = form
-        self._cells = [
-            (_Lists if column.is_list else _Cells)(form.cell(column, place), form.nothing(column))
-            for place, column in enumerate(columns)
-        ]
+        self._cells = [_cells(column, place, form) for place, column in enumerate(columns)]
         self._around = {
             place: around
             for place, column in enumerate(columns)

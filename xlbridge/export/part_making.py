@@ -57,7 +57,7 @@ class PartMaker:
     def add(self, part: Part, record: Record) -> None:
         """Add a record. Raises what ``Flattener.lines`` raises."""
         moment = record.get(UPDATED)
-        if isinstance(moment, str):
+        if isinstance(moment, str) and moment:
             part.newest = max(part.newest, moment)
             if self._recipe.is_dated:
                 part.updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
