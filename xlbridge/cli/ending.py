@@ -17,3 +17,12 @@ def end_like_interrupt() -> None:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def forget_interrupt() -> None:
+    """Let this process end with its own exit code after an interruption that was dealt with.
+
+    Python remembers one that came while a text was executed, as imports do, and would end by the
+    signal: whatever runs as a text after it makes it forget.
+    """
+    exec("")  # noqa: S102

@@ -11,7 +11,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
-from xlbridge.cli.ending import end_like_interrupt
+from xlbridge.cli.ending import end_like_interrupt, forget_interrupt
 from xlbridge.cli.importing import importing
 from xlbridge.cli.output import StdoutFailed, complain
 from xlbridge.errors import XlbridgeError
@@ -215,6 +215,7 @@ def run() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = main(sys.argv[1:])
+    forget_interrupt()
     # The system takes back the memory; searching all of it for cycles first takes long.
     gc.freeze()
     sys.exit(code)
