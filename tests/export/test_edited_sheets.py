@@ -132,6 +132,16 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     assert unnoticed == []
 
 
+def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
+    catalogue: Catalogue,
+) -> None:
+    with pytest.raises(UsageError, match="no key") as refused:
+        template_layout(LISTINGS["nfse"], catalogue.named("nota-fiscal-servico"))
+    assert "one more record" in str(refused.value.hint)
+    with pytest.raises(UsageError, match="does not hold the records"):
+        template_layout(LISTINGS["nfse"], catalogue.named("contaspagar"))
+
+
 def test_a_record_that_comes_twice_counts_once(client: Client, catalogue: Catalogue) -> None:
     """A record that changes while its listing is read stands in two windows."""
     resource = catalogue.named("cliente")

@@ -9,6 +9,7 @@ from upload_parts import YES, MakeClients, new_cnpj, registered
 
 from xlbridge.api.client import Client
 from xlbridge.errors import JournalError, TransportError, UsageError
+from xlbridge.upload.consent import plan_text
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.job import Job
 from xlbridge.upload.options import RunOptions
@@ -163,3 +164,26 @@ def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
     assert desk.journal.job(first.id).state is State.ABANDONED
     assert {part.state for part in desk.journal.parts_of(first)} == {State.ABANDONED}
     assert len(desk.journal.parts_of(other)) == 2
+
+
+def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
+    desk: Desk, client: Client, make_clients: MakeClients
+) -> None:
+    path = make_clients(*(new_cnpj() for _ in range(4)))
+    shown: list[str] = []
+
+    def decline(job: Job, seen: int | None) -> bool:
+        resource = desk.catalogue.named("cliente")
+        shown.extend(map(str, plan_text(job, resource, client.target.base_url, seen)))
+        return False
+
+    unread = RunOptions(consent=decline, read_back=False)
+    job = run_job(desk, client, split_job(desk, path, "direct", 2), unread)
+    assert "in 2 parts" in shown[0]
+    assert "in the system" not in "".join(shown)
+    assert list(job_text(job)) == ["Nothing was sent (not confirmed)."]
+    assert job_json(job)["rows"]["accepted"] == 0
+    looked = RunOptions(consent=decline)
+    job = run_job(desk, client, split_job(desk, path, "direct", 2), looked)
+    assert job.last("plan") == {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
+    assert list(job_text(job)) == ["Nothing was sent (not confirmed)."]

@@ -19,7 +19,20 @@ def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearra
     Raises ``UsageError`` when the records of the listing are not the resource's.
     """
     declared = resource.read_back
-    if declared is None or not any(listing.operation in w.operations for w in declared.lookups):
+    if declared is None:
+        raise UsageError(
+            Text(
+                pt="{resource} não tem chave pela qual um envio encontre os registros.",
+                en="{resource} has no key by which an upload would find the records.",
+            ).format(resource=resource.name),
+            Text(
+                pt="Cada linha enviada de novo seria mais um registro. Sem --as-template a "
+                "exportação é possível.",
+                en="Each row that is uploaded again would be one more record. Without "
+                "--as-template the export is possible.",
+            ),
+        )
+    if not any(listing.operation in w.operations for w in declared.lookups):
         raise UsageError(
             Text(
                 pt="A listagem {listing} não tem os registros de {resource}.",

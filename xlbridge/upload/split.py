@@ -23,6 +23,11 @@ _STOPPED = Text(
     en="another part of the sheet was refused before sending",
 )
 
+_SEEN_MISSING = Text(
+    pt="Não está no sistema, como uma pessoa conferiu.",
+    en="Not in the system, as a person has seen.",
+)
+
 
 def run_split(bench: Bench, parent: Job, hold: Hold) -> Job:
     """Take all parts of a sheet as far as they go, and join what became of them.
@@ -66,7 +71,8 @@ def settle_parent(journal: Journal, parent: Job) -> Job:
 def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
     """Return what became of the rows of a whole sheet."""
     verdicts = [verdict_of(part) for part in parts]
-    fallen = [row for part in parts for row in _fallen(part)]
+    nothing_sent = joined_state(parts) is State.ABANDONED
+    fallen = [] if nothing_sent else [row for part in parts for row in _fallen(part)]
     refused = [row for verdict in verdicts for row in verdict.rejected_rows]
     return Verdict(
         read=len(parent.what.rows),
@@ -101,9 +107,13 @@ def _look_at_all(bench: Bench, parent: Job, hold: Hold) -> Job:
                 bench.end(part, State.ABANDONED, reason=asdict(_STOPPED))
         return settle_parent(bench.journal, parent)
     plans = [part.last("plan") or {} for part in parts]
-    plan = {action: sum(p.get(action, 0) for p in plans) for action in plans[0]}
-    previewed = _sum(part.last("previewed") for part in parts)
-    return bench.journal.record(parent, State.PREPARED, plan=plan, previewed=previewed)
+    looked: dict[str, Any] = {"previewed": _sum(part.last("previewed") for part in parts)}
+    if all(plans):
+        looked["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
+    unread = next((part.last("unread") for part in parts if part.last("unread")), None)
+    if unread is not None:
+        looked["unread"] = unread
+    return bench.journal.record(parent, State.PREPARED, **looked)
 
 
 def _ask(bench: Bench, parent: Job) -> Job:
@@ -127,12 +137,15 @@ def _bench_for(bench: Bench, part: Job) -> Bench:
 
 
 def _fallen(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was refused as a whole and did not say so of each row."""
+    """Return the rows of a part that was not applied and did not say so of each row."""
     if part.state not in {State.REJECTED, State.ABANDONED}:
         return []
+    why = WHOLE_REFUSED if part.state is State.REJECTED else part.reason
+    if part.last("resolved") is not None:
+        why = _SEEN_MISSING
     told = {row.row for row in verdict_of(part).rejected_rows}
     return [
-        RejectedRow(row, None, None, str(WHOLE_REFUSED), itself=False)
+        RejectedRow(row, None, None, str(why), itself=False)
         for row in part.what.rows
         if row not in told
     ]
