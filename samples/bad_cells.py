@@ -199,10 +199,7 @@ _SERVICE_INVOICE = BadSheet(
     first_column=2,
     blank_before=(8,),
     renamed={"codigoDoServicoPrestado": "codigoDoServicoPrestad"},
-    layout={
-        "codigoDoServicoPrestado": "column-missing",
-        "codigoDoServicoPrestad": "column-misspelt",
-    },
+    layout={"codigoDoServicoPrestad": "column-misspelt"},
     damages=(
         Damage(1, "valorDoServico", None, "required-missing"),
         Damage(2, "valorDoServico", 0, "value-range"),

@@ -71,6 +71,28 @@ KINDS: tuple[FindingKind, ...] = (
             en="Write {column} in the header, or rename the column if it is a note of your own.",
         ),
     ),
+    error(
+        "column-missing-alike",
+        Text(
+            pt="Falta a coluna obrigatória {column}; parece ser a coluna {header}.",
+            en="The required column {column} is missing; it seems to be the column {header}.",
+        ),
+        Text(
+            pt="Se for, escreva {column} no cabeçalho; se não, acrescente essa coluna.",
+            en="If so, write {column} in the header; otherwise add a column of that name.",
+        ),
+    ),
+    warning(
+        "column-alike",
+        Text(
+            pt="A coluna {header} não será enviada; será que é {column}?",
+            en="The column {header} will not be sent; did you mean {column}?",
+        ),
+        Text(
+            pt="Se for, escreva {column} no cabeçalho; se for uma anotação sua, deixe assim.",
+            en="If so, write {column} in the header; leave it if it is a note of your own.",
+        ),
+    ),
     warning(
         "column-unknown",
         Text(

@@ -1,23 +1,19 @@
 """Finding the header row, and matching its cells to a resource's columns."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-from rapidfuzz import fuzz, process
 
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.header_names import header_names, plain
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.characters import visible
 from xlbridge.validation.display import quoted
+from xlbridge.validation.meant_column import Meant, MeantColumns
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50
-_NEAR = 80
-_UNIT = re.compile(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +95,16 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
         if len(found) > 1
     ]
     missing = [column.name for column in resource.columns if column.name not in places]
-    spellings = {text: name for text, name in names.items() if name not in places}
+    columns = MeantColumns(resource, missing)
+    strange = [(text, place, columns.of(text)) for text, place in unknown]
+    asked_about = {meant.column for _, _, meant in strange if meant is not None}
     findings += [
         _finding("column-missing", row, name, None, {"column": name})
         for name in missing
-        if resource.by_name[name].required
+        if resource.by_name[name].required and name not in asked_about
     ]
     findings += [
-        _unknown(row, text, address(place), spellings, resource) for text, place in unknown
+        _strange(row, text, address(place), meant, resource) for text, place, meant in strange
     ]
     return Header(
         row=row,
@@ -129,22 +127,12 @@ def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
     return _finding("column-duplicate", row, name, cells[-1], details)
 
 
-def _unknown(
-    row: int, header: str, cell: str, spellings: Mapping[str, str], resource: Resource
-) -> Finding:
-    if meant := _meant(header, spellings):
-        return _finding(
-            "column-misspelt", row, meant, cell, {"header": quoted(header), "column": meant}
-        )
-    details = {"header": quoted(header), "resource": resource.name}
-    return _finding("column-unknown", row, header, cell, details)
-
-
-def _meant(header: str, spellings: Mapping[str, str]) -> str | None:
-    """Return the column that a header nearly names; a unit in parentheses is no matter.
-
-    ``spellings`` maps those of the columns that the sheet lacks to the columns.
-    """
-    bare = _UNIT.sub("", normalise(header))
-    near = process.extractOne(bare, spellings.keys(), scorer=fuzz.ratio, score_cutoff=_NEAR)
-    return spellings[near[0]] if near else None
+def _strange(row: int, header: str, cell: str, meant: Meant | None, resource: Resource) -> Finding:
+    """Tell of a header that names no column."""
+    if meant is None:
+        details = {"header": quoted(header), "resource": resource.name}
+        return _finding("column-unknown", row, header, cell, details)
+    alike = "column-missing-alike" if resource.by_name[meant.column].required else "column-alike"
+    code = "column-misspelt" if meant.surely else alike
+    details = {"header": quoted(header), "column": meant.column}
+    return _finding(code, row, meant.column, cell, details)

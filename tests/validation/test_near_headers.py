@@ -1,0 +1,128 @@
+"""Which headers are asked about: misspelt ones, parts of a column's name, and the analyst's own."""
+
+from pathlib import Path
+
+import pytest
+from sheets import GOOD, write_rows
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+MISSPELT, ALIKE, MISSING_ALIKE = "column-misspelt", "column-alike", "column-missing-alike"
+UNKNOWN = "column-unknown"
+
+
+def judged(
+    tmp_path: Path, catalogue: Catalogue, resource: str, header: str, without: tuple[str, ...]
+) -> ValidatedSheet:
+    """Judge a good row that lacks some columns and has one more, with that header."""
+    row = {name: value for name, value in GOOD[resource].items() if name not in without}
+    path = write_rows(tmp_path / "a.xlsx", [*row, header], [[*row.values(), "x"]])
+    return validate_workbook(path, catalogue, resource=resource)
+
+
+def said(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
+    told = (f for f in sheet.findings if f.kind.code.startswith("column-"))
+    return [(f.kind.code, None if f.column == header else f.column) for f in told]
+
+
+@pytest.mark.parametrize(
+    ("resource", "header", "column", "code"),
+    [
+        ("contasreceber", "Emissão", "dataDeEmissao", ALIKE),
+        ("contasreceber", "Vencimento", "dataDeVencimento", ALIKE),
+        ("contasreceber", "Valor", "valorDoLancamento", ALIKE),
+        ("contaspagar", "Valor", "valorDoLancamento", ALIKE),
+        ("contaspagar", "PIS retido", "ValorPISRetido", ALIKE),
+        ("contaspagar", "Fornecedor", "codigoDoFornecedor", MISSING_ALIKE),
+        ("contasreceber", "Conta corrente", "codigoDaContaCorrente", MISSING_ALIKE),
+        ("contasreceber", "Conta", "codigoDaContaCorrente", MISSING_ALIKE),
+        ("contasreceber", "Cliente", "codigoDoCliente", MISSING_ALIKE),
+        ("contasreceber", "Forma de pagamento", "codigoDaFormaDePagamento", ALIKE),
+        ("contasreceber", "Due", "dataDeVencimento", ALIKE),
+        ("contasreceber", "Documento", "numeroDoDocumento", ALIKE),
+        ("cliente", "vendedor", "codigoDoVendedor", ALIKE),
+        ("cliente", "Tipo de cliente", "codigoDoTipoDeCliente", ALIKE),
+        ("cliente", "Nome", "nomeComercial", MISSING_ALIKE),
+        ("cliente", "C.N.P.J.", "cnpj", MISSPELT),
+        ("cliente", "telefones", "telefone", MISSPELT),
+        ("cliente", "nomecomerciall", "nomeComercial", MISSPELT),
+        ("cliente", "Nome comercail", "nomeComercial", MISSPELT),
+        ("contasreceber", "Nº documento", "numeroDoDocumento", MISSPELT),
+        ("contasreceber", "N. do documento", "numeroDoDocumento", MISSPELT),
+        ("contasreceber", "Dt. vencto", "dataDeVencimento", MISSPELT),
+        ("contasreceber", "Cód. cliente", "codigoDoCliente", MISSPELT),
+        ("contasreceber", "Valor do lançamento (R$)", "valorDoLancamento", MISSPELT),
+        ("contasreceber", "datadevencimeto", "dataDeVencimento", MISSPELT),
+        ("nota-fiscal-servico", "codigoDoServicoPrestad", "codigoDoServicoPrestado", MISSPELT),
+    ],
+)
+def test_a_header_that_is_nearly_a_missing_columns_is_asked_about_once(
+    tmp_path: Path, catalogue: Catalogue, resource: str, header: str, column: str, code: str
+) -> None:
+    sheet = judged(tmp_path, catalogue, resource, header, (column,))
+    assert said(sheet, header) == [(code, column)]
+    assert (sheet.errors > 0) is (code != ALIKE)
+
+
+@pytest.mark.parametrize(
+    ("resource", "header", "without"),
+    [
+        ("cliente", "Código do cliente", ()),
+        ("cliente", "codigoDoCliente", ()),
+        ("cliente", "Client code", ()),
+        ("cliente", "Código", ()),
+        ("cliente", "Nome do vendedor", ()),
+        ("cliente", "Telefone 2", ()),
+        ("contasreceber", "dataDeRecebimento", ("dataDeVencimento",)),
+        ("contasreceber", "Data de pagamento", ("dataDeVencimento",)),
+        ("contasreceber", "valorDoPagamento", ("valorDoLancamento",)),
+        ("contasreceber", "Valor recebido", ("valorDoLancamento",)),
+        ("contasreceber", "Valor total", ("valorDoLancamento",)),
+        ("contasreceber", "Nome do cliente", ()),
+        ("contasreceber", "Data", ("dataDeVencimento", "dataDeEmissao")),
+        ("contasreceber", "Pagamento", ()),
+        ("contasreceber", "Observação interna", ()),
+        ("contasreceber", "Obs", ()),
+        ("contasreceber", "Status", ()),
+        ("contasreceber", "Situação", ()),
+        ("contasreceber", "Total", ()),
+        ("contasreceber", "Responsável", ()),
+        ("contasreceber", "Conferido por", ()),
+        ("contasreceber", "Mês", ()),
+        ("contasreceber", "Saldo", ()),
+        ("contasreceber", "CNPJ", ()),
+        ("contasreceber", "Cidade", ()),
+        ("contaspagar", "Nome do fornecedor", ()),
+        ("contaspagar", "Valor retido", ()),
+        ("nota-fiscal-servico", "Situação tributária", ()),
+        ("nota-fiscal-servico", "Descrição do serviço", ()),
+        ("enderecamento-de-produto", "Descrição", ()),
+        ("enderecamento-de-produto", "Nome do produto", ()),
+    ],
+)
+def test_a_column_of_the_analysts_own_is_only_said_not_to_be_sent(
+    tmp_path: Path, catalogue: Catalogue, resource: str, header: str, without: tuple[str, ...]
+) -> None:
+    sheet = judged(tmp_path, catalogue, resource, header, without)
+    assert said(sheet, header) == [(UNKNOWN, None)]
+    assert sheet.errors == 0
+
+
+def test_a_note_beside_a_missing_column_does_not_stand_for_it(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    sheet = judged(tmp_path, catalogue, "contasreceber", "Nome do cliente", ("codigoDoCliente",))
+    told = said(sheet, "Nome do cliente")
+    assert told == [("column-missing", "codigoDoCliente"), (UNKNOWN, None)]
+
+
+def test_each_of_two_headers_that_may_be_a_column_is_asked_about(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    row = {n: v for n, v in GOOD["contasreceber"].items() if n != "codigoDaContaCorrente"}
+    path = write_rows(
+        tmp_path / "a.xlsx", [*row, "Conta", "codigoDaContaCorrent"], [[*row.values(), 1, 1]]
+    )
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    assert [f.kind.code for f in sheet.findings] == [MISSING_ALIKE, MISSPELT]
