@@ -185,5 +185,7 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
     assert job_json(job)["rows"]["accepted"] == 0
     looked = RunOptions(consent=decline)
     job = run_job(desk, client, split_job(desk, path, "direct", 2), looked)
-    assert job.last("plan") == {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
+    new = {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
+    assert job.last("plan") == new
+    assert run_job(desk, client, split_job(desk, path, "preview", 2), looked).last("plan") == new
     assert list(job_text(job)) == ["Nothing was sent (not confirmed)."]

@@ -64,8 +64,7 @@ def settle_parent(journal: Journal, parent: Job) -> Job:
     verdict = asdict(joined_verdict(parent, parts))
     if state is parent.state and parent.last("verdict") == verdict:
         return parent
-    previewed = _sum(part.last("previewed") for part in parts)
-    return journal.record(parent, state, verdict=verdict, previewed=previewed, **note)
+    return journal.record(parent, state, verdict=verdict, **_looked(parts), **note)
 
 
 def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
@@ -106,14 +105,17 @@ def _look_at_all(bench: Bench, parent: Job, hold: Hold) -> Job:
             if not part.state.is_final:
                 bench.end(part, State.ABANDONED, reason=asdict(_STOPPED))
         return settle_parent(bench.journal, parent)
-    plans = [part.last("plan") or {} for part in parts]
+    return bench.journal.record(parent, State.PREPARED, **_looked(parts))
+
+
+def _looked(parts: Sequence[Job]) -> dict[str, Any]:
+    """Return what was seen of all parts before anything is sent, as far as it was looked at."""
     looked: dict[str, Any] = {"previewed": _sum(part.last("previewed") for part in parts)}
+    plans = [part.last("plan") for part in parts]
     if all(plans):
         looked["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
     unread = next((part.last("unread") for part in parts if part.last("unread")), None)
-    if unread is not None:
-        looked["unread"] = unread
-    return bench.journal.record(parent, State.PREPARED, **looked)
+    return looked if unread is None else looked | {"unread": unread}
 
 
 def _ask(bench: Bench, parent: Job) -> Job:
