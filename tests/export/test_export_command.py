@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from xlbridge.cli.main import main
 from xlbridge.export.listings import LISTINGS
 from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.workbook.signature import COVER_SHEET
 
 
 def test_an_export_reports_and_writes_its_manifest(
@@ -129,10 +131,41 @@ def test_an_export_of_nothing_says_so(
     assert "Nothing was found" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "listing",
+    [
+        ["pedidos"],
+        ["nfse"],
+        ["requisicoes-estoque", "--branch", "1"],
+        ["requisicoes-estoque-finalizadas", "--branch", "1"],
+    ],
+    ids=lambda listing: listing[0],
+)
+def test_what_is_limited_is_not_complete(
+    tmp_path: Path,
+    configured: RunningSandbox,
+    capsys: pytest.CaptureFixture[str],
+    listing: list[str],
+) -> None:
+    output, manifest = tmp_path / "l.xlsx", tmp_path / "m.json"
+    asked = ["export", *listing, "-o", str(output), "--manifest", str(manifest)]
+    assert main([*asked, "--limit", "2"]) == 1
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (told["complete"], told["records"], told["calls"]) == (False, 2, 1)
+    assert "--limit" in told["holes"][0]["message"]
+    assert "--limit" in capsys.readouterr().err
+    rows = openpyxl.load_workbook(output)[COVER_SHEET].iter_rows(values_only=True)
+    cover = [cell for row in rows for cell in row]
+    assert "NO" in cover
+    assert "--limit" in cover
+    assert main([*asked, "--limit", "100000"]) == 0
+    assert json.loads(manifest.read_text(encoding="utf-8"))["complete"]
+
+
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["listings"]
     assert [one["listing"] for one in told] == list(LISTINGS)
-    assert told[0]["filters"] == ["from", "to", "branch"]
+    assert told[0]["filters"] == ["from", "to", "branch", "limit"]
     assert main(["listings"]) == 0
     assert "--branch" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
 from xlbridge.api.splitting import Splitter, Window
 from xlbridge.errors import TransportError
-from xlbridge.export.filters import Filters
+from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listing import Each, Listing
 from xlbridge.export.part import Part
@@ -45,13 +45,15 @@ class FetchedWindow:
     """A window after it was fetched.
 
     ``saturated`` says that the answer was as full as an answer can be, and could not be split:
-    there may be more records. ``digest`` is SHA-256 of the answers as they came.
+    there may be more records; ``limited`` that it was the user who wanted no more. ``digest`` is
+    SHA-256 of the answers as they came.
     """
 
     window: Window
     records: int
     saturated: bool
     digest: str = ""
+    limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,8 @@ class Fetcher:
 
     @property
     def _is_in_windows(self) -> bool:
-        names_one = any(name in self._filters.given for name in ("document", "idws"))
-        return self._listing.is_windowed and not names_one
+        is_one_call = any(name in self._filters.given for name in ("document", "idws", "limit"))
+        return self._listing.is_windowed and not is_one_call
 
     @property
     def _is_by_month(self) -> bool:
@@ -236,9 +238,11 @@ class Fetcher:
     def _keep(self, window: Window, part: Part, *, saturated: bool = False) -> None:
         self._spool.keep(part)
         self.newest = max(self.newest, part.newest)
-        fetched = FetchedWindow(window, part.records, saturated, part.digest)
+        limit = self._filters.given.get(Filter.LIMIT)
+        limited = limit is not None and part.records >= limit
+        fetched = FetchedWindow(window, part.records, saturated or limited, part.digest, limited)
         self.fetched.append(fetched)
-        if saturated:
+        if fetched.saturated:
             self.holes.append(fetched)
         if self._left:
             self._left -= 1

@@ -30,6 +30,7 @@ class Filter(StrEnum):
     IDWS = "idws"
     ID = "id"
     ACTIVE = "active"
+    LIMIT = "limit"
 
 
 class ValueKind(StrEnum):
@@ -127,6 +128,14 @@ FILTERS: Mapping[Filter, FilterType] = {
     ),
     Filter.ACTIVE: FilterType(
         ValueKind.FLAG, Text(pt="Só os ativos.", en="Active ones only."), ("somenteAtivos",)
+    ),
+    Filter.LIMIT: FilterType(
+        ValueKind.CODE,
+        Text(
+            pt="No máximo tantos registros; se vierem todos esses, não está completo.",
+            en="So many records at most; if as many come, it is not complete.",
+        ),
+        ("qtde",),
     ),
 }
 """Every filter, by its name."""

@@ -62,6 +62,7 @@ class Listing:
             name
             for name in FILTERS
             if name in given or any(field_of(name, query) for query in queries)
+            if name is not Filter.LIMIT or field_of(name, self.operation.query)
         )
 
     @property

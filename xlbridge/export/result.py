@@ -49,6 +49,11 @@ class ExportResult:
 
 def describe_hole(hole: FetchedWindow) -> Text:
     """Say what may be missing, and why."""
+    if hole.limited:
+        return Text(
+            pt="Pode faltar: vieram {records} registros, tantos quantos --limit deixa vir.",
+            en="Some may be missing: {records} records came, as many as --limit lets through.",
+        ).format(records=hole.records)
     return Text(
         pt="Pode faltar: vieram {records} registros{span}, o máximo de uma resposta, e o período "
         "não pode ser dividido.",
