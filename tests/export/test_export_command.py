@@ -162,6 +162,45 @@ def test_what_is_limited_is_not_complete(
     assert json.loads(manifest.read_text(encoding="utf-8"))["complete"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "key", "there"),
+    [
+        (["estoque", "--product", "9999", "--product", "2001"], {"id": 9999}, True),
+        (["estoque", "--branch", "99"], {"id": 99}, False),
+        (["produtos", "--product", "9999"], {"idProduto": 9999}, False),
+        (["movimentacoes", "--product", "9999"], {"id": "9999"}, False),
+        (["inventario", "--id", "99"], {"idInventario": 99}, False),
+        (["inventario-produtos", "--id", "99"], {"idInventario": "99"}, False),
+        (["nfe", "--id", "99999999"], {"id": "99999999"}, False),
+        (["clientes", "--document", "11222333000181"], {"cnpjcpf": "11222333000181"}, False),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_key_that_is_not_there_is_named(
+    tmp_path: Path,
+    configured: RunningSandbox,
+    capsys: pytest.CaptureFixture[str],
+    asked: list[str],
+    key: dict[str, object],
+    there: bool,
+) -> None:
+    output, manifest = tmp_path / "l.csv", tmp_path / "m.json"
+    assert main(["export", *asked, "-o", str(output), "--manifest", str(manifest)]) == 1
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert told["missing"] == [key]
+    assert bool(told["records"]) is there
+    (number,) = key.values()
+    assert f"Not there: {number}" in capsys.readouterr().err
+
+
+def test_keys_that_are_not_there_are_told_in_order(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["export", "nfe", "--id", "99999999", "--id", "9999999", "--at-once", "1"]
+    assert main([*asked, "-o", str(tmp_path / "n.csv")]) == 1
+    assert "Not there: 9999999; 99999999" in capsys.readouterr().err
+
+
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["listings"]

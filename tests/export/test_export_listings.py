@@ -86,7 +86,7 @@ def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: K
 @pytest.mark.parametrize(
     ("listing", "filters"),
     [
-        ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH)),
+        ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.LIMIT)),
         ("estoque", (Filter.BRANCH, Filter.PRODUCT)),
         ("clientes", (Filter.FROM, Filter.TO, Filter.DOCUMENT, Filter.IDWS)),
         ("contasreceber", (Filter.CLIENT,)),

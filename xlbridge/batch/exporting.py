@@ -45,7 +45,9 @@ def _standing(
     files = [batch.plan.folder / file for file in done.files] or _written(batch, step)
     if done.fingerprint != fingerprint or not all(file.exists() for file in files):
         return Standing.CHANGED, None
-    return (Standing.DONE, None) if done.manifest["complete"] else (Standing.INCOMPLETE, _HOLES)
+    if not done.manifest["complete"]:
+        return Standing.INCOMPLETE, _HOLES
+    return (Standing.INCOMPLETE, _MISSING) if done.manifest["missing"] else (Standing.DONE, None)
 
 
 def _edited(folder: Path, done: Exported) -> list[str]:
@@ -66,6 +68,10 @@ _EDITED = Text(
 _HOLES = Text(
     pt="a listagem pode estar incompleta; veja o manifesto",
     en="the listing may be incomplete; see the manifest",
+)
+_MISSING = Text(
+    pt="um registro pedido pela chave não existe; veja o manifesto",
+    en="a record that was asked for by its key is not there; see the manifest",
 )
 
 

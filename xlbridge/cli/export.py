@@ -326,5 +326,6 @@ def _tell(exported: ExportResult, output: Path, downloads: Downloads | None) -> 
         remark(Text(pt="{n} anexos baixados.", en="{n} files.").format(n=downloads.files))
         for problem in downloads.problems:
             remark(problem)
-    whole = exported.complete and not (downloads and downloads.problems)
-    return ExitCode.GOOD if whole else ExitCode.DATA_ERRORS
+    is_whole = exported.complete and not exported.missing
+    is_whole = is_whole and not (downloads and downloads.problems)
+    return ExitCode.GOOD if is_whole else ExitCode.DATA_ERRORS

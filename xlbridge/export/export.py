@@ -1,6 +1,6 @@
 """A listing into files: fetch, flatten, leave out what came twice, count, write."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -153,7 +153,7 @@ def _result(
         sheets={table.sheet.name: table.rows for table in tables},
         windows=tuple(fetcher.fetched),
         holes=tuple(fetcher.holes),
-        missing=tuple(fetcher.missing),
+        missing=tuple(sorted(fetcher.missing, key=_order)),
         calls=fetcher.calls,
         replaced=replaced,
         reused=fetcher.reused,
@@ -161,6 +161,11 @@ def _result(
         totals=totals,
         begun=fetcher.begun,
     )
+
+
+def _order(key: Mapping[str, object]) -> list[tuple[int, str]]:
+    texts = map(str, key.values())
+    return [(int(text) if text.isdecimal() else 0, text) for text in texts]
 
 
 def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summary:

@@ -134,7 +134,7 @@ class Fetcher:
 
     @property
     def missing(self) -> Sequence[dict[str, object]]:
-        """The paths of records asked for by key that are not there."""
+        """The keys that were asked for and are not there."""
         return self._reader.missing
 
     @property

@@ -28,8 +28,8 @@ class PartReader:
     """Makes the calls of a listing, not more than ``at_once``, from any thread.
 
     ``on_record`` is given every record as it came, ``on_records`` how many more there are, or
-    fewer; both from any thread. ``calls`` are counted; ``missing`` are the paths of records asked
-    for by key that are not there.
+    fewer; both from any thread. ``calls`` are counted; ``missing`` are the keys that were asked for
+    and are not there.
     """
 
     def __init__(
@@ -114,17 +114,19 @@ class PartReader:
 
     def _read_one(self, part: Part, request: Request, path: Mapping[str, object]) -> bool:
         """Add the records of one call; say whether there was anything."""
-        known = _known(self._each, request)
+        known, before = _known(self._each, request), part.records
         try:
             with self._called(request, path) as answer:
                 self._add(part, answer, part.seen(self._watched(answer)), known)
         except RemoteRejected as error:
-            if self._each is None or error.status not in _NOT_THERE:
+            if not path or error.status not in _NOT_THERE:
                 raise
-            if self._each.counted is None:
-                self.missing.append(dict(request.path))
-            return False
-        return True
+            is_there = False
+        else:
+            is_there = part.records > before or not request.operation.asks_for_one(request.query)
+        if not is_there and (self._each is None or self._each.counted is None):
+            self.missing.append(request.named)
+        return is_there
 
     def _called(self, request: Request, path: Mapping[str, object]) -> "closing[ListingAnswer]":
         with self._lock:

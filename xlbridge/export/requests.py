@@ -27,6 +27,13 @@ class Request:
     query: WireModel | None = None
     window: Window = EVERYTHING
 
+    @property
+    def named(self) -> dict[str, object]:
+        """The key that it asks for, if it does."""
+        names = self.operation.single_record_filters
+        by_query = {name: getattr(self.query, name, None) for name in names}
+        return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
+
 
 def check_filters(listing: Listing, filters: Filters) -> None:
     """Raise ``FilterMistake`` for a filter that the listing lacks, or for one that is missing."""

@@ -23,7 +23,7 @@ class ExportResult:
     """One finished export.
 
     ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
-    that cannot be proven whole, ``missing`` the keys of records asked for that are not there.
+    that cannot be proven whole, ``missing`` the keys that were asked for and are not there.
     ``replaced`` counts the records that changed meanwhile and came again, ``reused`` the windows
     that an earlier run had finished; ``newest`` is the last update seen, as it came.
     """
