@@ -18,7 +18,6 @@ from xlbridge.api.record_shape import Record
 from xlbridge.api.target import Target
 from xlbridge.errors import TransportError
 from xlbridge.online.check import OnlineCheck
-from xlbridge.online.known_records import MOST_QUESTIONS
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
@@ -136,7 +135,7 @@ def test_many_documents_are_asked_in_bulk(
 ) -> None:
     known = documents(counting)[:5]
     counting.asked.clear()
-    new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_000 + 4 * MOST_QUESTIONS)]
+    new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_200)]
     rows = [{"cnpj": base + cnpj.calc_check_digits(base)} for base in new]
     rows += [{"cnpj": document} for document in known]
     sheet = judged(tmp_path, catalogue, "cliente", *rows)
@@ -149,15 +148,48 @@ def test_many_titles_with_identifiers_are_found_in_their_listings(
     tmp_path: Path, catalogue: Catalogue, counting: CountingClient
 ) -> None:
     titles = counting.records(RECEIVABLE_LIST_OPEN)
-    known = [str(title["idws"]) for title in titles if title.get("idws")][: 2 * MOST_QUESTIONS]
-    assert len(known) == 2 * MOST_QUESTIONS
+    known = [str(title["idws"]) for title in titles if title.get("idws")][:100]
+    new = [f"NOVO-{number}" for number in range(600)]
+    assert len(known) == 100
     counting.asked.clear()
-    sheet = judged(
-        tmp_path, catalogue, "contasreceber", {"idws": "NOVO-1"}, *[{"idws": w} for w in known]
-    )
+    sheet = judged(tmp_path, catalogue, "contasreceber", *[{"idws": w} for w in (*new, *known)])
     OnlineCheck(counting).add_findings(sheet)
     assert [code for _, code in codes(sheet)] == ["record-exists"] * len(known)
-    assert counting.asked["financial.receivables.find"] == 1
+    assert counting.asked["financial.receivables.find"] == 0
+    assert counting.asked["financial.receivables.list_open"] == 1
+    assert counting.asked["financial.receivables.list_settled"] == 1
+
+
+def test_records_that_would_take_too_many_requests_are_said_not_to_be_looked_for(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    new = [f"{n:08d}0001" for n in range(70_000_000, 70_000_060)]
+    rows = [{"cnpj": base + cnpj.calc_check_digits(base)} for base in new]
+    sheet = judged(tmp_path, catalogue, "cliente", {}, *rows)
+    OnlineCheck(counting, most_requests=1).add_findings(sheet)
+    [finding] = sheet.findings
+    assert (finding.row, finding.cell, finding.kind.code) == (1, None, "records-not-looked-up")
+    assert "61" in str(finding.message)
+    assert sheet.ok
+    assert counting.asked["registry.clients.list"] < 20
+
+
+def test_only_so_many_codes_are_asked_one_by_one_and_the_others_are_named(
+    tmp_path: Path, catalogue: Catalogue, counting: CountingClient
+) -> None:
+    branches = [{"codigoDaFilial": code} for code in range(5_000, 5_300)]
+    sheet = judged(tmp_path, catalogue, "contasreceber", *branches)
+    check = OnlineCheck(counting, most_requests=200)
+    check.add_findings(sheet)
+    found = Counter(code for _, code in codes(sheet))
+    assert found == {"reference-unknown": 200, "references-not-looked-up": 1}
+    assert (sheet.findings[0].column, sheet.findings[0].cell) == ("codigoDaFilial", None)
+    assert "100" in str(sheet.findings[0].message)
+    assert counting.asked["stock.balances.of_branch"] == 200
+    again = judged(tmp_path, catalogue, "contasreceber", *branches)
+    check.add_findings(again)
+    assert codes(again) == codes(sheet)
+    assert counting.asked["stock.balances.of_branch"] == 200
 
 
 def test_a_title_with_the_same_document_is_a_warning(

@@ -97,13 +97,15 @@ class Referring:
             if self._registries is None
             else self._registries.look_up(registry, REFERENCES[registry], cells.values)
         )
-        missing = self._missing(registry, None, whole=known.whole) if known else None
+        missing = {proven: self._missing(registry, None, whole=proven) for proven in (True, False)}
 
         def fault(value: str) -> Fault | None:
             if known is not None and value in known.active:
                 code = known.fault(value)
                 return None if code is None else Fault(code, _details(registry))
-            return supply.fault(value, sheet) if value in supply else missing
+            if value in supply:
+                return supply.fault(value, sheet)
+            return None if known is None else missing[known.proves(value)]
 
         return fault
 

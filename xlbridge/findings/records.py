@@ -53,6 +53,28 @@ KINDS: tuple[FindingKind, ...] = (
         ),
         Text(pt="Confira o código no sistema.", en="Look the code up in the system."),
     ),
+    warning(
+        "references-not-looked-up",
+        Text(
+            pt="{count} de {codes} códigos não foram procurados: {registry}, um a um.",
+            en="{count} of {codes} codes were not looked up: {registry}, one by one.",
+        ),
+        Text(
+            pt="Confira-os no sistema, ou valide a planilha em partes.",
+            en="Look them up in the system, or validate the sheet in parts.",
+        ),
+    ),
+    warning(
+        "records-not-looked-up",
+        Text(
+            pt="Não se procurou se o sistema já tem os registros de {count} linhas: {why}.",
+            en="It was not looked up whether the system has the records of {count} rows: {why}.",
+        ),
+        Text(
+            pt="Confira-os no sistema, ou valide a planilha em partes.",
+            en="Look them up in the system, or validate the sheet in parts.",
+        ),
+    ),
     error(
         "already-registered",
         Text(

@@ -5,14 +5,14 @@ from types import MappingProxyType
 
 from xlbridge.api.client import Client
 from xlbridge.api.listings import Listings
-from xlbridge.findings import Finding, Severity
+from xlbridge.findings import CATALOGUE, Finding, Severity
 from xlbridge.i18n import Text
-from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.online.references import Registries
 from xlbridge.resources.read_back import Existing, ReadBack
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import Resource
-from xlbridge.upload.reading import RowReader, RowReading, requests_needed, rows_of
+from xlbridge.upload.reading import RowReading, lookup_for, rows_of
+from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows
 from xlbridge.validation.column_values import values_of
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -27,13 +27,22 @@ _EFFECTS: Mapping[Existing, Text] = {
 
 
 class OnlineCheck:
-    """Holds sheets against one remote system; what was asked is not asked again."""
+    """Holds sheets against one remote system; no code is asked for again.
 
-    def __init__(self, client: Client, tell: Tell = lambda _text: None) -> None:
+    A sheet's records take ``most_requests`` at most, and so do the codes of each registry that
+    the interface does not list; what is left is said not to be looked up.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        tell: Tell = lambda _text: None,
+        most_requests: int = MOST_REQUESTS,
+    ) -> None:
         self._client = client
         self._tell = tell
-        self._listings = Listings(client)
-        self.registries = Registries(client, self._listings)
+        self._most = most_requests
+        self.registries = Registries(client, Listings(client), most_requests)
 
     def add_findings(
         self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NOTHING
@@ -66,12 +75,18 @@ class OnlineCheck:
             codes = values_of(judged, column.name)
             coming = supplied.get(column.references, ())
             known = self.registries.look_up(column.references, reference, codes.values)
+            left = {code for code in known.not_asked if code not in coming}
             faults = {
                 number: fault
                 for number, code in enumerate(codes.values)
-                if (fault := known.fault(code)) and (code in known.active or code not in coming)
+                if code not in left
+                and (fault := known.fault(code))
+                and (code in known.active or code not in coming)
             }
             details = {"registry": reference.title}
+            if left:
+                told = {**details, "count": len(left), "codes": len(codes.values)}
+                yield _of_column(judged, "references-not-looked-up", column.name, told)
             for position, number in codes.cells(faults):
                 yield judged.finding(faults[number], column.name, position, details)
 
@@ -85,12 +100,23 @@ class OnlineCheck:
         if not rows:
             return
         self._tell(Text(pt="Procurando os registros", en="Looking for the records"))
-        many = requests_needed(resource, rows) > MOST_QUESTIONS
-        source = KnownRecords(self._client, self._listings) if many else self._client
-        reading = RowReader(source, resource, read_back).read(rows)
+        reading, why = read_rows(self._client, resource, rows, self._most)
+        left = sum(
+            found is None and lookup_for(resource, row) is not None
+            for row, found in zip(rows, reading, strict=True)
+        )
+        if left:
+            told = {"count": left, "why": why}
+            yield _of_column(judged, "records-not-looked-up", None, told)
         for position, row in zip(positions, reading, strict=True):
             if row is not None and row.found:
                 yield _existing(judged, position, row, read_back)
+
+
+def _of_column(
+    judged: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
+) -> Finding:
+    return Finding(CATALOGUE[code], row=judged.header_row, column=column, details=details)
 
 
 def _existing(

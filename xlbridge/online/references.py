@@ -1,6 +1,7 @@
 """Whether the codes of a sheet exist in the remote system, and may be used."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from xlbridge.api.listings import Listed, Listings
 from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources.references import Reference
+from xlbridge.upload.whole_reading import MOST_REQUESTS
 
 _NOT_FOUND = 404
 
@@ -16,31 +18,42 @@ _NOT_FOUND = 404
 @dataclass(frozen=True, slots=True)
 class Registered:
     """Which of some codes exist, each with whether it is active; ``whole`` says that no other of
-    them does."""
+    them does, but for those that were ``not_asked``."""
 
     active: Mapping[str, bool]
     whole: bool = True
+    not_asked: Collection[str] = frozenset()
 
     def fault(self, code: str) -> str | None:
         """Return the finding that a code deserves, None where it may be used."""
         if code in self.active:
             return None if self.active[code] else "reference-inactive"
-        return "reference-unknown" if self.whole else "reference-unproven"
+        return "reference-unknown" if self.proves(code) else "reference-unproven"
+
+    def proves(self, code: str) -> bool:
+        """Whether a code is known to exist, or not to."""
+        return code in self.active or (self.whole and code not in self.not_asked)
 
 
 class Registries:
-    """Looks codes up, each at most once; in one listing where the interface has one."""
+    """Looks codes up, each at most once; in one listing where the interface has one.
 
-    def __init__(self, client: Client, listings: Listings) -> None:
+    Of a registry that has none, ``most_requests`` codes are asked for at most.
+    """
+
+    def __init__(
+        self, client: Client, listings: Listings, most_requests: int = MOST_REQUESTS
+    ) -> None:
         self._client = client
         self._listings = listings
-        self._one_by_one: dict[tuple[str, str], bool] = {}
+        self._most = most_requests
+        self._one_by_one: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self._registered: dict[str, Registered] = {}
 
     def look_up(self, name: str, reference: Reference, codes: Collection[str]) -> Registered:
         """Return which of the codes exist. Raises what ``Client.records`` raises."""
         if reference.one_by_one:
-            return Registered(dict.fromkeys(self._existing(name, reference, codes), True))
+            return self._asked_one_by_one(reference, self._one_by_one[name], codes)
         if name not in self._registered:
             listed = self.listed(reference)
             active = {
@@ -69,12 +82,14 @@ class Registries:
                 raise
             return []
 
-    def _existing(self, name: str, reference: Reference, codes: Collection[str]) -> Iterator[str]:
+    def _asked_one_by_one(
+        self, reference: Reference, known: dict[str, bool], codes: Collection[str]
+    ) -> Registered:
         for code in codes:
-            if (name, code) not in self._one_by_one:
-                self._one_by_one[name, code] = self._exists(reference, code)
-            if self._one_by_one[name, code]:
-                yield code
+            if code not in known and len(known) < self._most:
+                known[code] = self._exists(reference, code)
+        active = {code: True for code in codes if known.get(code)}
+        return Registered(active, not_asked={code for code in codes if code not in known})
 
     def _exists(self, reference: Reference, code: str) -> bool:
         (parameter,) = reference.operation.path_parameters
