@@ -18,7 +18,12 @@ from xlbridge.export.export import Layout, export_listing
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.last_run import LastRuns
+from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listings import LISTINGS
+from xlbridge.export.part import Part
+from xlbridge.export.part_reading import PartReader, Stopped
+from xlbridge.export.recipes import keys_only
+from xlbridge.export.requests import Request
 from xlbridge.export.unknown_fields import UNKNOWN_FIELDS
 
 MINUTE = timedelta(minutes=1)
@@ -143,6 +148,25 @@ def test_an_answer_that_breaks_off_is_asked_for_again(
     done, lines = exported_lines(client, tmp_path / "c.jsonl")
     assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
     assert (done.complete, done.records) == (True, 1_300)
+
+
+def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:
+    listing = LISTINGS["contatos"]
+    recipe = keys_only(listing)
+    reader = PartReader(
+        client,
+        listing,
+        recipe,
+        LineWorkers(recipe, 0),
+        1,
+        on_record=None,
+        on_records=lambda _more: None,
+    )
+    reader.stop()
+    asked = [Request(listing.operation, {"codcontato": code}) for code in range(1, 9)]
+    with pytest.raises(Stopped):
+        reader.read(Part(tmp_path / "part", 1), asked)
+    assert (reader.calls, business.calls) == (0, 0)
 
 
 def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:

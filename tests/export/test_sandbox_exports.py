@@ -110,6 +110,35 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
     assert 0 < exported.records < len(ask(PEDIDO))
 
 
+def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Client) -> None:
+    told: list[Advance] = []
+    listing, output = LISTINGS["contatos"], tmp_path / "c.csv"
+    done = export_listing(
+        client, listing, Filters(), output, FORMATS["csv"], on_progress=told.append
+    )
+    assert told[0] == Advance(0, 0, None)
+    assert told[1].is_of_keys
+    own = told[1 + max(n for n, one in enumerate(told) if one.is_of_keys) :]
+    clients = own[0].records_left
+    assert own[0].records == 0
+    assert clients is not None
+    assert clients > 100
+    assert (own[-1].records, own[-1].records_left) == (done.records, 0)
+
+    told.clear()
+    listing, filters = LISTINGS["nfe"], Filters({Filter.ID: (1, 2)})
+    export_listing(client, listing, filters, output, FORMATS["csv"], on_progress=told.append)
+    assert [one.records_left for one in told if not one.records][:2] == [None, 2]
+    assert told[-1].records_left == 0
+
+    told.clear()
+    listing = LISTINGS["pedidos"]
+    export_listing(client, listing, Filters(), output, FORMATS["csv"], on_progress=told.append)
+    assert told[1].records == 0
+    assert told[1].windows_left
+    assert told[-1].windows_left == 0
+
+
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) -> None:
     def interrupt(advance: Advance) -> None:
         if advance.records == 3:

@@ -274,29 +274,42 @@ def _resource(name: str, settings: Settings) -> Resource:
 
 def _counting(title: Text, activity: Activity) -> Progress:
     begun = told_at = time.monotonic()
+    known: object = None
 
     def count(advance: Advance) -> None:
-        nonlocal told_at
+        nonlocal begun, told_at, known
         now = time.monotonic()
-        if now - told_at < _TELL_EVERY:
+        now_known = (advance.is_of_keys, advance.windows_left is None, advance.records_left is None)
+        if now - told_at < _TELL_EVERY and now_known == known:
             return
-        told_at = now
-        told = Text(
-            pt="{title}: {n} registros, {rate}/s{left}", en="{title}: {n} records, {rate}/s{left}"
-        )
+        if now_known != known:
+            begun = now
+        told_at, known = now, now_known
         activity.tell(
-            told.format(
+            (_KEYS if advance.is_of_keys else _RECORDS).format(
                 title=title,
                 n=advance.records,
-                rate=round(advance.records / (now - begun)),
-                left=_windows_left(advance),
+                rate=round(advance.records / max(now - begun, _TELL_EVERY)),
+                left=_left(advance),
             )
         )
 
     return count
 
 
-def _windows_left(advance: Advance) -> Text | str:
+_RECORDS = Text(
+    pt="{title}: {n} registros, {rate}/s{left}", en="{title}: {n} records, {rate}/s{left}"
+)
+_KEYS = Text(
+    pt="{title}: primeiro as chaves: {n}, {rate}/s{left}",
+    en="{title}: the keys first: {n}, {rate}/s{left}",
+)
+
+
+def _left(advance: Advance) -> Text | str:
+    if advance.records_left is not None:
+        left = Text(pt=", faltam {n} a consultar", en=", {n} to ask for left")
+        return left.format(n=advance.records_left)
     if advance.windows_left is None:
         return ""
     return Text(pt=", faltam {n} períodos", en=", {n} windows left").format(n=advance.windows_left)

@@ -65,6 +65,8 @@ def _columns(total: int) -> "list[ProgressColumn]":
         TextColumn,
         TimeElapsedColumn,
     )
+    from rich.table import Column
 
     bar = [BarColumn(), MofNCompleteColumn()] if total > 1 else []
-    return [SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn()]
+    text = TextColumn("{task.description}", table_column=Column())
+    return [SpinnerColumn(), text, *bar, TimeElapsedColumn()]

@@ -58,11 +58,17 @@ class FetchedWindow:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far an export is; ``windows_left`` is None where that cannot be told."""
+    """How far an export is. What is left is None where that cannot be told.
+
+    ``records_left`` are those that are read one by one; while their keys are still being fetched
+    ``records`` counts these, and ``is_of_keys`` says so.
+    """
 
     records: int
     windows: int
     windows_left: int | None
+    records_left: int | None = None
+    is_of_keys: bool = False
 
 
 Progress = Callable[[Advance], None]
@@ -109,6 +115,7 @@ class Fetcher:
         self._lock = threading.Lock()
         self._records = 0
         self._left: int | None = None
+        self._one_by_one: int | None = None
         self.fetched: list[FetchedWindow] = []
         self.reused = 0
         self.holes: list[FetchedWindow] = []
@@ -117,6 +124,7 @@ class Fetcher:
     def run(self) -> None:
         """Fetch everything. Raises what ``Client.records`` raises."""
         listing = self._listing
+        self._tell(0)
         if listing.each is not None:
             self._all(self._each(listing.each))
         elif not self._is_in_windows:
@@ -173,6 +181,7 @@ class Fetcher:
         requests = [request_for(self._listing.operation, self._filters, w) for w in windows]
         settled = [(r,) for r in requests if is_settled(r.window, self.begun)]
         self._left = len(requests)
+        self._tell(0)
         self._all(settled, of_many=True)
         for request in requests[len(settled) :]:
             self._keep(request.window, self._part((request,)))
@@ -184,6 +193,8 @@ class Fetcher:
             paths = self._source_keys(each)
         else:
             (parameter,) = each.path
+            self._one_by_one = len(given)
+            self._tell(0)
             paths = ({parameter: str(code)} for code in given)
         while batch := tuple(islice(paths, _AT_ONCE)):
             yield [Request(self._listing.operation, path) for path in batch]
@@ -196,11 +207,22 @@ class Fetcher:
             TemporaryDirectory(prefix="xlbridge-") as folder,
             closing(Spool(Path(folder), sheets=1)) as spool,
         ):
-            fetcher = Fetcher(self._client, source, Filters(offered), spool, keys_only(source))
+            fetcher = Fetcher(
+                self._client,
+                source,
+                Filters(offered),
+                spool,
+                keys_only(source),
+                on_progress=lambda advance: self._on_progress(replace(advance, is_of_keys=True)),
+            )
             fetcher.run()
             self.holes += fetcher.holes
-            for key in spool.different_keys():
-                if None not in key:
+            self._one_by_one, keys = spool.different_keys()
+            self._tell(0)
+            for key in keys:
+                if None in key:
+                    self._one_by_one -= 1
+                else:
                     yield dict(zip(each.path, key, strict=True))
 
     def _all(self, batches: Iterable[Sequence[Request]], *, of_many: bool = False) -> None:
@@ -274,4 +296,5 @@ class Fetcher:
     def _tell(self, more: int) -> None:
         with self._lock:
             self._records += more
-            self._on_progress(Advance(self._records, len(self.fetched), self._left))
+            left = None if self._one_by_one is None else self._one_by_one - self._reader.done
+            self._on_progress(Advance(self._records, len(self.fetched), self._left, left))

@@ -29,7 +29,7 @@ class PartReader:
 
     ``on_record`` is given every record as it came, ``on_records`` how many more there are, or
     fewer; both from any thread. ``calls`` are counted; ``missing`` are the keys that were asked for
-    and are not there.
+    and are not there; ``done`` counts the requests that have been read one after the other.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class PartReader:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self.calls = 0
+        self.done = 0
         self.missing: list[dict[str, object]] = []
 
     def stop(self) -> None:
@@ -99,10 +100,22 @@ class PartReader:
         return False
 
     def _read(self, part: Part, requests: Sequence[Request]) -> None:
-        with part:
-            for request in requests:
-                self._read_each(part, request)
+        done = 0
+        try:
+            with part:
+                for request in requests:
+                    self._read_each(part, request)
+                    done += 1
+                    self._count_done(1)
+        except BaseException:
+            self._count_done(-done)
+            raise
         part.widths = self._maker.widths
+
+    def _count_done(self, more: int) -> None:
+        with self._lock:
+            self.done += more
+        self._on_records(0)
 
     def _read_each(self, part: Part, request: Request) -> None:
         if self._each is None or self._each.counted is None:
@@ -129,6 +142,8 @@ class PartReader:
         return is_there
 
     def _called(self, request: Request, path: Mapping[str, object]) -> "closing[ListingAnswer]":
+        if self.is_stopped:
+            raise Stopped
         with self._lock:
             self.calls += 1
         return closing(self._client.listing(request.operation, path=path, query=request.query))

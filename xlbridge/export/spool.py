@@ -100,11 +100,12 @@ class Spool:
                     if record not in self._replaced[part]:
                         yield block
 
-    def different_keys(self) -> Iterator[tuple[Any, ...]]:
-        """Yield each key once, in the order in which they came first."""
-        found = self._read_keys().execute("SELECT key FROM seen GROUP BY key ORDER BY min(rowid)")
-        for (key,) in found:
-            yield tuple(json.loads(key))
+    def different_keys(self) -> tuple[int, Iterator[tuple[Any, ...]]]:
+        """Return how many keys there are, and each once, in the order in which they came first."""
+        base = self._read_keys()
+        (count,) = base.execute("SELECT count(DISTINCT key) FROM seen").fetchone()
+        found = base.execute("SELECT key FROM seen GROUP BY key ORDER BY min(rowid)")
+        return count, (tuple(json.loads(key)) for (key,) in found)
 
     def close(self) -> None:
         """Let go of the files."""
