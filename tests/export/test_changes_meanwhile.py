@@ -237,6 +237,23 @@ def test_no_file_is_written_over_nor_larger_than_the_limit(
     assert (downloads.files, len(downloads.problems)) == (0, 2)
 
 
+def test_the_same_files_again_are_there_already(
+    tmp_path: Path, address: str, business: Business
+) -> None:
+    business.files |= {"/f/1": b"x" * 200_000, "/f/2": b"two"}
+    one, two = attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)
+    for files in ([one], [one, two], [one, two]):
+        downloads = Downloads(tmp_path / "files", LISTINGS["contaspagar"], address)
+        downloads.take(payable(*files))
+        assert (downloads.files, downloads.problems) == (len(files), [])
+    for changed in (b"x" * 199_999, b"x" * 200_001, b"y" + b"x" * 199_999, b""):
+        business.files["/f/1"] = changed
+        downloads = Downloads(tmp_path / "files", LISTINGS["contaspagar"], address)
+        downloads.take(payable(one))
+        assert (downloads.files, len(downloads.problems)) == (0, 1)
+    assert sorted(p.stat().st_size for p in (tmp_path / "files").iterdir()) == [3, 200_000]
+
+
 @pytest.mark.parametrize(
     ("name", "safe"),
     [
@@ -245,6 +262,8 @@ def test_no_file_is_written_over_nor_larger_than_the_limit(
         ("con.txt", "_con.txt"),
         ("a\x00b\n.xml", "a_b_.xml"),
         (" . ", "_"),
+        ("nota\u202efdp.exe", "notafdp.exe"),
+        ("a\u200b\u2066b\u2028.pdf", "ab.pdf"),
         ("é" * 300 + ".pdf", "é" * 116 + ".pdf"),
     ],
 )

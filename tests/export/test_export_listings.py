@@ -269,9 +269,18 @@ def test_lists_within_lists_are_keyed_by_both() -> None:
     assert [[row[index] for index in place] for row in rows] == [["3", "7", "1"], ["3", "7", "2"]]
 
 
-def test_the_token_of_a_signed_address_is_cut() -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a/b.pdf?token=SECRET#more",
+        "a/b.pdf;token=SECRET",
+        "a;t=SECRET/b.pdf;x?y",
+        "a/b.pdf%3Btoken=SECRET",
+    ],
+)
+def test_the_token_of_a_signed_address_is_cut(path: str) -> None:
     sheet = next(s for s in LISTINGS["contaspagar"].sheets if s.name == "Arquivos")
-    url = "https://me:key@files.example.com/a/b.pdf?token=SECRET#more"
+    url = f"https://me:key@files.example.com/{path}"
     ((row,),) = cells_of_record([sheet], {"Arquivos": [{"Id": 1, "Url": url}]})
     assert "https://files.example.com/a/b.pdf" in row
     assert "SECRET" not in str(row)

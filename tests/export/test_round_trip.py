@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from environment import Xlbridge, credentials
+from reading import write_all
 
+from xlbridge.export.formats import FORMATS
+from xlbridge.export.listings import LISTINGS
 from xlbridge.sandbox.running import RunningSandbox
 
 
@@ -64,3 +68,22 @@ def test_parquet_keeps_types_and_cents(
     assert str(table.schema.field("codigoDoItemDeLancamento").type) == "string"
     assert table.num_rows > 100
     assert (tmp_path / "cr.rateio.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("came", "kept"),
+    [
+        (0.30000000000000004, "0.300000000000"),
+        ("12345678901234567890.1234567890125", "12345678901234567890.123456789012"),
+        (1e-13, "0.000000000000"),
+    ],
+)
+def test_parquet_rounds_what_is_finer_than_its_columns(
+    tmp_path: Path, came: object, kept: str
+) -> None:
+    listing, output = LISTINGS["contasreceber"], tmp_path / "cr.parquet"
+    key = dict.fromkeys(listing.key, 1)
+    records = [key | {"valorDoLancamento": Decimal(str(value))} for value in (came, "1.50")]
+    write_all(output, records, listing.sheets, FORMATS["parquet"])
+    values = pq.read_table(output)["valorDoLancamento"].to_pylist()
+    assert values == [Decimal(kept), Decimal("1.50")]

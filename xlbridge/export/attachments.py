@@ -25,6 +25,7 @@ from xlbridge.workbook.atomic import replacing
 _LONGEST_NAME = 120
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")
+_UNSEEN = ("Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _CHUNK = 2**16
 _SECONDS = 60.0
 MOST_BYTES = 50 * 2**20
@@ -68,9 +69,7 @@ class Downloads:
         name = safe_name(f"{key}-{attachment.get('Id')}-{attachment.get('NomeDoArquivo') or ''}")
         try:
             address = self._checked(str(attachment.get("Url") or ""))
-            with replacing(self._place(name)) as temporary, temporary.open("wb") as stream:
-                for chunk in self._content(address):
-                    stream.write(chunk)
+            self._write(self._place(name), self._content(address))
         except _Refused as refused:
             self.problems.append(_problem(name, refused.reason))
         except httpx.HTTPError as error:
@@ -79,14 +78,24 @@ class Downloads:
             self.files += 1
 
     def _place(self, name: str) -> Path:
-        """Return where a new file goes; a name that is taken is refused."""
+        """Return where a file goes; a name that another one has taken is refused."""
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
             target = self._folder / name
-            if target in self._taken or target.exists():
-                raise _Refused(Text(pt="já existe", en="exists already"))
+            if target in self._taken:
+                raise _Refused(Text(pt="outro anexo tem o nome", en="another file has the name"))
             self._taken.add(target)
             return target
+
+    def _write(self, target: Path, content: Iterator[bytes]) -> None:
+        """Write a file; one that is there already stays, and is refused unless it is the same."""
+        if not target.exists():
+            with replacing(target) as temporary, temporary.open("wb") as stream:
+                stream.writelines(content)
+        elif not _is_same(target, content):
+            raise _Refused(
+                Text(pt="já existe, com outro conteúdo", en="exists already, with another content")
+            )
 
     def _checked(self, address: str) -> str:
         """Return an address that a file may come from; another is refused."""
@@ -120,9 +129,19 @@ class _Refused(Exception):
         self.reason = reason
 
 
+def _is_same(path: Path, content: Iterator[bytes]) -> bool:
+    with path.open("rb") as stream:
+        are_same = all(stream.read(len(chunk)) == chunk for chunk in content)
+        return are_same and not stream.read(1)
+
+
 def safe_name(name: str) -> str:
-    """Return a file's name without folders, devices, and symbols that some system refuses."""
+    """Return a file's name without folders, devices, and symbols that some system refuses.
+
+    What is not seen, and may turn the rest around, is left out.
+    """
     plain = unicodedata.normalize("NFC", name)
+    plain = "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN)
     plain = _UNSAFE.sub("_", plain).strip(" .") or "_"
     stem, dot, ending = plain.rpartition(".")
     if dot and len(ending) <= 10:

@@ -31,6 +31,9 @@ class MarkedDigits(str):
 _LONGEST_NUMBER = 40
 """Most digits before or after the decimal point; more is no amount of anything."""
 
+_PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
+"""Of a step of a path."""
+
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,19}").fullmatch
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,19})?").fullmatch
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
@@ -82,9 +85,10 @@ def _texts(value: Any) -> Cell:
 
 
 def _without_query(value: Any) -> Cell:
-    """Return an address without what may hold a token: its user, query and fragment."""
+    """Return an address without what may hold a token: user, parameters, query and fragment."""
     parts = urlsplit(str(_text(value)))
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    path = _PARAMETERS.sub("", parts.path)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
 
 
 def _number(value: Any) -> Cell:

@@ -6,7 +6,7 @@ Needs the extra ``parquet`` (pyarrow).
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from xlbridge.workbook.atomic import replacing
 
 _ROWS_AT_ONCE = 20_000
 _DIGITS, _DECIMALS = 38, 12
+_FINEST = Decimal(1).scaleb(-_DECIMALS)
+_EXACT = Context(prec=100)
 _TYPES: dict[Kind, pa.DataType] = {
     Kind.INTEGER: pa.int64(),
     Kind.NUMBER: pa.decimal128(_DIGITS, _DECIMALS),
@@ -75,11 +77,19 @@ def _type(column: ExportColumn) -> pa.DataType:
     return pa.list_(pa.string()) if column.is_list else _TYPES.get(column.kind, pa.string())
 
 
+def _rounded(values: Sequence[Any]) -> list[Any]:
+    """Return numbers no finer than the columns are: such digits come of binary arithmetic."""
+    return [v.quantize(_FINEST, context=_EXACT) if isinstance(v, Decimal) else v for v in values]
+
+
 def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array:
     read = _READ.get(column.kind)
     values = cells if read is None else [None if c is None else read(c) for c in cells]
     try:
-        return pa.array(values, _type(column))
+        try:
+            return pa.array(values, _type(column))
+        except pa.ArrowInvalid:
+            return pa.array(_rounded(values), _type(column))
     except (pa.ArrowInvalid, OverflowError):
         raise UsageError(
             Text(
