@@ -17,7 +17,7 @@ from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
-from xlbridge.workbook.signature import OWN_SHEETS, SUMMARY_SHEET
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
 from xlbridge.workbook.template import write_template
 
 STAR = "11.222.333/0001-81"
@@ -70,7 +70,7 @@ def test_what_templates_add_is_passed_over(tmp_path: Path, catalogue: Catalogue)
     path = tmp_path / "cliente.xlsx"
     write_template(path, catalogue["cliente"])
     book = openpyxl.load_workbook(path)
-    assert set(OWN_SHEETS) & set(book.sheetnames)
+    assert {INSTRUCTIONS_SHEET, LISTS_SHEET} <= set(book.sheetnames)
     book["cliente"].append(["Padaria"])
     more = book.create_sheet("mais")
     for row in (["nomeComercial", "natureza"], ["Bar", "J"]):

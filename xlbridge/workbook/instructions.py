@@ -21,7 +21,7 @@ from xlbridge.workbook.column_guide import (
     rules_in_words,
 )
 from xlbridge.workbook.data_sheet import OPTIONAL_HEADER, REQUIRED_HEADER, print_across_pages
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE
 
 _TABLE = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (40, 38, 16, 22, 46, 38, 32)
@@ -70,7 +70,7 @@ def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> Non
     sheet.hide_gridlines(2)
     sheet.set_tab_color(style.RULE)
     print_across_pages(sheet, f"{resource.title.pt}: instruções")
-    page.line("title", f"Modelo de importação: {resource.title.pt}")
+    page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
     page.line("plain", resource.description)
     _how_to_fill_in(page, resource)
     _colours(page)

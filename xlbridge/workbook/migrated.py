@@ -2,6 +2,7 @@
 
 import datetime as dt
 import warnings
+import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,9 @@ from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.cells import CellColumn
 from xlbridge.workbook.changed_package import changed_package
 from xlbridge.workbook.notes import read_notes
+from xlbridge.workbook.package import Package
 from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.sheet_list import SheetList
-from xlbridge.workbook.signature import OWN_SHEETS
 from xlbridge.workbook.template import template_workbook
 
 _OWN_WIDTH = 20
@@ -62,7 +63,9 @@ class OldLooks:
         with changed_package(source) as package:
             sheets = SheetList(package)
             self.notes = read_notes(package, sheets.part(sheet))
-            self.other_sheets = [name for name in sheets.names if name not in OWN_SHEETS]
+        with zipfile.ZipFile(source) as archive:
+            own = Package(archive).own_sheets()
+        self.other_sheets = [name for name in sheets.names if name not in own]
 
     def rows(self, first: int, last: int) -> Iterator[Mapping[int, Look]]:
         """Yield the looks of each row's cells by their zero-based columns; rows count from 1."""

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from xlbridge.workbook.file_kind import refuse_unless_workbook
 from xlbridge.workbook.number_formats import number_formats
 from xlbridge.workbook.refusals import damaged, unreadable
-from xlbridge.workbook.signature import TEMPLATE_PROPERTY
+from xlbridge.workbook.signature import SHEETS_OF_PROPERTY, SUMMARY_NAME, TEMPLATE_PROPERTY
 
 _CONTENT_TYPES = "[content_types].xml"
 _OPEN_DOCUMENT = "mimetype"
@@ -40,10 +40,13 @@ class Package:
 
     def fingerprint(self) -> str | None:
         """Return the fingerprint of the template that the workbook was made from."""
-        for element in self._parsed(_CUSTOM):
-            if element.get("name") == TEMPLATE_PROPERTY:
-                return "".join(element.itertext()).strip() or None
-        return None
+        return self._properties().get(TEMPLATE_PROPERTY)
+
+    def own_sheets(self) -> frozenset[str]:
+        """Return the names of the sheets that xlbridge added, as the marks of the workbook say."""
+        properties = self._properties()
+        added = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
+        return frozenset().union(*added, self._summary_sheets())
 
     def counts_from_1904(self) -> bool:
         """Tell whether days are counted from 1904 instead of 1900."""
@@ -88,6 +91,19 @@ class Package:
                 identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
                 parts[element.get("name", "")] = _part(targets.get(identity, ""))
         return parts
+
+    def _summary_sheets(self) -> Iterator[str]:
+        for element in self._parsed(_WORKBOOK).iter():
+            place = element.get("localSheetId", "")
+            if element.get("name") == SUMMARY_NAME and place.isdecimal():
+                yield from self.sheets[int(place) : int(place) + 1]
+
+    def _properties(self) -> Mapping[str, str]:
+        return {
+            element.get("name", ""): text
+            for element in self._parsed(_CUSTOM)
+            if (text := "".join(element.itertext()).strip())
+        }
 
     def _read(self, name: str) -> bytes:
         return self._archive.read(self._names[name]) if name in self._names else b""

@@ -34,7 +34,7 @@ from xlbridge.workbook.refusals import (
     too_large,
     unreadable,
 )
-from xlbridge.workbook.signature import OWN_SHEETS
+from xlbridge.workbook.signature import opens_as_ours
 from xlbridge.workbook.unknown_errors import with_known_errors
 
 _ROWS_AT_ONCE = 4096
@@ -59,9 +59,11 @@ def parse(workbook: BinaryIO, sheet: str | None, limits: WorkbookLimits) -> Iter
             budget = _Budget(limits)
             if len(book.sheets_metadata) > limits.entries:
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))
-            for name in _chosen(book, sheet):
+            for name in _chosen(book, package, sheet):
                 with scanned_meanwhile(package, name, formats) as scanned:
-                    yield from _sheet(_opened(book, archive, package, name), scanned, budget)
+                    content = _opened(book, archive, package, name)
+                    if sheet is not None or not opens_as_ours(name, _first_texts(content)):
+                        yield from _sheet(content, scanned, budget)
 
 
 @contextmanager
@@ -93,13 +95,18 @@ def _opened(
     return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(name)
 
 
-def _chosen(book: CalamineWorkbook, sheet: str | None) -> list[str]:
+def _first_texts(content: CalamineSheet) -> Iterator[object]:
+    yield from (row[0] for row in islice(content.iter_rows(), 2) if row)
+
+
+def _chosen(book: CalamineWorkbook, package: Package, sheet: str | None) -> list[str]:
     worksheets = [s for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
     if sheet is None:
+        own = package.own_sheets()
         return [
             s.name
             for s in worksheets
-            if s.visible == SheetVisibleEnum.Visible and s.name not in OWN_SHEETS
+            if s.visible == SheetVisibleEnum.Visible and s.name not in own
         ]
     if all(sheet != s.name for s in worksheets):
         raise UsageError(

@@ -1,5 +1,9 @@
 """What a workbook that xlbridge wrote is recognised by when it comes back."""
 
+from collections.abc import Iterable, Mapping
+
+from xlbridge.i18n import Text
+
 TEMPLATE_PROPERTY = "xlbridge-template"
 """The custom document property that holds the resource's fingerprint."""
 
@@ -24,8 +28,39 @@ SUMMARY_NAME = "xlbridge.summary"
 COVER_SHEET = "Exportação"
 """The first sheet of an export: what was asked for, counts, control totals; never data."""
 
-OWN_SHEETS = frozenset({COVER_SHEET, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET})
-"""The sheets that xlbridge itself adds to a workbook."""
+INSTRUCTIONS_TITLE = "Modelo de importação: "
+"""How the first cell of the instructions begins."""
+
+SUMMARY_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
+"""The first cell of the sheet that lists the findings."""
+
+COVER_MOMENT = Text(pt="Exportado em", en="Exported at")
+"""The first cell of a cover's second row."""
+
+SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
+    TEMPLATE_PROPERTY: frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET}),
+    EXPORT_PROPERTY: frozenset({COVER_SHEET}),
+}
+"""The sheets that xlbridge adds to the workbooks that have a custom property."""
+
+_OPENINGS: Mapping[str, tuple[str, ...]] = {
+    INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
+    SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
+    COVER_SHEET: (COVER_MOMENT.pt, COVER_MOMENT.en),
+}
+
+
+def opens_as_ours(sheet: str, first_texts: Iterable[object]) -> bool:
+    """Whether a sheet of a name that we give begins as we let it begin.
+
+    For workbooks that lost the marks: not every program keeps properties and names.
+    ``first_texts`` are the first cells of the first two rows.
+    """
+    openings = _OPENINGS.get(sheet)
+    return openings is not None and any(
+        isinstance(text, str) and text.startswith(openings) for text in first_texts
+    )
+
 
 LIVING_COLUMNS = ("situação no envio", "motivo da rejeição", "código no sistema")
 """The columns that a living copy adds beside the data; not columns of the resource."""

@@ -14,9 +14,8 @@ from xlbridge.workbook.cell_text import cell_text
 from xlbridge.workbook.changed_package import ChangedPackage, Element, serialised, within
 from xlbridge.workbook.looks import Looks
 from xlbridge.workbook.sheet_list import SheetList
-from xlbridge.workbook.signature import SUMMARY_SHEET
+from xlbridge.workbook.signature import SUMMARY_SHEET, SUMMARY_TITLE
 
-_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
 _PLACE = Text(
     pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
 )
@@ -181,7 +180,9 @@ def _write_summary(rows: Element, styles: _Styles, shown: int, summary: Summary)
     )
     if shown < total:
         counts += str(_CUT.format(shown=shown, total=total))
-    _write(within(rows, "row", r="1", ht="24", customHeight="1"), 0, str(_TITLE), styles.title)
+    _write(
+        within(rows, "row", r="1", ht="24", customHeight="1"), 0, str(SUMMARY_TITLE), styles.title
+    )
     _write(within(rows, "row", r="2"), 0, str(summary.place), styles.place)
     _write(within(rows, "row", r="3"), 0, counts, styles.counts)
     header = within(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")

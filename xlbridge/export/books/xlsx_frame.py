@@ -22,7 +22,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.workbook.data_sheet import PAGE_WIDTH, print_across_pages
 from xlbridge.workbook.plain_text import write_plain_text
-from xlbridge.workbook.signature import COVER_SHEET, EXPORT_PROPERTY
+from xlbridge.workbook.signature import COVER_MOMENT, COVER_SHEET, EXPORT_PROPERTY
 from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRONG
 
 _TABLE_STYLE = "Table Style Light 9"
@@ -205,7 +205,7 @@ class _Cover:
 def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: Summary) -> None:
     cover = _Cover(book, sheet)
     cover.title(summary.title)
-    cover.line(Text(pt="Exportado em", en="Exported at"), summary.at.replace(microsecond=0))
+    cover.line(COVER_MOMENT, summary.at.replace(microsecond=0))
     yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
     cover.line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
     cover.line(Text(pt="Registros", en="Records"), summary.records)

@@ -1,0 +1,85 @@
+"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read."""
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+import xlsxwriter
+from openpyxl.packaging.custom import CustomPropertyList
+from sheets import GOOD, write_page, write_records, write_rows
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.all_sheets import validate_all_sheets
+from xlbridge.validation.annotation import annotate_sheets
+from xlbridge.validation.validate import validate_workbook
+from xlbridge.workbook.signature import (
+    COVER_SHEET,
+    INSTRUCTIONS_SHEET,
+    LISTS_SHEET,
+    SUMMARY_SHEET,
+)
+from xlbridge.workbook.template import write_template
+
+NAMES = [COVER_SHEET, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
+CLIENT = GOOD["cliente"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_analysts_sheet_of_such_a_name_is_read(
+    tmp_path: Path, catalogue: Catalogue, name: str
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", list(CLIENT), [list(CLIENT.values())], sheet=name)
+    for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
+        assert (sheet.sheet, sheet.rows, sheet.findings) == (name, [2], [])
+
+
+@pytest.mark.parametrize("resource", list(GOOD))
+@pytest.mark.parametrize("marked", [True, False])
+def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
+    tmp_path: Path, catalogue: Catalogue, resource: str, marked: bool
+) -> None:
+    path = tmp_path / "modelo.xlsx"
+    write_template(path, catalogue[resource])
+    book = openpyxl.load_workbook(path)
+    headers = [cell.value for cell in book[resource][1]]
+    book[resource].append([GOOD[resource].get(str(header)) for header in headers])
+    if marked:
+        book[INSTRUCTIONS_SHEET]["A1"] = "Notas"
+    else:
+        book.custom_doc_props = CustomPropertyList()
+    book.move_sheet(INSTRUCTIONS_SHEET, -1)
+    book.save(path)
+    sheet = validate_workbook(path, catalogue)
+    assert (sheet.sheet, sheet.rows, sheet.findings) == (resource, [2], [])
+    judged = validate_all_sheets(path, catalogue)
+    assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
+    tmp_path: Path, catalogue: Catalogue, renamed: bool
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", "cliente", [{}])
+    copy = tmp_path / "b.xlsx"
+    annotate_sheets([validate_workbook(path, catalogue)], copy)
+    book = openpyxl.load_workbook(copy)
+    if renamed:
+        book[SUMMARY_SHEET].title = "Achados"
+        for name in book["Achados"].defined_names.values():
+            name.attr_text = name.attr_text.replace(SUMMARY_SHEET, "Achados")
+    else:
+        book[SUMMARY_SHEET].defined_names.clear()
+    book.save(copy)
+    judged = validate_all_sheets(copy, catalogue)
+    assert (len(judged.sheets), judged.skipped) == (1, [])
+
+
+def test_the_cover_of_an_export_is_known_by_its_second_row(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        write_page(book, COVER_SHEET, ["Clientes"], [["Exportado em"], ["cliente"]])
+        write_page(book, "Dados", list(CLIENT), [list(CLIENT.values())])
+    judged = validate_all_sheets(path, catalogue)
+    assert ([sheet.sheet for sheet in judged.sheets], judged.skipped) == (["Dados"], [])
