@@ -420,6 +420,19 @@ def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) ->
     assert "number-ambiguous" in done.stdout
 
 
+def test_with_both_the_mended_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    changes = {"valorDoLancamento": "1.234", "historico": "  com espaço "}
+    path = write_records(tmp_path / "a.xlsx", CR, [changes])
+    done = xlbridge("validate", path, "--fix", "b.xlsx", "--annotate", "c.xlsx")
+    assert done.returncode == 1
+    book = openpyxl.load_workbook(tmp_path / "c.xlsx")
+    sheet = book["Plan1"]
+    assert (sheet["F2"].value, sheet["F2"].comment) == ("com espaço", None)
+    assert sheet["I2"].value == "1.234"
+    assert "number-ambiguous" in [row[6] for row in book["xlbridge"].iter_rows(values_only=True)]
+    assert "b.xlsx" in book["xlbridge"]["A2"].value
+
+
 @pytest.mark.parametrize(
     "arguments", [["--fix", "a.xlsx"], ["a.xlsx", "--fix", "b.xlsx"], ["--fix", "."]]
 )

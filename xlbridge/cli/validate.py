@@ -48,8 +48,9 @@ from xlbridge.workbook.reader import reading_ahead
     type=WORKBOOK_OUTPUT,
     help=str(
         Text(
-            pt="Grava uma cópia da pasta com as células marcadas.",
-            en="Writes a copy of the workbook with its cells marked.",
+            pt="Grava uma cópia da pasta com as células marcadas; com --fix, uma da corrigida.",
+            en="Writes a copy of the workbook with its cells marked; with --fix, of the mended "
+            "one.",
         )
     ),
 )

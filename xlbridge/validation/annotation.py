@@ -14,11 +14,13 @@ def annotate_sheets(
     """Write a copy of a workbook with the findings of its judged sheets marked, and one more sheet
     that lists them.
 
+    Where the workbook was mended, the findings are what is left: the mended copy is marked.
     ``limit`` caps the findings that are marked and listed; the counts are of all.
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
-    file = sheets[0].file
+    mending = sheets[0].mending
+    file = sheets[0].file if mending is None else mending.file
     summary = Summary(
         file=file.name,
         resources={item.sheet: item.resource.name if item.resource else "?" for item in sheets},
