@@ -1,6 +1,7 @@
 """``xlbridge export`` and ``xlbridge listings`` as a script sees them."""
 
 import json
+import time
 from pathlib import Path
 
 import openpyxl
@@ -8,6 +9,7 @@ import pytest
 
 from xlbridge.cli.main import main
 from xlbridge.export.listings import LISTINGS
+from xlbridge.resources.column import Kind
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.workbook.signature import COVER_SHEET
 
@@ -109,9 +111,13 @@ def test_an_empty_filter_is_named_and_does_not_ask_for_everything(
     ],
 )
 def test_a_wrong_code_is_told_in_words(
-    configured: RunningSandbox, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+    tmp_path: Path,
+    configured: RunningSandbox,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    told: str,
 ) -> None:
-    assert main(["export", *given, "-o", "a.csv"]) == 2
+    assert main(["export", *given, "-o", str(tmp_path / "a.csv")]) == 2
     assert told in capsys.readouterr().err
 
 
@@ -154,7 +160,7 @@ def test_what_is_limited_is_not_complete(
     assert (told["complete"], told["records"], told["calls"]) == (False, 2, 1)
     assert "--limit" in told["holes"][0]["message"]
     assert "--limit" in capsys.readouterr().err
-    rows = openpyxl.load_workbook(output)[COVER_SHEET].iter_rows(values_only=True)
+    rows = openpyxl.load_workbook(output)[str(COVER_SHEET)].iter_rows(values_only=True)
     cover = [cell for row in rows for cell in row]
     assert "NO" in cover
     assert "--limit" in cover
@@ -199,6 +205,44 @@ def test_keys_that_are_not_there_are_told_in_order(
     asked = ["export", "nfe", "--id", "99999999", "--id", "9999999", "--at-once", "1"]
     assert main([*asked, "-o", str(tmp_path / "n.csv")]) == 1
     assert "Not there: 9999999; 99999999" in capsys.readouterr().err
+
+
+def test_an_export_that_was_edited_is_not_replaced_unasked(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "m.xlsx"
+    export = ["export", "motivos", "-o", str(output)]
+    assert main(export) == main(export) == 0
+    book = openpyxl.load_workbook(output)
+    book.worksheets[1]["A2"] = "a note"
+    time.sleep(1.1)  # what tells is the time of the last change, in whole seconds
+    book.save(output)
+    edited = output.read_bytes()
+    capsys.readouterr()
+    assert main(export) == 2
+    assert "was edited after it was exported" in capsys.readouterr().err
+    assert output.read_bytes() == edited
+    assert main([*export, "--force"]) == main(export) == 0
+
+
+def test_a_cover_speaks_the_users_language(tmp_path: Path, configured: RunningSandbox) -> None:
+    output = tmp_path / "m.xlsx"
+    assert main(["export", "contasreceber", "-o", str(output)]) == 0
+    book = openpyxl.load_workbook(output)
+    assert book.sheetnames[0] == "Export cover"
+    assert book.worksheets[1].oddFooter.right.text == "&P of &N"
+    rows = [row for row in book.worksheets[0].iter_rows(max_col=3) if row[1].value == "Rows"]
+    assert len(rows) >= 3
+    assert {cell.alignment.horizontal for row in rows for cell in row[1:] if cell.value} == {
+        "right"
+    }
+
+
+@pytest.mark.parametrize("name", LISTINGS)
+def test_the_last_update_is_a_date_everywhere(name: str) -> None:
+    for sheet in LISTINGS[name].sheets:
+        kinds = {column.kind for column in sheet.columns if column.name == "ultimaAtualizacao"}
+        assert kinds <= {Kind.DATE}
 
 
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from xlbridge.workbook.signature import (
 )
 from xlbridge.workbook.template import write_template
 
-NAMES = [COVER_SHEET, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
+NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
 CLIENT = GOOD["cliente"]
 
 
@@ -79,7 +79,7 @@ def test_the_cover_of_an_export_is_known_by_its_second_row(
 ) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
-        write_page(book, COVER_SHEET, ["Clientes"], [["Exportado em"], ["cliente"]])
+        write_page(book, COVER_SHEET.pt, ["Clientes"], [["Exportado em"], ["cliente"]])
         write_page(book, "Dados", list(CLIENT), [list(CLIENT.values())])
     judged = validate_all_sheets(path, catalogue)
     assert ([sheet.sheet for sheet in judged.sheets], judged.skipped) == (["Dados"], [])

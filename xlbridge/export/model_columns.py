@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
 
+from xlbridge.api.splitting import UPDATED
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.unknown_fields import GatherUnknown
 from xlbridge.resources.column import Kind
@@ -50,6 +51,8 @@ def gathering_unknown(model: type[WireModel]) -> GatherUnknown:
 def _column(name: str, annotation: Any, *, is_secret: bool) -> ExportColumn:
     leaves = _leaves(annotation)
     kind = next((kind for python, kind in _KINDS if python in leaves), Kind.TEXT)
+    if name == UPDATED:
+        kind = Kind.DATE  # Called a string in places, and the same moment everywhere.
     if kind is Kind.NUMBER and _is_money(name):
         kind = Kind.MONEY
     return ExportColumn(name, kind, is_list=list in leaves, is_secret=is_secret)

@@ -139,10 +139,12 @@ def _set_up(sheet: Worksheet, resource: Resource, widths: Sequence[int]) -> None
     sheet.repeat_rows(0)
 
 
-def print_across_pages(sheet: Worksheet, title: str, pages: int = 1) -> None:
+def print_across_pages(
+    sheet: Worksheet, title: str, pages: int = 1, page_of: str = "&P de &N"
+) -> None:
     """Print the sheet in landscape, as wide as so many pages, with page numbers."""
     a4 = 9
     sheet.set_landscape()
     sheet.set_paper(a4)
     sheet.fit_to_pages(pages, 0)
-    sheet.set_footer(f"&L{title.replace('&', '&&')}&R&P de &N")
+    sheet.set_footer(f"&L{title.replace('&', '&&')}&R{page_of}")

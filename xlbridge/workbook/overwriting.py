@@ -1,14 +1,19 @@
 """Which workbooks a command may replace: those that it wrote itself, by what it leaves in them."""
 
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
 from xlbridge.workbook.atomic import require_new
 from xlbridge.workbook.signature import EXPORT_PROPERTY, PROOF_PROPERTY, SUMMARY_NAME
 
 _MOST_READ = 1_000_000
+_TIMES_PART = "docProps/core.xml"
+_TIMES = re.compile(rb"<dcterms:(created|modified)[^>]*>([^<]*)<")
 _UNREADABLE = (
     OSError, LookupError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
@@ -34,6 +39,31 @@ class Mark:
 EXPORTED = Mark("docProps/custom.xml", EXPORT_PROPERTY)
 PROVEN = Mark("docProps/custom.xml", PROOF_PROPERTY)
 ANNOTATED = Mark("xl/workbook.xml", SUMMARY_NAME)
+
+
+def require_unedited(path: Path) -> None:
+    """Raise ``UsageError`` when a workbook that xlbridge wrote was saved by a program since.
+
+    Every program that saves one sets the time of its last change, and keeps that of its making.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_TIMES_PART) as content:
+            times = dict(_TIMES.findall(content.read(_MOST_READ)))
+    except _UNREADABLE:
+        return
+    if times.get(b"modified", b"") != times.get(b"created", b""):
+        raise UsageError(
+            Text(
+                pt="{path} foi alterado depois de exportado.",
+                en="{path} was edited after it was exported.",
+            ).format(path=path),
+            Text(
+                pt="Grave com outro nome, ou substitua com --force: o que foi escrito nele se "
+                "perde.",
+                en="Write under another name, or replace it with --force: what was written in it "
+                "is lost then.",
+            ),
+        )
 
 
 def require_own(path: Path, mark: Mark) -> None:

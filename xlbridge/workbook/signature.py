@@ -25,7 +25,7 @@ SUMMARY_SHEET = "xlbridge"
 SUMMARY_NAME = "xlbridge.summary"
 """The hidden name, local to that sheet, that it is known by whatever it is called."""
 
-COVER_SHEET = "Exportação"
+COVER_SHEET = Text(pt="Exportação", en="Export cover")
 """The first sheet of an export: what was asked for, counts, control totals; never data."""
 
 INSTRUCTIONS_TITLE = "Modelo de importação: "
@@ -39,14 +39,15 @@ COVER_MOMENT = Text(pt="Exportado em", en="Exported at")
 
 SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
     TEMPLATE_PROPERTY: frozenset({INSTRUCTIONS_SHEET, LISTS_SHEET}),
-    EXPORT_PROPERTY: frozenset({COVER_SHEET}),
+    EXPORT_PROPERTY: frozenset({COVER_SHEET.pt, COVER_SHEET.en}),
 }
 """The sheets that xlbridge adds to the workbooks that have a custom property."""
 
 _OPENINGS: Mapping[str, tuple[str, ...]] = {
     INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
-    COVER_SHEET: (COVER_MOMENT.pt, COVER_MOMENT.en),
+    COVER_SHEET.pt: (COVER_MOMENT.pt,),
+    COVER_SHEET.en: (COVER_MOMENT.en,),
 }
 
 

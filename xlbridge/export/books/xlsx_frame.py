@@ -67,7 +67,7 @@ def style_ids() -> StyleIds:
     """Return the number that each style has in the workbooks that ``frame`` makes."""
     content = BytesIO()
     with _workbook(content) as book:
-        _add_styles(book, book.add_worksheet(COVER_SHEET))
+        _add_styles(book, book.add_worksheet())
     return _styles_in(content)
 
 
@@ -77,7 +77,7 @@ def frame(listing: str, summary: Summary, data: Sequence[DataSheet]) -> BytesIO:
     with _workbook(content) as book:
         book.set_properties({"title": listing, "author": f"xlbridge {__version__}"})
         book.set_custom_property(EXPORT_PROPERTY, listing)
-        cover: Worksheet = book.add_worksheet(COVER_SHEET)
+        cover: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, cover)
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for number, sheet in enumerate(data, start=1):
@@ -154,7 +154,8 @@ def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[in
     else:
         repeated = 0
     pages = ceil((sum(widths) - repeated) / (PAGE_WIDTH - repeated))
-    print_across_pages(worksheet, sheet.name, pages)
+    page_of = Text(pt="&P de &N", en="&P of &N")
+    print_across_pages(worksheet, sheet.name, pages, str(page_of))
     worksheet.repeat_rows(0)
 
 
@@ -166,6 +167,9 @@ class _Cover:
         self._row = 0
         self._title = book.add_format({"bold": True, "font_size": 16, "font_color": STRONG})
         self._head = book.add_format({"bold": True, "font_color": STRONG, "bottom": 1})
+        self._figure_head = book.add_format(
+            {"bold": True, "font_color": STRONG, "bottom": 1, "align": "right"}
+        )
         self._label = book.add_format({"font_color": QUIET, "valign": "top"})
         self._text = book.add_format({"text_wrap": True, "valign": "top"})
         self._kinds = {
@@ -179,10 +183,12 @@ class _Cover:
         self._sheet.write_string(0, 0, str(text), self._title)
         self._row = 2
 
-    def heading(self, *texts: object) -> None:
+    def heading(self, text: object, *figures: object) -> None:
+        """Write what stands over labels and, to the right, over figures."""
         self._row += 1
-        for column, text in enumerate(texts):
-            self._sheet.write_string(self._row, column, str(text), self._head)
+        self._sheet.write_string(self._row, 0, str(text), self._head)
+        for column, figure in enumerate(figures, start=1):
+            self._sheet.write_string(self._row, column, str(figure), self._figure_head)
         self._row += 1
 
     def line(self, label: object, value: Any) -> None:
@@ -195,10 +201,11 @@ class _Cover:
             write_plain_text(self._sheet, self._row, 1, str(value), self._text)
         self._row += 1
 
-    def total(self, label: str, rows: int, amount: Any) -> None:
+    def total(self, label: str, rows: int, amount: Any = None) -> None:
         self._sheet.write_string(self._row, 0, label, self._label)
         self._sheet.write_number(self._row, 1, rows, self._count)
-        self._sheet.write_number(self._row, 2, amount, self._money)
+        if amount is not None:
+            self._sheet.write_number(self._row, 2, amount, self._money)
         self._row += 1
 
 
@@ -217,7 +224,7 @@ def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: Summary) -
         cover.line(name, value)
     cover.heading(Text(pt="Planilha", en="Sheet"), Text(pt="Linhas", en="Rows"))
     for name, count in summary.sheets.items():
-        cover.line(name, count)
+        cover.total(name, count)
     for table in summary.totals:
         cover.heading(table.title, Text(pt="Linhas", en="Rows"), summary.amount)
         for total in table.totals:
