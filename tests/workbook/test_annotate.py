@@ -138,6 +138,15 @@ def rich(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_marked_cell_can_be_read_and_the_mark_stands_before_other_colours(
+    annotated: Annotated, rich: Path
+) -> None:
+    book = annotated(Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "C2", "2"), path=rich)
+    ours, theirs = [b.rules[0] for b in book[SHEET].conditional_formatting if "C2" in b.cells]
+    assert (ours.dxf.fill.bgColor.rgb, ours.dxf.font.color.rgb) == (f"FF{ERROR}", "FF9C0006")
+    assert theirs.dxf.font.color.rgb == "FFFF0000"
+
+
 def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich: Path) -> None:
     found = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "B2", "x")
     on_comment = Finding(CATALOGUE["cnpj-invalid"], 2, "cnpj", "A2", "x")

@@ -17,6 +17,7 @@ from xlbridge.workbook.changed_package import (
     ChangedPackage,
     Element,
     changed_package,
+    child,
     local_name,
     within,
 )
@@ -133,13 +134,21 @@ def _colour(frame: Element, cells: Mapping[str, Sequence[Finding]], looks: Looks
     for rule in frame.iter():
         if local_name(rule) == "cfRule":
             rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
-    colours = {s: looks.highlight(colour) for s, colour in style.SEVERITY_FILLS.items()}
+    colours = {
+        severity: looks.highlight(fill, style.SEVERITY_FONTS[severity])
+        for severity, fill in style.SEVERITY_FILLS.items()
+    }
+    first = child(frame, "conditionalFormatting")
     for priority, (severity, ranges) in enumerate(ours, start=1):
         block = new_element(frame, "conditionalFormatting", sqref=" ".join(ranges))
         rule = within(block, "cfRule", type="expression", dxfId=colours[severity])
         rule.set("priority", str(priority))
         within(rule, "formula").text = _OURS
-        insert(frame, block)
+        if first is None:
+            insert(frame, block)
+        else:
+            # LibreOffice goes by this order where a scale of colours covers the cell, too.
+            first.addprevious(block)
 
 
 def _remove_colours(frame: Element) -> None:

@@ -49,9 +49,13 @@ class Looks:
         self._part = package.related(WORKBOOK, "styles")
         self._root = parse(package.read(self._part) if self._part else _PLAIN)
 
-    def highlight(self, colour: str) -> str:
-        """Return the id of the differential style that fills a cell with a colour."""
+    def highlight(self, colour: str, font: str) -> str:
+        """Return the id of the differential style that fills a cell with a colour.
+
+        The colour of its text goes with it: a header's white would not be seen on a pale ground.
+        """
         differential = etree.Element(beside(self._root, "dxf"))
+        within(within(differential, "font"), "color", rgb=f"FF{font}")
         pattern = within(within(differential, "fill"), "patternFill", patternType="solid")
         within(pattern, "fgColor", rgb=f"FF{colour}")
         within(pattern, "bgColor", rgb=f"FF{colour}")
