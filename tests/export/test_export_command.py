@@ -245,6 +245,25 @@ def test_the_last_update_is_a_date_everywhere(name: str) -> None:
         assert kinds <= {Kind.DATE}
 
 
+def test_files_that_no_mark_is_in_are_not_replaced_unasked(
+    tmp_path: Path, configured: RunningSandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, child = tmp_path / "y.csv", tmp_path / "y.parcelas.csv"
+    child.write_text("mine", encoding="utf-8")
+    orders = ["export", "pedidos", "--from", "01/11/2026", "-o", str(output)]
+    assert main(orders) == 2
+    assert "y.parcelas.csv exists already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["y.parcelas.csv"]
+    assert main([*orders, "--force"]) == 0
+    assert child.read_text(encoding="utf-8-sig").startswith("numeroDaParcela,")
+    assert main(["export", "motivos", "-o", str(output)]) == 2
+    capsys.readouterr()
+    assert main(["export", "motivos", "-o", str(output), "--force"]) == 0
+    told = capsys.readouterr().err
+    assert "y.parcelas.csv is not of this export" in told
+    assert "y.csv is not" not in told
+
+
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["listings"]

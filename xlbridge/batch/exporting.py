@@ -138,7 +138,7 @@ def _prepared(batch: Batch, step: ExportStep) -> Path:
         for path in _written(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile)):
-        require_replaceable(output, format_of(output, None))
+        require_replaceable(_tables(batch, step), format_of(output, None))
     return output
 
 
@@ -171,10 +171,14 @@ def _layout(batch: Batch, step: ExportStep) -> Layout:
 
 
 def _written(batch: Batch, step: ExportStep) -> list[Path]:
+    manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
+    return [*_tables(batch, step), *manifest]
+
+
+def _tables(batch: Batch, step: ExportStep) -> list[Path]:
     output = batch.plan.folder / step.output
     sheets = _layout(batch, step).sheets(find_listing(step.listing))
-    manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
-    return [*paths_written(output, format_of(output, None), sheets), *manifest]
+    return paths_written(output, format_of(output, None), sheets)
 
 
 def _fingerprint(step: ExportStep, before: Sequence[UnitState]) -> str:

@@ -24,7 +24,7 @@ from xlbridge.export.formats import FORMATS, format_of, opener_of, paths_written
 from xlbridge.export.last_run import LastRuns
 from xlbridge.export.listing import is_repeated
 from xlbridge.export.listings import find_listing
-from xlbridge.export.overwriting import require_replaceable
+from xlbridge.export.overwriting import left_beside, require_replaceable
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import (
     ExportResult,
@@ -221,11 +221,12 @@ def command(
     layout.check(wanted)
     chosen = format_of(output, form)
     open_book = opener_of(chosen, csv_dialect, resource)
-    require_apart([*paths_written(output, chosen, layout.sheets(wanted)), manifest])
+    written = paths_written(output, chosen, layout.sheets(wanted))
+    require_apart([*written, manifest])
     for path in filter(None, (output, manifest)):
         require_writable(path)
     if not force:
-        require_replaceable(output, chosen)
+        require_replaceable(written, chosen)
     with connect(settings) as client, working(wanted.title) as activity:
         last_runs = LastRuns(settings.exports, client.target.profile)
         within = last_runs.continued(wanted, filters) if since_last else filters
@@ -265,7 +266,12 @@ def command(
     if manifest:
         write_manifest(manifest, exported)
     last_runs.record(wanted, filters, exported)
+    for path in left_beside(output, written):
+        remark(_LEFT_BESIDE.format(path=path))
     return _tell(exported, output, downloads)
+
+
+_LEFT_BESIDE = Text(pt="{path} não é desta exportação.", en="{path} is not of this export.")
 
 
 def _resource(name: str, settings: Settings) -> Resource:
