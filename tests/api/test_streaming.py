@@ -229,6 +229,12 @@ def test_a_listing_without_data_is_not_an_empty_one(
         list(client.records(operation, path=path, query=query))
 
 
+def test_a_refusal_without_reasons_is_told_as_one(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(404, {"success": False, "errors": []})]
+    with pytest.raises(RemoteRejected, match=r"404\), (without|sem)"):
+        list(client.records(SALES_ORDER_LIST))
+
+
 @pytest.mark.parametrize("value", [{"valor": 1}, {}, "x", 7])
 def test_an_object_in_place_of_a_list_names_record_and_field(
     server: ScriptedServer, client: Client, value: object

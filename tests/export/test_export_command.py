@@ -264,6 +264,37 @@ def test_files_that_no_mark_is_in_are_not_replaced_unasked(
     assert "y.csv is not" not in told
 
 
+def test_the_manifest_names_the_keys_that_were_asked_for(
+    tmp_path: Path, configured: RunningSandbox
+) -> None:
+    manifest = tmp_path / "m.json"
+    asked = ["export", "contatos", "-o", str(tmp_path / "c.csv"), "--manifest", str(manifest)]
+    assert main([*asked, "--client", "1-150"]) == 0
+    windows = json.loads(manifest.read_text(encoding="utf-8"))["windows"]
+    assert [window["keys"] for window in windows] == [
+        [{"codcontato": "1"}, {"codcontato": "100"}],
+        [{"codcontato": "101"}, {"codcontato": "150"}],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["nfe"], "The listing nfe will not do for --since-last"),
+        (["pedidos", "--from", "01/01/2026"], "in the place of --from"),
+    ],
+)
+def test_where_an_export_cannot_go_on_the_reason_is_told(
+    tmp_path: Path,
+    configured: RunningSandbox,
+    capsys: pytest.CaptureFixture[str],
+    asked: list[str],
+    told: str,
+) -> None:
+    assert main(["export", *asked, "--since-last", "-o", str(tmp_path / "a.csv")]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["listings"]

@@ -62,7 +62,7 @@ def data_of(outcome: Outcome, *, repeatable: bool, answered: bool = True) -> Any
         case Executed(data):
             return data
         case Rejected(status, complaints):
-            messages = [complaint.value for complaint in complaints]
+            messages = [complaint.value for complaint in complaints if complaint.value]
             raise RemoteRejected(_refusal(status, messages), status=status, complaints=complaints)
         case NotExecuted(reason):
             raise TransportError(reason, None if answered else CHECK_ADDRESS)
@@ -85,7 +85,12 @@ def lost(reason: Text, *, doubtful: bool) -> ApiError:
 
 
 def _refusal(status: int, messages: list[str]) -> Text:
+    if not messages:
+        return Text(
+            pt="O sistema recusou (status {status}), sem dizer por quê.",
+            en="The system refused (status {status}), without saying why.",
+        ).format(status=status)
     return Text(
         pt="O sistema recusou (status {status}): {messages}",
         en="The system refused (status {status}): {messages}",
-    ).format(status=status, messages="; ".join(messages) or "?")
+    ).format(status=status, messages="; ".join(messages))

@@ -4,7 +4,7 @@ What a record that changes meanwhile does to windows is told in ``docs/exports.m
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -46,7 +46,8 @@ class FetchedWindow:
 
     ``saturated`` says that the answer was as full as an answer can be, and could not be split:
     there may be more records; ``limited`` that it was the user who wanted no more. ``digest`` is
-    SHA-256 of the answers as they came.
+    SHA-256 of the answers as they came. ``keys`` are the first and the last one of what was asked
+    for by key.
     """
 
     window: Window
@@ -54,6 +55,7 @@ class FetchedWindow:
     saturated: bool
     digest: str = ""
     limited: bool = False
+    keys: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +257,24 @@ class Fetcher:
 
     def _keep_first(self, waiting: list[tuple[Sequence[Request], Future[Part]]]) -> None:
         requests, future = waiting.pop(0)
-        self._keep(requests[0].window, future.result())
+        named = [request.named for request in (requests[0], requests[-1]) if request.named]
+        self._keep(requests[0].window, future.result(), keys=named)
 
-    def _keep(self, window: Window, part: Part, *, saturated: bool = False) -> None:
+    def _keep(
+        self,
+        window: Window,
+        part: Part,
+        *,
+        saturated: bool = False,
+        keys: Sequence[Mapping[str, object]] = (),
+    ) -> None:
         self._spool.keep(part)
         self.newest = max(self.newest, part.newest)
         limit = self._filters.given.get(Filter.LIMIT)
         limited = limit is not None and part.records >= limit
-        fetched = FetchedWindow(window, part.records, saturated or limited, part.digest, limited)
+        fetched = FetchedWindow(
+            window, part.records, saturated or limited, part.digest, limited, tuple(keys)
+        )
         self.fetched.append(fetched)
         if fetched.saturated:
             self.holes.append(fetched)

@@ -32,12 +32,21 @@ class LastRuns:
         They are as they were when there was none. Raises ``UsageError`` for a listing that cannot
         be asked for by the last update, or when a start is given too.
         """
-        if not listing.is_windowed or Filter.FROM in filters.given:
+        if Filter.FROM in filters.given:
             raise UsageError(
                 Text(
-                    pt="--since-last é para listagens com --from, e no lugar dele.",
-                    en="--since-last is for listings with --from, and in its place.",
+                    pt="--since-last vai no lugar de --from.",
+                    en="--since-last goes in the place of --from.",
                 )
+            )
+        if not listing.is_windowed:
+            raise UsageError(
+                Text(
+                    pt="A listagem {listing} não serve para --since-last: ela não é "
+                    "pedida pela última atualização dos seus próprios registros.",
+                    en="The listing {listing} will not do for --since-last: it is not asked for by "
+                    "the last update of its own records.",
+                ).format(listing=listing.name)
             )
         path = self._path(listing, filters)
         if not path.exists():

@@ -121,4 +121,5 @@ def _window(fetched: FetchedWindow) -> dict[str, Any]:
         "records": fetched.records,
         "saturated": fetched.saturated,
         "digest": fetched.digest,
+        **({"keys": [dict(key) for key in fetched.keys]} if fetched.keys else {}),
     }
