@@ -21,7 +21,7 @@ def test_the_story_ends_well() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "B8  codigoDoCliente: Cliente 1032 está inativo." in done.stdout
     orders = load_workbook(out / "pedidos.xlsx", read_only=True)
-    assert orders.sheetnames == ["Exportação", "pedidos", "parcelas", "produtos"]
+    assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
     orders.close()
     rejects = list(out.glob("contasreceber-corrigida-rejeitadas-*.xlsx"))
     assert len(rejects) == 1
