@@ -1,6 +1,7 @@
 """What every room's tests share: the catalogue, a command line of its own, a running sandbox,
 a browser."""
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     databases.choose(config.getoption("--db"))
+    _heed_signals()
+
+
+def _heed_signals() -> None:
+    """What runs in the background of a script inherits that Ctrl-C and a hang-up are ignored."""
+    for name in ("SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            default = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+            signal.signal(number, default)
 
 
 def pytest_unconfigure() -> None:

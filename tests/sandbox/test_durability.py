@@ -95,11 +95,6 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
     assert sent == [(log_id, server.email)]
 
 
-def _heed_interrupts() -> None:
-    """A test run in the background of a script inherits that Ctrl-C is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_ends_it_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
     ready = tmp_path / "ready.json"
@@ -109,7 +104,6 @@ def test_an_interruption_ends_it_cleanly(tmp_path: Path, ending: signal.Signals)
         [*command, "--ready-file", str(ready)],
         env=environment,
         stderr=subprocess.PIPE,
-        preexec_fn=_heed_interrupts,
     ) as process:
         assert wait_for(ready).pid == process.pid
         process.send_signal(ending)

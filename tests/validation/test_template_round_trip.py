@@ -63,7 +63,13 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
             return strategy
     span = checks.get("str_length", {"min_value": 1, "max_value": 20})
     texts = st.text(LETTERS, min_size=span["min_value"], max_size=span["max_value"])
-    return texts.map(str.strip).filter(lambda text: len(text) >= span["min_value"])
+    return texts.map(str.strip).filter(lambda text: _is_meant(text, span["min_value"]))
+
+
+def _is_meant(text: str, shortest: int) -> bool:
+    """Whether a text is none that stands for nothing, and carries no mark of Excel's own."""
+    said = any(map(str.isalnum, text))
+    return len(text) >= shortest and (said or not text) and not text.startswith("'")
 
 
 def _numbers(column: Column) -> st.SearchStrategy[float]:
