@@ -324,8 +324,9 @@ def test_a_process_that_makes_lines_imports_no_heavy_library() -> None:
     light = (*HEAVY, "click", "sqlite3")
     forms = "xlsx_rows, csv_book, jsonl_book"
     code = (
-        f"import sys, xlbridge.export.line_process; from xlbridge.export.books import {forms}; "
-        f"print([name for name in {light!r} if name in sys.modules])"
+        "import sys; before = set(sys.modules); "
+        f"import xlbridge.export.line_process; from xlbridge.export.books import {forms}; "
+        f"print([name for name in {light!r} if name in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

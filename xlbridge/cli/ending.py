@@ -11,7 +11,7 @@ def end_like_interrupt() -> None:
     """Let signals that ask for an end raise ``KeyboardInterrupt``; ignored ones stay ignored."""
     for name in _NAMES:
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
 
