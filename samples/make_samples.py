@@ -23,8 +23,8 @@ from xlbridge.findings import CATALOGUE, Severity
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.data_sheet import cell_format
-from xlbridge.workbook.template import template_workbook
+from xlbridge.workbook.writing.data_sheet import cell_format
+from xlbridge.workbook.writing.template import template_workbook
 
 FOLDER = Path(__file__).parent
 BAD_ROWS = 24

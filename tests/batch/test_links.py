@@ -23,7 +23,7 @@ from xlbridge.resources.documents import masked_cnpj
 from xlbridge.resources.references import REFERENCES
 from xlbridge.upload.reading import rows_of
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.workbook.template import write_template
+from xlbridge.workbook.writing.template import write_template
 
 BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
 BY_CNPJ = {"codigoDoCliente": "cnpj"}

@@ -18,7 +18,7 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
-from xlbridge.workbook.template import write_template
+from xlbridge.workbook.writing.template import write_template
 
 STAR = "11.222.333/0001-81"
 

@@ -19,7 +19,7 @@ from xlbridge.resources.resource import Resource
 from xlbridge.validation.migration import Migration, migrate
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
-from xlbridge.workbook.template import template_workbook
+from xlbridge.workbook.writing.template import template_workbook
 
 NOW = """\
 title: Vendedores

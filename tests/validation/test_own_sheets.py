@@ -18,7 +18,7 @@ from xlbridge.workbook.signature import (
     LISTS_SHEET,
     SUMMARY_SHEET,
 )
-from xlbridge.workbook.template import write_template
+from xlbridge.workbook.writing.template import write_template
 
 NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
 CLIENT = GOOD["cliente"]

@@ -9,7 +9,7 @@ from sheets import GOOD
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.shown_number import shown_number
+from xlbridge.workbook.reading.shown_number import shown_number
 
 RESOURCES = {
     "seuCodigo": "cliente",

@@ -19,8 +19,8 @@ from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.data_sheet import cell_format
-from xlbridge.workbook.template import template_workbook
+from xlbridge.workbook.writing.data_sheet import cell_format
+from xlbridge.workbook.writing.template import template_workbook
 
 RESOURCES = list(load_catalogue().values())
 LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"

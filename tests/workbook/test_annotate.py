@@ -18,10 +18,10 @@ from openpyxl.worksheet.worksheet import Worksheet
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.i18n import set_language
-from xlbridge.workbook.annotate import MarkedSheet, annotate
+from xlbridge.workbook.changing.annotate import MarkedSheet, annotate
+from xlbridge.workbook.changing.summary_sheet import Summary
 from xlbridge.workbook.signature import SUMMARY_SHEET
 from xlbridge.workbook.style import SEVERITY_FILLS
-from xlbridge.workbook.summary_sheet import Summary
 
 SHEET = "Lançamentos d'outubro"
 ERROR, WARNING = SEVERITY_FILLS.values()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.workbook.code_formats import number_formats_of
-from xlbridge.workbook.raw_sheet import RawSheet
+from xlbridge.workbook.reading.code_formats import number_formats_of
+from xlbridge.workbook.reading.raw_sheet import RawSheet
 
 PART = "xl/worksheets/sheet1.xml"
 

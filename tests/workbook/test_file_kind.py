@@ -8,7 +8,7 @@ import pytest
 from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import reason_of
 from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.reader import read_workbook
 
 ODS = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<a/>"}
 XLSB = {

@@ -9,7 +9,7 @@ from environment import ROOT
 
 from xlbridge.errors import ConfigError, WorkbookRefused
 from xlbridge.limits import WorkbookLimits, read_limits
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.reader import read_workbook
 
 
 @pytest.mark.parametrize("limit", fields(WorkbookLimits), ids=lambda limit: limit.name)

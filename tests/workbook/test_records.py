@@ -12,8 +12,8 @@ from python_calamine import CalamineWorkbook
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.workbook.records import write_records, write_rejects
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, REMARK_COLUMNS, TEMPLATE_PROPERTY
+from xlbridge.workbook.writing.records import write_records, write_rejects
 
 CATALOGUE = load_catalogue()
 RECEIVABLE = CATALOGUE["contasreceber"]

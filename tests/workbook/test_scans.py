@@ -16,11 +16,11 @@ from sheets import write_rows
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.workbook.exact_scan import scan_exactly
-from xlbridge.workbook.number_formats import factor
-from xlbridge.workbook.package import Package
-from xlbridge.workbook.quick_scan import scan_quickly
-from xlbridge.workbook.raw_sheet import RawSheet
+from xlbridge.workbook.reading.exact_scan import scan_exactly
+from xlbridge.workbook.reading.number_formats import factor
+from xlbridge.workbook.reading.package import Package
+from xlbridge.workbook.reading.quick_scan import scan_quickly
+from xlbridge.workbook.reading.raw_sheet import RawSheet
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 

@@ -20,9 +20,9 @@ from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.atomic import replacing
-from xlbridge.workbook.input_check import input_check
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
-from xlbridge.workbook.template import write_template
+from xlbridge.workbook.writing.input_check import input_check
+from xlbridge.workbook.writing.template import write_template
 
 RESOURCES = list(load_catalogue().values())
 

@@ -26,7 +26,7 @@ from xlbridge.validation.columns import OnColumn
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
-from xlbridge.workbook.assembly import WorkbookSource
+from xlbridge.workbook.reading.assembly import WorkbookSource
 
 JudgedFile = ValidatedSheet | RefusedFile
 

@@ -13,7 +13,7 @@ from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.settings import read_settings
 from xlbridge.workbook.atomic import require_apart, require_new
-from xlbridge.workbook.template import write_template, write_templates
+from xlbridge.workbook.writing.template import write_template, write_templates
 
 
 @click.command(

@@ -23,7 +23,7 @@ from xlbridge.cli.spread import carrier_for
 from xlbridge.cli.validation_task import ValidationTask
 from xlbridge.i18n import Text
 from xlbridge.validation.collector import without_collector
-from xlbridge.workbook.reader import reading_ahead
+from xlbridge.workbook.reading.reader import reading_ahead
 
 
 @click.command(

@@ -24,9 +24,9 @@ from xlbridge.validation.reports.judged import Judged, RefusedFile, is_good
 from xlbridge.validation.together import supplied_by
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
-from xlbridge.workbook.assembly import WorkbookSource
 from xlbridge.workbook.atomic import require_apart, require_new
 from xlbridge.workbook.overwriting import ANNOTATED, require_no_archive, require_own
+from xlbridge.workbook.reading.assembly import WorkbookSource
 
 
 def run(

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.assembly import WorkbookCells, assemble
-from xlbridge.workbook.parsing import parse
-from xlbridge.workbook.reader import read_workbook
-from xlbridge.workbook.safety import Gate
+from xlbridge.workbook.reading.assembly import WorkbookCells, assemble
+from xlbridge.workbook.reading.parsing import parse
+from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.workbook.reading.safety import Gate
 
 if sys.platform != "win32":
     import resource

@@ -16,9 +16,9 @@ from xlbridge.spreading.reading_here import read_here
 from xlbridge.spreading.schemas import OwnSchemas
 from xlbridge.validation.reports.judged import Judged, RefusedFile
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
-from xlbridge.workbook.assembly import WorkbookSource
-from xlbridge.workbook.parser_child import LIMITS_HOLD
-from xlbridge.workbook.safety import file_content
+from xlbridge.workbook.reading.assembly import WorkbookSource
+from xlbridge.workbook.reading.parser_child import LIMITS_HOLD
+from xlbridge.workbook.reading.safety import file_content
 
 _NO_LIMITS = WorkbookLimits()
 

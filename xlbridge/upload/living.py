@@ -24,8 +24,8 @@ from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED
 from xlbridge.upload.whole_reading import read_rows
 from xlbridge.validation.header import find_header_row, normalise
-from xlbridge.workbook.beside import write_beside
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.changing.beside import write_beside
+from xlbridge.workbook.reading.reader import read_workbook
 from xlbridge.workbook.signature import LIVING_COLUMNS
 
 CODES = "codes"

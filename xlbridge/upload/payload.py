@@ -20,8 +20,8 @@ from xlbridge.resources.resource import Resource
 from xlbridge.validation.columns import typed_rows
 from xlbridge.validation.header import match_header
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reader import read_workbook
-from xlbridge.workbook.records import write_records
+from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.workbook.writing.records import write_records
 
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:

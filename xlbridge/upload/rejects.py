@@ -8,7 +8,7 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED, Verdict
-from xlbridge.workbook.records import write_rejects
+from xlbridge.workbook.writing.records import write_rejects
 
 
 def write_rejects_workbook(

@@ -16,7 +16,7 @@ from xlbridge.upload.send import Retry
 from xlbridge.upload.states import State
 from xlbridge.validation.header import normalise
 from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.reader import read_workbook
 from xlbridge.workbook.signature import REMARK_COLUMNS
 
 _Values = tuple[str | None, ...]

@@ -11,8 +11,8 @@ from xlbridge.validation.columns import OnColumn
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.together import judge_together
 from xlbridge.validation.validate import ValidatedSheet, judge_sheet
-from xlbridge.workbook.assembly import WorkbookSource
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.assembly import WorkbookSource
+from xlbridge.workbook.reading.reader import read_workbook
 
 
 @dataclass(frozen=True, slots=True)

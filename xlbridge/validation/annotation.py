@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.annotate import MarkedSheet, annotate
-from xlbridge.workbook.summary_sheet import Summary
+from xlbridge.workbook.changing.annotate import MarkedSheet, annotate
+from xlbridge.workbook.changing.summary_sheet import Summary
 
 
 def annotate_sheets(

@@ -13,7 +13,7 @@ from xlbridge.validation.cell_problems import KINDS
 from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display
 from xlbridge.workbook.address import column_letters
-from xlbridge.workbook.cells import CellColumn, CellKind, SheetCells
+from xlbridge.workbook.reading.cells import CellColumn, CellKind, SheetCells
 
 Numbers = npt.NDArray[np.integer]
 _AT_ONCE = 4096

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.workbook.cells import CellColumn, CellKind
+from xlbridge.workbook.reading.cells import CellColumn, CellKind
 
 Positions = npt.NDArray[np.intp]
 

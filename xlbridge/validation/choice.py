@@ -13,8 +13,8 @@ from xlbridge.validation.header import (
     nearly_matched_columns,
     normalise,
 )
-from xlbridge.workbook.assembly import WorkbookCells
-from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.reading.assembly import WorkbookCells
+from xlbridge.workbook.reading.cells import SheetCells
 
 _FEW = 3
 """One in so many required columns may be missing where the headers tell the resource."""

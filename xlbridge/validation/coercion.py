@@ -24,7 +24,7 @@ from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
 from xlbridge.validation.text_columns import coerce_text
 from xlbridge.validation.text_values import FIRST_YEAR, has_time
-from xlbridge.workbook.cells import CellKind
+from xlbridge.workbook.reading.cells import CellKind
 
 _LARGEST_EXACT_INTEGER = 2**53
 _EPOCH = dt.date(1970, 1, 1).toordinal()

@@ -14,8 +14,8 @@ from xlbridge.validation.error_words import error_words
 from xlbridge.validation.header import Header
 from xlbridge.validation.noted_cells import NotedCells, numbered_codes
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.cells import SheetCells
-from xlbridge.workbook.raw_sheet import CellPlace
+from xlbridge.workbook.reading.cells import SheetCells
+from xlbridge.workbook.reading.raw_sheet import CellPlace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ more, and is no value either.
 import re
 import unicodedata
 
-from xlbridge.workbook.cells import CellColumn
+from xlbridge.workbook.reading.cells import CellColumn
 
 _EXCEL = (
     ("#BLOCKED!", "#BUSY!", "#CALC!", "#CONNECT!", "#DIV/0!", "#ERROR!", "#EXTERNAL!", "#FIELD!"),

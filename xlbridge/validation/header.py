@@ -10,7 +10,7 @@ from xlbridge.validation.characters import visible
 from xlbridge.validation.display import quoted
 from xlbridge.validation.meant_column import Meant, MeantColumns
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.reading.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
 
 _SEARCHED_ROWS = 50

@@ -12,8 +12,8 @@ from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display, quoted
 from xlbridge.validation.header import Header, normalise
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.cells import SheetCells
-from xlbridge.workbook.layout_marks import Range
+from xlbridge.workbook.reading.cells import SheetCells
+from xlbridge.workbook.reading.layout_marks import Range
 
 
 def note_layout(

@@ -12,9 +12,9 @@ from xlbridge.i18n import Text
 from xlbridge.validation.changes import Change, Left, Mending
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.address import column_index
-from xlbridge.workbook.changed_cells import ChangedCells
-from xlbridge.workbook.changed_package import ChangedPackage, changed_package
-from xlbridge.workbook.raw_sheet import CellPlace
+from xlbridge.workbook.changing.changed_cells import ChangedCells
+from xlbridge.workbook.changing.changed_package import ChangedPackage, changed_package
+from xlbridge.workbook.reading.raw_sheet import CellPlace
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_EVIDENCE = frozenset({"number-as-text", "date-as-text"})

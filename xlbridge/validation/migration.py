@@ -14,10 +14,10 @@ from xlbridge.validation.choice import choose
 from xlbridge.validation.header import find_header_row, match_header, normalise
 from xlbridge.validation.outdated import at_layout
 from xlbridge.workbook.address import cell_address, column_letters
-from xlbridge.workbook.assembly import WorkbookCells
-from xlbridge.workbook.cells import SheetCells
-from xlbridge.workbook.migrated import MovedColumn, OldLooks, write_migrated
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.assembly import WorkbookCells
+from xlbridge.workbook.reading.cells import SheetCells
+from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.workbook.writing.migrated import MovedColumn, OldLooks, write_migrated
 
 _FIRST_LAYOUT = 1
 

@@ -12,9 +12,9 @@ from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.display import display
 from xlbridge.validation.header import Header
-from xlbridge.workbook.cells import CellKind, SheetCells
-from xlbridge.workbook.raw_sheet import CellPlace
-from xlbridge.workbook.shown_number import shown_number
+from xlbridge.workbook.reading.cells import CellKind, SheetCells
+from xlbridge.workbook.reading.raw_sheet import CellPlace
+from xlbridge.workbook.reading.shown_number import shown_number
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 

@@ -8,7 +8,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.layouts import Fingerprint, fates_since
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.header import normalise
-from xlbridge.workbook.cells import SheetCells
+from xlbridge.workbook.reading.cells import SheetCells
 
 
 def outdated_template(

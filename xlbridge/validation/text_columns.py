@@ -29,7 +29,7 @@ from xlbridge.validation.characters import (
     usual_width,
     visible,
 )
-from xlbridge.workbook.cells import CellKind
+from xlbridge.workbook.reading.cells import CellKind
 
 _AT_ONCE = 1 << 17
 _EXCEL_DIGITS = 10**15

@@ -26,10 +26,10 @@ from xlbridge.validation.reading import Reading
 from xlbridge.validation.sheet_findings import SheetFindings, errors_among
 from xlbridge.validation.total_rows import note_totals
 from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.assembly import WorkbookSource
-from xlbridge.workbook.cells import CellColumn, SheetCells
-from xlbridge.workbook.code_formats import number_formats_of
-from xlbridge.workbook.reader import read_workbook
+from xlbridge.workbook.reading.assembly import WorkbookSource
+from xlbridge.workbook.reading.cells import CellColumn, SheetCells
+from xlbridge.workbook.reading.code_formats import number_formats_of
+from xlbridge.workbook.reading.reader import read_workbook
 
 
 @dataclass(slots=True)

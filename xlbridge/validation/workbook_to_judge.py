@@ -11,7 +11,7 @@ from xlbridge.validation.columns import OnColumn
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet
 from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.assembly import WorkbookSource
+from xlbridge.workbook.reading.assembly import WorkbookSource
 
 _NO_READING = Reading()
 

@@ -20,10 +20,10 @@ from xlbridge.batch.closing.verdict import open_items, verdict
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
 from xlbridge.workbook import style
-from xlbridge.workbook.data_sheet import print_across_pages
-from xlbridge.workbook.new_workbook import new_workbook
 from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.signature import PROOF_PROPERTY
+from xlbridge.workbook.writing.data_sheet import print_across_pages
+from xlbridge.workbook.writing.new_workbook import new_workbook
 
 MOST_LINES = 1_000_000
 """How many lines of a table a sheet has; Excel holds few more."""

@@ -18,9 +18,9 @@ from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
-from xlbridge.workbook.data_sheet import cell_format
 from xlbridge.workbook.plain_text import write_plain_text
-from xlbridge.workbook.template import template_workbook
+from xlbridge.workbook.writing.data_sheet import cell_format
+from xlbridge.workbook.writing.template import template_workbook
 
 EXCEL_ROWS = 1_048_576
 

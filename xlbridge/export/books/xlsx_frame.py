@@ -20,10 +20,10 @@ from xlbridge.export.columns import ExportColumn
 from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
-from xlbridge.workbook.data_sheet import PAGE_WIDTH, print_across_pages
 from xlbridge.workbook.plain_text import write_plain_text
 from xlbridge.workbook.signature import COVER_MOMENT, COVER_SHEET, EXPORT_PROPERTY
 from xlbridge.workbook.style import FONT, FONT_SIZE, NUMBER_FORMATS, QUIET, STRONG
+from xlbridge.workbook.writing.data_sheet import PAGE_WIDTH, print_across_pages
 
 _TABLE_STYLE = "Table Style Light 9"
 _NARROWEST, _WIDEST = 8, 50

@@ -1,0 +1,148 @@
+"""Adding looks to a workbook's own styles, without changing those that are there."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+
+from lxml import etree
+
+from xlbridge.workbook.changing.changed_package import (
+    WORKBOOK,
+    ChangedPackage,
+    Element,
+    beside,
+    child,
+    entries,
+    local_name,
+    parse,
+    serialised,
+    within,
+)
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
+_PLAIN = f"""\
+<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font>\
+</fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill>\
+<patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/>\
+<top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>\
+<cellXfs count="1"><xf xfId="0"/></cellXfs></styleSheet>""".encode()
+_ORDER = [
+    "numFmts",
+    "fonts",
+    "fills",
+    "borders",
+    "cellStyleXfs",
+    "cellXfs",
+    "cellStyles",
+    "dxfs",
+    "tableStyles",
+    "colors",
+    "extLst",
+]
+
+
+class Looks:
+    """The styles of a workbook, to which others are added."""
+
+    def __init__(self, package: ChangedPackage) -> None:
+        self._package = package
+        self._part = package.related(WORKBOOK, "styles")
+        self._root = parse(package.read(self._part) if self._part else _PLAIN)
+
+    def highlight(self, colour: str, font: str) -> str:
+        """Return the id of the differential style that fills a cell with a colour.
+
+        The colour of its text goes with it: a header's white would not be seen on a pale ground.
+        """
+        differential = etree.Element(beside(self._root, "dxf"))
+        within(within(differential, "font"), "color", rgb=f"FF{font}")
+        pattern = within(within(differential, "fill"), "patternFill", patternType="solid")
+        within(pattern, "fgColor", rgb=f"FF{colour}")
+        within(pattern, "bgColor", rgb=f"FF{colour}")
+        return self._add("dxfs", differential)
+
+    def cell(
+        self,
+        *,
+        font: Mapping[str, str] | None = None,
+        fill: str | None = None,
+        alignment: Mapping[str, str] | None = None,
+    ) -> str:
+        """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``."""
+        style = etree.Element(beside(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
+        style.set("fontId", self._add("fonts", self._font(font or {})))
+        style.set("fillId", "0" if fill is None else self._add("fills", self._fill(fill)))
+        for applied in ("applyFont", "applyFill", "applyAlignment"):
+            style.set(applied, "1")
+        within(style, "alignment", **{"vertical": "top", **(alignment or {})})
+        return self._add("cellXfs", style)
+
+    def number_format(self, style: int) -> tuple[int, str]:
+        """Return the number format of a cell style: its id and its code, empty if built in."""
+        styles = entries(self._root, "cellXfs")
+        number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
+        codes = {
+            item.get("numFmtId"): item.get("formatCode", "")
+            for item in entries(self._root, "numFmts")
+        }
+        return int(number), codes.get(number, "")
+
+    def with_number_format(self, style: int, number: int) -> int:
+        """Return a cell style that has another number format and is else as it was.
+
+        Raises ``LookupError`` when there is no such style.
+        """
+        changed = deepcopy(entries(self._root, "cellXfs")[style])
+        changed.set("numFmtId", str(number))
+        changed.set("applyNumberFormat", "1")
+        return int(self._add("cellXfs", changed))
+
+    def put_back(self) -> None:
+        """Put the part back."""
+        if self._part is None:
+            self._part = self._package.unused("xl/styles{}.xml")
+            self._package.declare(self._part, _TYPE)
+            self._package.relate(WORKBOOK, self._part, "styles")
+        self._package.put(self._part, serialised(self._root))
+
+    def _font(self, wanted: Mapping[str, str]) -> Element:
+        font = etree.Element(beside(self._root, "font"))
+        if "b" in wanted:
+            within(font, "b")
+        if "u" in wanted:
+            within(font, "u")
+        within(font, "sz", val=wanted.get("sz", "11"))
+        if "color" in wanted:
+            within(font, "color", rgb=f"FF{wanted['color']}")
+        within(font, "name", val=wanted.get("name", "Calibri"))
+        return font
+
+    def _fill(self, colour: str) -> Element:
+        fill = etree.Element(beside(self._root, "fill"))
+        pattern = within(fill, "patternFill", patternType="solid")
+        within(pattern, "fgColor", rgb=f"FF{colour}")
+        return fill
+
+    def _add(self, name: str, element: Element) -> str:
+        """Add an element to a list, unless an equal one is there, and return its place."""
+        listing = child(self._root, name)
+        if listing is None:
+            listing = etree.Element(beside(self._root, name))
+            behind = [i for i in self._root if local_name(i) in _ORDER[_ORDER.index(name) + 1 :]]
+            if behind:
+                behind[0].addprevious(listing)
+            else:
+                self._root.append(listing)
+        content = _canonical(element)
+        items = [item for item in listing if isinstance(item.tag, str)]
+        for place, item in enumerate(items):
+            if _canonical(item) == content:
+                return str(place)
+        listing.append(element)
+        listing.set("count", str(len(items) + 1))
+        return str(len(items))
+
+
+def _canonical(element: Element) -> bytes:
+    content: bytes = etree.tostring(element, method="c14n", exclusive=True, with_tail=False)
+    return content

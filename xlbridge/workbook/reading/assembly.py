@@ -1,0 +1,40 @@
+"""A workbook's cells, put together from what its parsing tells."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from xlbridge.workbook.reading.cells import CellColumn, SheetCells
+from xlbridge.workbook.reading.parsed import Parsed, RowsRead, SheetBegun, WorkbookBegun
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookCells:
+    """The sheets that were read, in the workbook's order.
+
+    ``fingerprint`` is that of the template it was made from, None where there is none.
+    """
+
+    fingerprint: str | None
+    sheets: list[SheetCells] = field(repr=False)
+
+
+WorkbookSource = Callable[[], WorkbookCells]
+"""Waits for a workbook that is being read, and returns it or raises what stood in the way."""
+
+
+def assemble(messages: Iterable[Parsed]) -> WorkbookCells:
+    """Put a workbook together; raises whatever reading the messages raises."""
+    fingerprint: str | None = None
+    sheets: list[SheetCells] = []
+    columns: list[CellColumn] = []
+    for message in messages:
+        match message:
+            case WorkbookBegun():
+                fingerprint = message.fingerprint
+            case SheetBegun():
+                columns = [CellColumn() for _ in range(message.width)]
+                sheets.append(SheetCells(message.name, message.first_column, columns, message.raw))
+            case RowsRead():
+                for column, more in zip(columns, message.columns, strict=True):
+                    column.extend(more)
+    return WorkbookCells(fingerprint, sheets)

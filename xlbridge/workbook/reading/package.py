@@ -1,0 +1,125 @@
+"""The parts of a workbook that say what is in it, read from its unpacked XML.
+
+Runs only where memory and time are limited, or on parts that are known to be small.
+"""
+
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree as ET
+
+from xlbridge.workbook.reading.file_kind import refuse_unless_workbook
+from xlbridge.workbook.reading.number_formats import number_formats
+from xlbridge.workbook.reading.refusals import damaged, unreadable
+from xlbridge.workbook.signature import SHEETS_OF_PROPERTY, SUMMARY_NAME, TEMPLATE_PROPERTY
+
+_CONTENT_TYPES = "[content_types].xml"
+_OPEN_DOCUMENT = "mimetype"
+_WORKBOOK = "xl/workbook.xml"
+_WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
+_CUSTOM = "docprops/custom.xml"
+_STYLES = "xl/styles.xml"
+_SHARED_STRINGS = "xl/sharedstrings.xml"
+_CHUNK = 1 << 20
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+
+
+class Package:
+    """An .xlsx archive that passed the gate."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
+        self._archive = archive
+        self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
+        refuse_unless_workbook(self._read(_CONTENT_TYPES), self._read(_OPEN_DOCUMENT))
+        if _WORKBOOK not in self._names:
+            raise unreadable()
+        self._sheet_parts = self._read_sheet_parts()
+
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the template that the workbook was made from."""
+        return self._properties().get(TEMPLATE_PROPERTY)
+
+    def own_sheets(self) -> frozenset[str]:
+        """Return the names of the sheets that xlbridge added, as the marks of the workbook say."""
+        properties = self._properties()
+        added = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
+        return frozenset().union(*added, self._summary_sheets())
+
+    def counts_from_1904(self) -> bool:
+        """Tell whether days are counted from 1904 instead of 1900."""
+        properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
+        return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
+
+    def number_formats(self) -> dict[int, str]:
+        """Return the number formats of the cell styles that show more than a number's digits."""
+        return number_formats(self._parsed(_STYLES))
+
+    def shared_size(self) -> int:
+        """Return the size of the part that holds the shared texts, in bytes."""
+        name = self._names.get(_SHARED_STRINGS)
+        return 0 if name is None else self._archive.getinfo(name).file_size
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of all sheets, in the workbook's order."""
+        return list(self._sheet_parts)
+
+    def sheet_part(self, sheet: str) -> str | None:
+        """Return the name of a sheet's part; None where there is no such part."""
+        return self._names.get(self._sheet_parts.get(sheet, ""))
+
+    def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
+        """Yield a sheet's part piece by piece; nothing where there is no such part."""
+        name = self.sheet_part(sheet)
+        if name is None:
+            return
+        with self._archive.open(name) as part:
+            while piece := part.read(_CHUNK):
+                yield piece
+
+    def _read_sheet_parts(self) -> Mapping[str, str]:
+        targets = {
+            relation.get("Id", ""): relation.get("Target", "")
+            for relation in self._parsed(_WORKBOOK_RELATIONS)
+        }
+        parts = {}
+        for element in self._parsed(_WORKBOOK).iter():
+            if element.tag.rpartition("}")[2] == "sheet":
+                identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+                parts[element.get("name", "")] = _part(targets.get(identity, ""))
+        return parts
+
+    def _summary_sheets(self) -> Iterator[str]:
+        for element in self._parsed(_WORKBOOK).iter():
+            place = element.get("localSheetId", "")
+            if element.get("name") == SUMMARY_NAME and place.isdecimal():
+                yield from self.sheets[int(place) : int(place) + 1]
+
+    def _properties(self) -> Mapping[str, str]:
+        return {
+            element.get("name", ""): text
+            for element in self._parsed(_CUSTOM)
+            if (text := "".join(element.itertext()).strip())
+        }
+
+    def _read(self, name: str) -> bytes:
+        return self._archive.read(self._names[name]) if name in self._names else b""
+
+    def _parsed(self, name: str) -> ET.Element:
+        try:
+            # The gate refused definitions and bounded the size.
+            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
+        except ET.ParseError as error:
+            raise damaged() from error
+
+
+def _part(target: str) -> str:
+    """Return the part that a workbook's relation points to, in lower case."""
+    if target.startswith("/"):
+        return target.removeprefix("/").lower()
+    if target.lower().startswith("xl/"):
+        return target.lower()
+    return posixpath.normpath(f"xl/{target}").lower()

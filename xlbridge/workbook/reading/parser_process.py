@@ -1,0 +1,52 @@
+"""The parsing process: standard input is a workbook, standard output tells its cells.
+
+Usage: python -m xlbridge.workbook.reading.parser_process ARGUMENTS, a JSON object with ``sheet``,
+``limits`` and ``seconds``. Whatever a file does to this process, only it ends; its parent then
+refuses the file.
+"""
+
+import ctypes
+import gc
+import json
+import signal
+import sys
+
+from xlbridge.limits import WorkbookLimits
+from xlbridge.workbook.reading.parsing import parse
+from xlbridge.workbook.reading.transfer import send
+
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
+
+
+def main() -> None:
+    """Parse what standard input gives, under limits that the system enforces."""
+    arguments = json.loads(sys.argv[1])
+    limits = WorkbookLimits(**arguments["limits"])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with_parent()
+    _limit_resources(limits.memory, arguments["seconds"])
+    # The collector would walk all cells again and again, and nothing here outlives the process.
+    gc.disable()
+    send(sys.stdout.buffer, parse(sys.stdin.buffer, arguments["sheet"], limits))
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process when its parent is gone, however that came about."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def _limit_resources(memory: int, seconds: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Scanning a sheet's raw XML beside its parsing."""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import takewhile
+from threading import Event
+
+from xlbridge.workbook.reading.exact_scan import scan_exactly
+from xlbridge.workbook.reading.number_formats import factor
+from xlbridge.workbook.reading.package import Package
+from xlbridge.workbook.reading.quick_scan import scan_quickly
+from xlbridge.workbook.reading.raw_sheet import RawSheet
+
+
+@contextmanager
+def scanned_meanwhile(
+    package: Package, sheet: str, formats: Mapping[int, str]
+) -> Iterator[Callable[[], RawSheet]]:
+    """Scan a sheet's raw XML while the block parses it, which leaves Python free.
+
+    ``formats`` are the number formats of cell styles that show more than a number's digits.
+    What is yielded waits for the scan, and raises ``WorkbookRefused`` when the XML is not
+    well-formed. The scan is given up where the block ends without it.
+    """
+    given_up = Event()
+    scaling = {style: factor(code) for style, code in formats.items() if factor(code) != 1}
+
+    def pieces() -> Iterator[bytes]:
+        return takewhile(lambda _: not given_up.is_set(), package.sheet_pieces(sheet))
+
+    def scan() -> RawSheet:
+        raw = scan_quickly(pieces(), scaling)
+        if raw is None:
+            raw = scan_exactly(pieces(), scaling).raw
+        raw.counts_from_1904 = package.counts_from_1904()
+        raw.part, raw.formats = package.sheet_part(sheet) or "", dict(formats)
+        return raw
+
+    with ThreadPoolExecutor(max_workers=1) as other:
+        try:
+            yield other.submit(scan).result
+        finally:
+            given_up.set()
