@@ -1,4 +1,4 @@
-"""``xlbridge batch``: many workbooks and exports, described once, run every month."""
+"""``xlbridge batch plan`` and ``status``: what is to be done, and how it stands."""
 
 from pathlib import Path
 
@@ -6,10 +6,8 @@ import click
 
 from xlbridge.batch.overview import overview
 from xlbridge.batch.plan_format import plan_format
-from xlbridge.cli.batch_options import given_parameters, plan_parameters
-from xlbridge.cli.batch_rehearse import rehearse
-from xlbridge.cli.batch_run import proof, resume, run
-from xlbridge.cli.batch_session import (
+from xlbridge.cli.batch.options import given_parameters, plan_parameters
+from xlbridge.cli.batch.session import (
     exit_code,
     open_batch,
     open_known_batch,
@@ -24,24 +22,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
 
-@click.group(
-    "batch",
-    help=str(
-        Text(
-            pt="Muitas pastas e exportações, descritas uma vez num plano e feitas todo mês.",
-            en="Many workbooks and exports, described once in a plan and done every month.",
-        )
-    ),
-)
-def command() -> None:
-    """The group of the commands of batches."""
-
-
-for _part in (run, resume, rehearse, proof):
-    command.add_command(_part)
-
-
-@command.command(
+@click.command(
     "plan",
     help=str(
         Text(
@@ -78,7 +59,7 @@ def show_plan(
     return ExitCode.GOOD
 
 
-@command.command(
+@click.command(
     "status",
     help=str(
         Text(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from xlbridge.batch.plan_file import read_plan
-from xlbridge.cli.batch_options import given_parameters, plan_parameters
-from xlbridge.cli.batch_session import open_batch
+from xlbridge.cli.batch.options import given_parameters, plan_parameters
+from xlbridge.cli.batch.session import open_batch
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import own_schemas, report_format

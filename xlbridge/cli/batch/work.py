@@ -11,8 +11,8 @@ from xlbridge.batch.overview import StepState, overview
 from xlbridge.batch.proving import prove, require_place
 from xlbridge.batch.running import BatchRun, Way
 from xlbridge.batch.written_proof import WrittenProof
-from xlbridge.cli.batch_consent import Consent
-from xlbridge.cli.batch_session import exit_code, print_batch
+from xlbridge.cli.batch.consent import Consent
+from xlbridge.cli.batch.session import exit_code, print_batch
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.output import complain, remark

@@ -12,7 +12,7 @@ from xlbridge.batch.plan_file import read_plan
 from xlbridge.batch.report import batch_json, batch_text
 from xlbridge.batch.standing import Standing
 from xlbridge.batch.written_proof import WrittenProof, proof_json, proof_text
-from xlbridge.cli.batch_sites import open_sites
+from xlbridge.cli.batch.sites import open_sites
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import result, result_json

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from xlbridge.batch.batch import Batch
-from xlbridge.cli.batch_options import given_parameters, how_to_run, plan_parameters
-from xlbridge.cli.batch_session import open_batch, open_known_batch
+from xlbridge.cli.batch.options import given_parameters, how_to_run, plan_parameters
+from xlbridge.cli.batch.session import open_batch, open_known_batch
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.importing import importing
 from xlbridge.cli.options import own_schemas, report_format
@@ -63,7 +63,7 @@ def proof(batch_id: str | None, form: str) -> ExitCode:
     with open_known_batch(batch_id) as batch:
         # It reads workbooks back and writes one, with what takes most of a second to import.
         with importing():
-            from xlbridge.cli.batch_work import prove_again
+            from xlbridge.cli.batch.work import prove_again
 
         return prove_again(batch, form)
 
@@ -71,6 +71,6 @@ def proof(batch_id: str | None, form: str) -> ExitCode:
 def _go_on(batch: Batch, **how: Any) -> ExitCode:
     # What judges and sends takes most of a second to import.
     with importing():
-        from xlbridge.cli.batch_work import go_on
+        from xlbridge.cli.batch.work import go_on
 
     return go_on(batch, **how)
