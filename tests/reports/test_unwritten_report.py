@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 from environment import Xlbridge
 from sheets import write_records
@@ -30,6 +31,34 @@ def test_a_page_that_cannot_be_written_is_told_as_text(tmp_path: Path, xlbridge:
     assert (done.returncode, "Cannot write" in done.stderr) == (3, True)
     assert "B2" in done.stdout
     assert "<html" not in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--fix", "--annotate"])
+@pytest.mark.parametrize(("sent", "code"), [("J", 2), ("X", 2)])
+def test_a_copy_that_cannot_be_written_costs_no_report(
+    tmp_path: Path, xlbridge: Xlbridge, option: str, sent: str, code: int
+) -> None:
+    book = write_records(tmp_path / "c.xlsx", "cliente", [{"natureza": sent}])
+    nowhere = tmp_path / "nowhere" / "copy.xlsx"
+    done = xlbridge("validate", book, "--format", "json", option, nowhere)
+    assert done.returncode == code
+    assert f"Cannot write {nowhere}" in done.stderr
+    assert "Create the folder" in done.stderr
+    assert done.stdout == xlbridge("validate", book, "--format", "json").stdout != ""
+
+
+def test_a_workbook_that_was_not_mended_is_marked_as_it_is(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    book = write_records(tmp_path / "c.xlsx", "cliente", [{"cpf": " 52998224725 "}])
+    marked = tmp_path / "marked.xlsx"
+    done = xlbridge(
+        "validate", book, "--fix", tmp_path / "nowhere" / "f.xlsx", "--annotate", marked
+    )
+    assert done.returncode == 2
+    assert "Nothing was mended" in done.stderr
+    assert "text-spaces" in done.stdout
+    assert "text-spaces" in str(list(openpyxl.load_workbook(marked)["xlbridge"].values))
 
 
 def test_a_batch_whose_page_of_findings_cannot_be_written_is_reported(

@@ -1,12 +1,13 @@
 """Files are written whole, where a link leads, and never in place of what is no file."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from xlbridge.errors import UsageError
-from xlbridge.workbook.atomic import replacing, require_apart
+from xlbridge.workbook.atomic import replacing, reporting_failures, require_apart
 
 
 def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> None:
@@ -59,3 +60,19 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
         fail()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "no space left on the disk. Free some space"),
+        (errno.ENOENT, "no such file or directory. Create the folder"),
+        (errno.EROFS, "the disk is read-only. Write to another folder"),
+        (errno.EACCES, "permission denied. Close the file if it is open in Excel, or write"),
+        (errno.EIO, "close the file if it is open in Excel"),
+    ],
+)
+def test_what_to_do_depends_on_why_it_failed(tmp_path: Path, number: int, said: str) -> None:
+    with pytest.raises(UsageError) as caught, reporting_failures(tmp_path / "a.xlsx"):
+        raise OSError(number, os.strerror(number))
+    assert said in f"{caught.value.message.en} {caught.value.hint and caught.value.hint.en}"

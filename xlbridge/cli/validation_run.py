@@ -1,6 +1,7 @@
 """Judging the files of ``xlbridge validate``: the part that needs pandas and pandera."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, zip_longest
@@ -11,7 +12,7 @@ from xlbridge.cli.judged_report import write_report
 from xlbridge.cli.output import complain, remark
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.validation_task import ValidationTask
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
@@ -64,27 +65,51 @@ def run(
         judged = _judge_here(workbooks, catalogue, settings.limits, first)
     else:
         judged = _judge_elsewhere(workbooks, settings, carrier, with_frames=task.online)
+    setbacks = _Setbacks()
     if task.fixed and (sheets := _sheets_of(judged)):
         copy = replace(workbooks[0], file=task.fixed)
-        left = _mend(sheets, task.fixed, partial(copy.judge, catalogue, settings.limits))
-        judged = [*left, *_others_of(judged)]
+        with setbacks.noted(_NOT_MENDED):
+            left = _mend(sheets, task.fixed, partial(copy.judge, catalogue, settings.limits))
+            judged = [*left, *_others_of(judged)]
     failure = _ask_online(_sheets_of(judged), settings) if task.online else None
-    unwritten = _report(judged, task)
+    with setbacks.noted():
+        write_report(judged, task.form, task.output, task.limit)
     if task.annotated and (sheets := _sheets_of(judged)):
-        _annotate(sheets, task.annotated, task.limit)
+        with setbacks.noted():
+            _annotate(sheets, task.annotated, task.limit)
+    gravest = setbacks.told()
     if failure is not None:
         raise failure
-    return max(_exit_code(judged), unwritten)
+    return max(_exit_code(judged), gravest)
 
 
-def _report(judged: Sequence[Judged], task: ValidationTask) -> ExitCode:
-    """Report as the task says; where the file cannot be written, say so and go on."""
-    try:
-        write_report(judged, task.form, task.output, task.limit)
-    except UsageError as error:
-        complain(error)
-        return exit_code_of(error)
-    return ExitCode.GOOD
+_NOT_MENDED = Text(
+    pt="Nada foi corrigido: o relatório é do arquivo como ele está.",
+    en="Nothing was mended: the report is of the file as it is.",
+)
+
+
+class _Setbacks:
+    """What could not be written: told at the end, as no report is lost by it."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[XlbridgeError, Text | None]] = []
+
+    @contextmanager
+    def noted(self, consequence: Text | None = None) -> Iterator[None]:
+        """Note that something cannot be written, and what follows from that, and go on."""
+        try:
+            yield
+        except (UsageError, WorkbookRefused) as error:
+            self._found.append((error, consequence))
+
+    def told(self) -> ExitCode:
+        """Tell all of it, below the report, and return the gravest exit code."""
+        for error, consequence in self._found:
+            complain(error)
+            if consequence is not None:
+                remark(consequence)
+        return max((exit_code_of(error) for error, _ in self._found), default=ExitCode.GOOD)
 
 
 def _workbooks(task: ValidationTask) -> Iterator[WorkbookToJudge]:

@@ -1,6 +1,6 @@
 """Portuguese and English: every message is declared once, in both languages."""
 
-from xlbridge.i18n.failures import reason_of
+from xlbridge.i18n.failures import reason_of, remedy_of
 from xlbridge.i18n.language import (
     LANGUAGES,
     Language,
@@ -19,6 +19,7 @@ __all__ = [
     "choose",
     "numeral",
     "reason_of",
+    "remedy_of",
     "set_language",
     "speaking",
 ]

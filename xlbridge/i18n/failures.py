@@ -1,4 +1,4 @@
-"""Why the operating system refused something, in both languages."""
+"""Why the operating system refused to write something, and what to do, in both languages."""
 
 import errno
 from collections.abc import Mapping
@@ -21,8 +21,34 @@ _REASONS: Mapping[int, Text] = {
     errno.ENAMETOOLONG: Text(pt="o nome é longo demais", en="the name is too long"),
 }
 
+_CLOSED_OR_ELSEWHERE = Text(
+    pt="Feche o arquivo se ele estiver aberto no Excel, ou grave noutra pasta.",
+    en="Close the file if it is open in Excel, or write to another folder.",
+)
+_REMEDIES: Mapping[int, Text] = {
+    errno.ENOENT: Text(
+        pt="Crie a pasta, ou grave noutra.", en="Create the folder, or write to another one."
+    ),
+    errno.ENOSPC: Text(
+        pt="Libere espaço, ou grave noutro disco.", en="Free some space, or write to another disk."
+    ),
+    errno.EACCES: _CLOSED_OR_ELSEWHERE,
+    errno.EPERM: _CLOSED_OR_ELSEWHERE,
+    errno.EROFS: Text(pt="Grave noutra pasta.", en="Write to another folder."),
+    errno.ENAMETOOLONG: Text(pt="Dê um nome mais curto.", en="Give it a shorter name."),
+}
+_USUAL_REMEDY = Text(
+    pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
+    en="Check the folder, and close the file if it is open in Excel.",
+)
+
 
 def reason_of(failure: OSError) -> Text:
     """Return the reason; one that is not among the usual ones in the system's own words."""
     own = failure.strerror or type(failure).__name__
     return _REASONS.get(failure.errno or 0, Text(pt=own, en=own))
+
+
+def remedy_of(failure: OSError) -> Text:
+    """Return what a person can do about a file that could not be written."""
+    return _REMEDIES.get(failure.errno or 0, _USUAL_REMEDY)

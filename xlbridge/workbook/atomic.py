@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, reason_of
+from xlbridge.i18n import Text, reason_of, remedy_of
 
 _OWNER_ONLY = 0o600
+_ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
 _LONGEST_PREFIX = 200
 """So much of a name stands in its temporary file's: file systems allow 255 bytes."""
 
@@ -48,7 +49,11 @@ def require_file_or_nothing(path: Path) -> None:
         except (FileNotFoundError, NotADirectoryError):
             return
     if not stat.S_ISREG(mode):
-        raise _cannot_write(path, Text(pt="não é um arquivo comum", en="it is no regular file"))
+        raise _cannot_write(
+            path,
+            Text(pt="não é um arquivo comum", en="it is no regular file"),
+            _ANOTHER_FILE,
+        )
 
 
 def write_private(path: Path, content: str) -> None:
@@ -69,18 +74,15 @@ def reporting_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _cannot_write(path, reason_of(error)) from error
+        raise _cannot_write(path, reason_of(error), remedy_of(error)) from error
 
 
-def _cannot_write(path: Path, reason: Text) -> UsageError:
+def _cannot_write(path: Path, reason: Text, remedy: Text) -> UsageError:
     return UsageError(
         Text(
             pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
         ).format(path=path, reason=reason),
-        Text(
-            pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
-            en="Check the folder, and close the file if it is open in Excel.",
-        ),
+        remedy,
     )
 
 
@@ -100,7 +102,7 @@ def require_apart(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
                     pt="{path} já é outro arquivo deste comando.",
                     en="{path} is another file of this command already.",
                 ).format(path=path),
-                Text(pt="Grave noutro arquivo.", en="Write to another file."),
+                _ANOTHER_FILE,
             )
         taken.append(path)
 
