@@ -170,7 +170,7 @@ def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
         ("Int64", "Int64, digits: {width: 4}", 13, "only for: str"),
         ("title: Fim", "title: Fim, cnpj: {}", 11, "only for: str"),
         ("quantidade: {dtype: Int64", "quantidade: {dtype: Int64, isin: [1]", 13, "only for: str"),
-        ("str}", "str, isin: ['a', no]}", 9, "False cannot be a value of the column"),
+        ("str}", "str, isin: ['a', no]}", 9, "false cannot be a value of the column"),
         ("str}", "str, str_length: {min_value: 80, max_value: 1}}", 9, "above max_value"),
         ("other: inicio", "other: codigo", 17, "not_before is not for a column of dtype str"),
         (
@@ -197,6 +197,120 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
         read_schema_file(path)
     assert caught.value.message.en.startswith(f"{path}:{line}: ")
     assert said in caught.value.message.en
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "pt", "en"),
+    [
+        ("  codigo:\n    dtype", "\tcodigo:\n    dtype", 10, "há uma tabulação", "there is a tab"),
+        ("title: V", "title: @V", 3, "não pode começar com @", "cannot begin with @"),
+        ("title: V", "title: *V", 3, "o apelido (*)", "the alias (*)"),
+        ("title: V", "title: !V V", 3, "marcas com !", "tags with !"),
+        ("title: V", 'title: "C:\\d', 3, "a barra \\", "a backslash"),
+        ("title: V", "title: 'V", 3, "não se fecham", "are not closed"),
+        ("title: V", "title: V\x07", 3, "U+0007; apague-o", "U+0007; delete it"),
+        ("title: V", "title: V: V", 3, "um dois-pontos onde não cabe", "a colon stands where none"),
+        ("checks:", "---\nchecks:", 14, "um segundo documento", "a second document"),
+        ("checks:", "{a: b}: c\nchecks:", 14, "uma chave não pode ser", "a key cannot be"),
+        ("codigo: {kind: code}", "codigo: {kind: code", 8, "falta uma vírgula", "a comma is"),
+        ("    nullable", "   nullable", 12, "o recuo não combina", "the indentation does not"),
+        ("kind: code}", "example: 2026-02-31}", 8, "2026-02-31 não pode", "2026-02-31 cannot be"),
+        ("kind: code}", "example: no}", 8, "o exemplo false não é", "the example false is not"),
+    ],
+)
+def test_a_broken_file_is_explained_in_either_language(
+    tmp_path: Path, old: str, new: str, line: int, pt: str, en: str
+) -> None:
+    path = tmp_path / "vendedor.yaml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    message = caught.value.message
+    assert message.pt.startswith(f"{path}:{line}: ")
+    assert pt in message.pt
+    assert en in message.en
+
+
+@pytest.mark.parametrize("name", ["2026", "no", "null", "1.5", "2026-10-01"])
+def test_a_column_may_be_called_what_yaml_takes_for_something_else(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "vendedor.yaml"
+    keys, rule = GOOD.replace(" codigo:", f" {name}:").split("checks:")
+    path.write_text(f"{keys}checks:{rule.replace('codigo', repr(name))}", encoding="utf-8")
+    resource = read_schema_file(path)
+    assert [column.name for column in resource.columns] == [name]
+    assert resource.row_checks[0].statistics["columns"] == [name]
+
+
+@pytest.mark.parametrize("name", ["''", "' a'", "'a '", '"a\\nb"'])
+def test_a_column_s_name_is_one_line_without_spaces_at_its_ends(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "vendedor.yaml"
+    path.write_text(GOOD.replace("checks:", f"  {name}: {{dtype: str}}\nchecks:"), "utf-8")
+    with pytest.raises(SchemaFileError, match=r":14: columns: .* it is one line, without spaces"):
+        read_schema_file(path)
+
+
+def test_a_length_is_a_whole_number(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    rule = "str_length: {min_value: 0.5, max_value: -1}"
+    path.write_text(GOOD.replace("digits: {width: 4}", rule), encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        read_schema_file(path)
+    assert "min_value: a whole number is expected here" in caught.value.message.en
+    assert "max_value: -1 is below the minimum, 0" in caught.value.message.en
+
+
+def test_two_files_cannot_have_one_resource(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(GOOD, encoding="utf-8")
+    with pytest.raises(SchemaFileError) as caught:
+        load_catalogue(tmp_path)
+    told = f"{tmp_path / 'b.yaml'}:5: metadata.resource: 'vendedor' is in "
+    assert caught.value.message.en == f"{told}{tmp_path / 'a.yaml'} already."
+
+
+def test_another_folder_s_file_of_the_same_resource_comes_in_its_place(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "v.yaml").write_text(GOOD.replace("Vendedores", name), "utf-8")
+    assert load_catalogue(tmp_path / "one", tmp_path / "two")["vendedor"].title.pt == "two"
+
+
+@pytest.mark.parametrize("name", ["v.yaml", "v.yml", "V.YAML", "V.Yml"])
+def test_either_ending_is_read_in_any_case(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(GOOD, encoding="utf-8")
+    (tmp_path / f".#{name}").write_text("what an editor: [leaves beside", encoding="utf-8")
+    assert "vendedor" in load_catalogue(tmp_path)
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").mkdir()
+    with pytest.raises(SchemaFileError, match=r"x\.yaml:1: it cannot be read: it is a directory\."):
+        load_catalogue(tmp_path)
+    (tmp_path / "x.yaml").rmdir()
+    (tmp_path / "x.yaml").symlink_to(tmp_path / "gone")
+    with pytest.raises(SchemaFileError, match=r"x\.yaml:1: it cannot be read: there is no such"):
+        load_catalogue(tmp_path)
+
+
+def test_a_file_of_another_size_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    path.write_text(f"{GOOD}# {'x' * 1_000_000}\n", encoding="utf-8")
+    with pytest.raises(SchemaFileError, match="more than 1000000 bytes"):
+        read_schema_file(path)
+
+
+@pytest.mark.parametrize("change", ["\r\n", "\ufeff"])
+def test_how_windows_writes_texts_is_read_too(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "vendedor.yaml"
+    text = GOOD.replace("\n", change) if change == "\r\n" else change + GOOD
+    path.write_bytes(text.encode())
+    assert read_schema_file(path).name == "vendedor"
+    path.write_bytes(text.replace("dtype: str", "dtype: text").encode())
+    with pytest.raises(SchemaFileError, match=r":11: columns\.codigo\.dtype"):
+        read_schema_file(path)
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

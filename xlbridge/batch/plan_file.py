@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from xlbridge.batch.order import circle
 from xlbridge.batch.plan import AnyStep, Plan, WorkbookStep
@@ -15,7 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.yaml_files.document import read_document, told
 from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
-from xlbridge.yaml_files.places import Place, YamlText
+from xlbridge.yaml_files.places import YamlText
 
 
 def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> Plan:
@@ -36,7 +35,7 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise _wrong(path, [document])
-    for mistakes_in in (_odd_keys, _broken_form, _without_kind):
+    for mistakes_in in (_broken_form, _without_kind):
         if mistakes := list(mistakes_in(document)):
             raise _wrong(path, mistakes)
     texts = PlanTexts(path.resolve(), document, given, today)
@@ -50,19 +49,6 @@ def _wrong(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     )
     each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.what.en)))
     return PlanFileError(told(path, list(each_once)), hint)
-
-
-def _odd_keys(document: YamlText) -> Iterator[Mistake]:
-    """Yield the keys that YAML takes for something else than text, such as ``on`` and ``2026``."""
-    waiting: list[tuple[Place, Any]] = [((), document.content)]
-    while waiting:
-        place, part = waiting.pop()
-        if isinstance(part, dict):
-            for key, value in part.items():
-                if isinstance(key, str):
-                    waiting.append(((*place, key), value))
-                else:
-                    yield Mistake(document.line(place), dotted(place), _NO_TEXT.format(key=key))
 
 
 def _broken_form(document: YamlText) -> Iterator[Mistake]:
@@ -79,12 +65,6 @@ def _without_kind(document: YamlText) -> Iterator[Mistake]:
                 )
             what = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
             yield Mistake(document.line(place), dotted(place), what.format(kinds=", ".join(KINDS)))
-
-
-_NO_TEXT = Text(
-    pt="a chave {key!r} não é um texto; escreva-a entre aspas.",
-    en="the key {key!r} is no text; write it in quotes.",
-)
 
 
 def _plan(path: Path, texts: PlanTexts, catalogue: Catalogue) -> Plan:

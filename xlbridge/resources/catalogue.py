@@ -61,13 +61,27 @@ class Catalogue(Mapping[str, Resource]):
 def load_catalogue(*own_folders: Path) -> Catalogue:
     """Load the shipped resources and those in the user's own folders.
 
-    A file in an own folder replaces a shipped resource of the same name. Folders that do not exist
-    are passed over. Raises ``SchemaFileError`` when a file is wrong.
+    A file in an own folder replaces a shipped resource of the same name, and one of an earlier
+    folder. Folders that do not exist are passed over. Raises ``SchemaFileError`` when a file is
+    wrong, or when two of a folder have the same resource.
     """
     resources = list(_shipped_resources())
     for folder in own_folders:
-        resources.extend(read_schema_file(path) for path in sorted(folder.glob("*.yaml")))
+        own: list[Resource] = []
+        for path in _own_files(folder):
+            own.append(read_schema_file(path, own))
+        resources += own
     return Catalogue(resources)
+
+
+def _own_files(folder: Path) -> list[Path]:
+    """Return the schema files of a folder, without what editors hide there."""
+    files = folder.iterdir() if folder.is_dir() else ()
+    return sorted(
+        path
+        for path in files
+        if path.suffix.lower() in {".yaml", ".yml"} and not path.name.startswith(".")
+    )
 
 
 @cache

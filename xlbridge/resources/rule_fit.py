@@ -6,6 +6,7 @@ from typing import Any
 from xlbridge.i18n import Text
 from xlbridge.resources.examples import dtype_fault
 from xlbridge.resources.rules import ROW_RULES, RULES, Statistics, checks_of
+from xlbridge.yaml_files.form import as_written
 from xlbridge.yaml_files.places import Place
 
 _Content = Mapping[str, Any]
@@ -91,6 +92,6 @@ def _misfit(value: object, dtype: str) -> Text | None:
     if expected is None:
         return None
     return Text(
-        pt="{value!r} não pode ser valor da coluna: deveria ser {expected}.",
-        en="{value!r} cannot be a value of the column: it should be {expected}.",
-    ).format(value=value, expected=expected)
+        pt="{value} não pode ser valor da coluna: deveria ser {expected}.",
+        en="{value} cannot be a value of the column: it should be {expected}.",
+    ).format(value=as_written(value), expected=expected)

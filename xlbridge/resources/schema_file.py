@@ -1,6 +1,6 @@
 """Reading one schema file into a resource."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,17 @@ from xlbridge.yaml_files.places import YamlText
 _Content = Mapping[str, Any]
 
 
-def read_schema_file(path: Path) -> Resource:
+def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
     """Read a pandera schema file with its ``metadata`` block.
 
+    ``beside`` are the resources of the other files of its folder, whose names it cannot have.
     Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
     is allowed there.
     """
     # Late, as it imports all of the interface, whose names a file may hold.
     from xlbridge.resources.schema_mistakes import flawless
 
-    return _resource(path, flawless(path).content)
+    return _resource(path, flawless(path, {other.name: other.source for other in beside}).content)
 
 
 def read_shipped_file(path: Path) -> Resource:

@@ -12,12 +12,14 @@ from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.rules import ROW_RULES, RULES, Rule
 from xlbridge.wire.operations import OPERATIONS
 from xlbridge.yaml_files.blocks import Schema, block, told
+from xlbridge.yaml_files.form import UNPADDED, WHOLE_NUMBER
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _LONGEST_NAME = 31  # of a sheet in Excel, which is named for the resource
+_MOST_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
 
 _STATISTICS: Mapping[str, Schema] = {
     "min_value": {"type": "number"},
@@ -62,6 +64,8 @@ def schema_format() -> Schema:
                 "columns": {
                     "type": "object",
                     "minProperties": 1,
+                    "maxProperties": _MOST_COLUMNS,
+                    "propertyNames": {"pattern": UNPADDED},
                     "additionalProperties": _column(),
                     "description": "The columns, in the order in which templates have them.",
                 },
@@ -96,7 +100,7 @@ def _metadata() -> Schema:
         "layouts": told(
             {
                 "type": "object",
-                "propertyNames": {"pattern": "^[1-9][0-9]*$"},
+                "propertyNames": {"pattern": WHOLE_NUMBER},
                 "additionalProperties": change,
             },
             "Earlier layouts by number, with what the next one renamed (old: new) and removed.",
@@ -165,6 +169,8 @@ def _column() -> Schema:
 
 def _check(name: str, rule: Rule) -> Schema:
     needed = tuple(s for s in rule.statistics if s not in rule.optional)
+    if name == "str_length":
+        return block(dict.fromkeys(rule.statistics, _COUNT), needed=needed)
     if rule.statistics == ("value",):
         return _VALUES.get(name, {})
     return _statistics(rule.statistics, needed)

@@ -17,14 +17,16 @@ from xlbridge.resources.rules import ROW_RULES, checks_of
 from xlbridge.resources.schema_format import schema_format
 from xlbridge.wire.model import WireModel
 from xlbridge.yaml_files.document import read_document, told
-from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
+from xlbridge.yaml_files.form import Mistake, as_written, dotted, mistakes_of, unknown
 from xlbridge.yaml_files.places import Place, YamlText
 
 _Content = Mapping[str, Any]
 
 
-def flawless(path: Path) -> YamlText:
+def flawless(path: Path, taken: Mapping[str, Path]) -> YamlText:
     """Return the document of a schema file in which nothing is wrong.
+
+    ``taken`` are the resources that other files have, and those files.
 
     Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
     is allowed there.
@@ -32,9 +34,19 @@ def flawless(path: Path) -> YamlText:
     document = read_document(path)
     if isinstance(document, Mistake):
         raise _wrong(path, [document])
-    if mistakes := mistakes_of(document, schema_format()) or list(_contradictions(document)):
+    mistakes = mistakes_of(document, schema_format())
+    mistakes = mistakes or [*_taken(document, taken), *_contradictions(document)]
+    if mistakes:
         raise _wrong(path, mistakes)
     return document
+
+
+def _taken(document: YamlText, taken: Mapping[str, Path]) -> Iterator[Mistake]:
+    name = document.content["metadata"]["resource"]
+    if name in taken:
+        place = ("metadata", "resource")
+        what = Text(pt="{name!r} já está em {file}.", en="{name!r} is in {file} already.")
+        yield Mistake(document.line(place), dotted(place), what.format(name=name, file=taken[name]))
 
 
 def _wrong(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileError:
@@ -113,11 +125,11 @@ def _column_contradictions(
         expected = example_fault(kind, checks_of(body), example)
         if expected is not None:
             what = Text(
-                pt="o exemplo {example!r} não é o que a coluna aceita: {expected}.",
-                en="the example {example!r} is not what the column accepts: {expected}.",
+                pt="o exemplo {example} não é o que a coluna aceita: {expected}.",
+                en="the example {example} is not what the column accepts: {expected}.",
             )
             place = ("metadata", "columns", name, "example")
-            yield place, what.format(example=example, expected=expected)
+            yield place, what.format(example=as_written(example), expected=expected)
 
 
 def _shared_headers(root: _Content) -> Iterator[tuple[Place, Text]]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import jsonschema_rs
@@ -39,9 +40,23 @@ _TOLD: Mapping[str, Text] = {
         pt="{found} não serve: só letras de a a z, algarismos e hífens.",
         en="{found} will not do: only the letters a to z, digits and hyphens.",
     ),
-    "propertyNames": Text(pt="cada chave é um número inteiro.", en="each key is a whole number."),
+    "maxProperties": Text(pt="cabem no máximo {limit}.", en="{limit} fit at most."),
 }
 """What is said of the keywords that limit a value."""
+
+WHOLE_NUMBER, UNPADDED = "^[1-9][0-9]*$", "^\\S(.*\\S)?$"
+"""The patterns that names of keys may have to fit."""
+
+_KEYS: Mapping[str, Text] = {
+    WHOLE_NUMBER: Text(
+        pt="cada chave é um número inteiro, e {found} não é.",
+        en="each key is a whole number, and {found} is none.",
+    ),
+    UNPADDED: Text(
+        pt="o nome {found} não serve: fica numa só linha, sem espaços nas pontas.",
+        en="the name {found} will not do: it is one line, without spaces at its ends.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +80,16 @@ def mistakes_of(document: YamlText, form: Form) -> list[Mistake]:
 def unknown(found: object, allowed: "tuple[str, ...]") -> Text:
     """Say that something is not known, and what is."""
     return Text(
-        pt="{found!r} não é conhecido; aqui cabem: {allowed}.",
-        en="{found!r} is not known; allowed here: {allowed}.",
-    ).format(found=found, allowed=", ".join(allowed))
+        pt="{found} não é conhecido; aqui cabem: {allowed}.",
+        en="{found} is not known; allowed here: {allowed}.",
+    ).format(found=as_written(found), allowed=", ".join(allowed))
+
+
+def as_written(value: object) -> str:
+    """Return a value much as a YAML file has it: ``true``, ``2026-12-31``, texts in quotes."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, date) else repr(value)
 
 
 def dotted(place: Place) -> str:
@@ -93,6 +115,11 @@ def _mistakes(
             what = unknown(key, tuple(schema.get("properties", {})))
             yield _mistake(document, [*place, key], what)
         return
+    if error.kind.name == "propertyNames":
+        key = error.kind.value.instance
+        what = _KEYS[error.kind.value.kind.value].format(found=as_written(key))
+        yield Mistake(document.line([*place, key]), dotted(place), what)
+        return
     yield _mistake(document, place, _what(error, schema))
 
 
@@ -112,7 +139,7 @@ def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Te
         case "type":
             return _expected([_TYPES[name] for name in value if name in _TYPES])
         case name if name in _TOLD:
-            return _TOLD[name].format(found=repr(error.instance), limit=value)
+            return _TOLD[name].format(found=as_written(error.instance), limit=value)
         case _:
             return Text(pt="{why}.", en="{why}.").format(why=error.message)
 

@@ -18,7 +18,27 @@ _DEEPEST = 100
 """So many blocks and lists may stand in one another."""
 
 
-class _DatelessLoader(_LOADER):  # type: ignore[misc]
+IMPOSSIBLE_VALUE = "impossible value"
+OVERGROWN = "overgrown"
+"""What is told of a document by a ``YAMLError``: as its context, and as its problem."""
+
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+class _Loader(_LOADER):  # type: ignore[misc]
+    """Tells where a value stands that cannot be what it is written as, such as 2026-02-31."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(
+                IMPOSSIBLE_VALUE, None, str(node.value), node.start_mark
+            ) from error
+
+
+class _DatelessLoader(_Loader):
     """Leaves dates as the text that they are written as."""
 
     yaml_implicit_resolvers: ClassVar = {
@@ -30,18 +50,21 @@ class _DatelessLoader(_LOADER):  # type: ignore[misc]
 class YamlText:
     """A YAML document as text; without ``dates`` those are the text that they are written as.
 
+    Keys are texts, whatever YAML takes them for: ``2026``, ``no`` and ``null`` are names, too.
+
     Raises ``yaml.YAMLError`` when it is none, when aliases make it endless or far larger than its
-    text, or when its parts stand in one another too deeply; ``ValueError`` when a value is not of
-    the kind that it is said to be.
+    text, when its parts stand in one another too deeply, or when a value is not of the kind that
+    it is said to be.
     """
 
     def __init__(self, text: str, *, dates: bool = True) -> None:
-        loader = (_LOADER if dates else _DatelessLoader)(text)
+        loader = (_Loader if dates else _DatelessLoader)(text)
         try:
             self._root = loader.get_single_node()
             self.content: Any = None
             if self._root is not None:
                 _refuse_endless(self._root)
+                _name_keys(self._root)
                 self.content = loader.construct_document(self._root)
         finally:
             loader.dispose()
@@ -62,18 +85,25 @@ class YamlText:
 
     def repeated_keys(self) -> Iterator[tuple[int, str]]:
         """Yield the line and the name of every key that stands twice in its block."""
-        waiting = [] if self._root is None else [self._root]
-        while waiting:
-            node = waiting.pop()
+        for node in [] if self._root is None else _parts(self._root):
             if isinstance(node, yaml.MappingNode):
                 seen = set()
-                for key, value in node.value:
+                for key, _ in node.value:
                     if key.value in seen:
                         yield key.start_mark.line + 1, str(key.value)
                     seen.add(key.value)
-                    waiting.append(value)
-            elif isinstance(node, yaml.SequenceNode):
-                waiting.extend(node.value)
+
+
+def _parts(root: yaml.Node) -> Iterator[yaml.Node]:
+    """Yield every block, list and value of a document that is not endless."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, yaml.MappingNode):
+            waiting.extend(value for _, value in node.value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting.extend(node.value)
 
 
 def _refuse_endless(root: yaml.Node) -> None:
@@ -82,12 +112,19 @@ def _refuse_endless(root: yaml.Node) -> None:
         node, depth = waiting.pop()
         parts += 1
         if parts > _MOST_PARTS or depth > _DEEPEST:
-            problem = "it is too deep, too large, or its aliases make it endless"
-            raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
+            raise yaml.composer.ComposerError(None, None, OVERGROWN, node.start_mark)
         if isinstance(node, yaml.CollectionNode):
             for item in node.value:
                 inner = item if isinstance(item, tuple) else [item]
                 waiting.extend((part, depth + 1) for part in inner)
+
+
+def _name_keys(root: yaml.Node) -> None:
+    for node in _parts(root):
+        if isinstance(node, yaml.MappingNode):
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE_TAG:
+                    key.tag = _TEXT_TAG
 
 
 def _step(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
