@@ -211,7 +211,7 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
         ("title: V", "title: V\x07", 3, "U+0007; apague-o", "U+0007; delete it"),
         ("title: V", "title: V: V", 3, "um dois-pontos onde não cabe", "a colon stands where none"),
         ("checks:", "---\nchecks:", 14, "um segundo documento", "a second document"),
-        ("checks:", "{a: b}: c\nchecks:", 14, "uma chave não pode ser", "a key cannot be"),
+        ("checks:", "{a: b}: c\nchecks:", 14, "uma chave não é lista", "a key cannot be"),
         ("codigo: {kind: code}", "codigo: {kind: code", 8, "falta uma vírgula", "a comma is"),
         ("    nullable", "   nullable", 12, "o recuo não combina", "the indentation does not"),
         ("kind: code}", "example: 2026-02-31}", 8, "2026-02-31 não pode", "2026-02-31 cannot be"),

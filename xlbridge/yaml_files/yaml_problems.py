@@ -31,8 +31,8 @@ _INDENTATION = Text(
     en="the indentation does not go with the lines above, or a colon is missing",
 )
 _UNCLOSED = Text(
-    pt="falta uma vírgula, ou o que fecha a lista ou o bloco que se abriu com [ ou {",
-    en="a comma is missing, or what closes the list or the block that [ or { opened",
+    pt="falta uma vírgula, ou o que fecha a lista ou o bloco que se abriu com colchete ou chave",
+    en="a comma is missing, or what closes the list or the block that a bracket or brace opened",
 )
 
 _PROBLEMS: Mapping[str, Text] = {
@@ -65,8 +65,8 @@ _PROBLEMS: Mapping[str, Text] = {
         en="there is a second document; delete the line ---",
     ),
     "unhashable key": Text(
-        pt="uma chave não pode ser uma lista nem um bloco; o que tem [ ou { vai entre aspas",
-        en="a key cannot be a list or a block; what has [ or { goes in quotes",
+        pt="uma chave não é lista nem bloco; o que tem colchetes ou chaves vai entre aspas",
+        en="a key cannot be a list or a block; what has brackets or braces goes in quotes",
     ),
     "unknown escape character": Text(
         pt="entre aspas duplas a barra \\ tem outro sentido; use aspas simples",
