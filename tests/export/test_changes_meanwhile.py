@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,9 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from xlbridge.api.client import Client
+from xlbridge.api.listings import Listings
 from xlbridge.api.target import Target
 from xlbridge.export.attachments import Downloads, safe_name
 from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.fetching import Fetcher
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.last_run import LastRuns
@@ -24,7 +27,9 @@ from xlbridge.export.part import Part
 from xlbridge.export.part_reading import PartReader, Stopped
 from xlbridge.export.recipes import keys_only
 from xlbridge.export.requests import Request
+from xlbridge.export.spool import Spool
 from xlbridge.export.unknown_fields import UNKNOWN_FIELDS
+from xlbridge.wire.operations.registry import CLIENT_LIST
 
 MINUTE = timedelta(minutes=1)
 
@@ -38,6 +43,7 @@ class Business:
         self.before_call: dict[int, Any] = {}
         self.cut_at: set[int] = set()
         self.files: dict[str, bytes] = {}
+        self.told = datetime.isoformat
 
     def touch(self, code: int) -> None:
         self.updated[code] = max(self.updated.values()) + MINUTE
@@ -56,7 +62,7 @@ class Business:
         )[:500]
         data = [
             {"CodigoDoCliente": code, "nomeComercial": str(moment), "corFavorita": "azul",
-             "ultimaAtualizacao": moment.isoformat()}
+             "ultimaAtualizacao": self.told(moment)}
             for moment, code in found
         ]  # fmt: skip
         body = json.dumps({"success": True, "data": data}).encode()
@@ -167,6 +173,24 @@ def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business:
     with pytest.raises(Stopped):
         reader.read(Part(tmp_path / "part", 1), asked)
     assert (reader.calls, business.calls) == (0, 0)
+
+
+def in_words(moment: datetime) -> str:
+    return f"{moment:%d/%m/%Y %H:%M:%S}"
+
+
+def test_all_records_come_where_their_update_times_cannot_be_read(
+    tmp_path: Path, client: Client, business: Business
+) -> None:
+    business.told = in_words
+    listed = Listings(client).all(CLIENT_LIST, 500)
+    assert (len({r["codigoDoCliente"] for r in listed.records}), listed.whole) == (1_300, True)
+    listing = LISTINGS["clientes"]
+    with closing(Spool(tmp_path, sheets=1)) as spool:
+        fetcher = Fetcher(client, listing, Filters(), spool, keys_only(listing))
+        fetcher.run()
+        count, _ = spool.different_keys()
+    assert (count, fetcher.holes, fetcher.newest) == (1_300, [], "")
 
 
 def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:

@@ -11,7 +11,7 @@ from typing import Any, get_origin
 
 from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
-from xlbridge.api.splitting import EVERYTHING, UPDATED, Splitter
+from xlbridge.api.splitting import EVERYTHING, Splitter, update_time
 from xlbridge.resources.references import REFERENCES
 from xlbridge.wire.model import record_model
 from xlbridge.wire.operation import Operation
@@ -95,5 +95,4 @@ def _lists(operation: Operation) -> bool:
 
 
 def _update_times(records: list[Record]) -> list[datetime]:
-    moments = (record.get(UPDATED) for record in records)
-    return [datetime.fromisoformat(m).replace(tzinfo=None) for m in moments if isinstance(m, str)]
+    return [moment for record in records if (moment := update_time(record)) is not None]

@@ -9,9 +9,10 @@ Source: the spec, Limits.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from xlbridge.api.contest import Contest
 from xlbridge.api.guessing import BURST, FOREVER, Known, Place
@@ -49,6 +50,18 @@ EVERYTHING = Window(None, None)
 
 UPDATED = "ultimaAtualizacao"
 """The field of a record that tells when it was last updated."""
+
+
+def update_time(record: Mapping[str, Any]) -> datetime | None:
+    """Return when a record was last updated, None where it does not tell that in ISO 8601.
+
+    The interface calls the field a string, and says nothing more of it.
+    """
+    moment = record.get(UPDATED)
+    try:
+        return datetime.fromisoformat(moment).replace(tzinfo=None) if moment else None
+    except (TypeError, ValueError):
+        return None
 
 
 class Splitter:

@@ -6,11 +6,10 @@ at once.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from xlbridge.api.json_text import ReadNumber
 from xlbridge.api.record_shape import Record, RecordShape
-from xlbridge.api.splitting import UPDATED
+from xlbridge.api.splitting import UPDATED, update_time
 from xlbridge.export.flatten import Flattener, Rearrange
 from xlbridge.export.lines import LineForm
 from xlbridge.export.part import Part
@@ -57,8 +56,12 @@ class PartMaker:
     def add(self, part: Part, record: Record) -> None:
         """Add a record. Raises what ``Flattener.lines`` raises."""
         moment = record.get(UPDATED)
-        if isinstance(moment, str) and moment:
+        if self._recipe.is_dated:
+            updated = update_time(record)
+            if updated is None:
+                moment = None
+            else:
+                part.updated.append(updated)
+        if isinstance(moment, str):
             part.newest = max(part.newest, moment)
-            if self._recipe.is_dated:
-                part.updated.append(datetime.fromisoformat(moment).replace(tzinfo=None))
         part.add(list(map(record.get, self._recipe.key)), self._flattener.lines(record))
