@@ -7,6 +7,7 @@ from pathlib import Path
 
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
+from xlbridge.upload.layout import make_tables
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS batches (
@@ -73,7 +74,7 @@ def open_ledger_file(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=_BUSY_SECONDS)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
-        db.executescript(_SCHEMA)
+        make_tables(db, path, _SCHEMA)
     return db
 
 

@@ -1,5 +1,8 @@
 """``xlbridge doctor``: what is configured, what answers, what is wrong."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 
 from xlbridge.api.diagnosis import Check, diagnose_here, diagnose_remote, problem
@@ -8,9 +11,10 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
-from xlbridge.errors import ConfigError, XlbridgeError
+from xlbridge.errors import ConfigError, JournalError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
+from xlbridge.upload.journal_file import open_journal_file
 
 
 @click.command(
@@ -45,7 +49,7 @@ def _checks() -> list[Check]:
         profile = choose_profile(settings)
     except ConfigError as error:
         return [problem("settings", error)]
-    checks = list(diagnose_here(settings, profile))
+    checks = [*diagnose_here(settings, profile), *_journal(settings.journal)]
     if all(check.ok for check in checks):
         try:
             with connect(settings) as client:
@@ -53,6 +57,18 @@ def _checks() -> list[Check]:
         except XlbridgeError as error:
             checks.append(problem("address", error))
     return checks
+
+
+def _journal(path: Path) -> Iterator[Check]:
+    """Check the journal of uploads, where there is one."""
+    if not path.exists():
+        return
+    try:
+        open_journal_file(path).close()
+    except JournalError as error:
+        yield problem("journal", error)
+    else:
+        yield Check("journal", True, Text(pt="{path}", en="{path}").format(path=path))
 
 
 def _exit_code(checks: list[Check]) -> ExitCode:

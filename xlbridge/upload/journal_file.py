@@ -7,6 +7,7 @@ from pathlib import Path
 
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
+from xlbridge.upload.layout import make_tables
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -65,7 +66,7 @@ def open_journal_file(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
-        db.executescript(_SCHEMA)
+        make_tables(db, path, _SCHEMA)
     except (OSError, sqlite3.Error) as error:
         raise JournalError(
             Text(

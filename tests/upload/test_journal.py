@@ -1,0 +1,67 @@
+"""The journal: names of the same second, and files of other versions."""
+
+import itertools
+import secrets
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from xlbridge.batch.ledger import Ledger
+from xlbridge.errors import JournalError
+from xlbridge.resources.resource import Mode
+from xlbridge.upload.job import NewJob
+from xlbridge.upload.journal import Journal
+
+
+def test_a_name_that_is_taken_is_not_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
+    monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(drawn))
+    journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
+    new = NewJob("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
+    names = [journal.create(new, [digest]).id for digest in ("1", "2")]
+    journal.close()
+    assert names == ["20261121-120000-aaaa", "20261121-120000-bbbb"]
+
+
+BEFORE_CLAIMS_OF_ROWS = """
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY, created_at TEXT NOT NULL, profile TEXT NOT NULL, resource TEXT NOT NULL,
+    mode TEXT NOT NULL, file TEXT NOT NULL, sheet TEXT NOT NULL, digest TEXT NOT NULL,
+    payload TEXT NOT NULL, rows TEXT NOT NULL, columns TEXT NOT NULL, claimed INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX claims ON jobs (profile, resource, digest) WHERE claimed = 1;
+"""
+"""An earlier journal, as far as it differs."""
+
+
+@pytest.mark.parametrize("opened", [Journal, Ledger])
+@pytest.mark.parametrize(
+    "schema", [BEFORE_CLAIMS_OF_ROWS, "CREATE TABLE jobs (id TEXT, more TEXT)"]
+)
+def test_a_file_of_another_version_is_told_and_left_as_it_is(
+    tmp_path: Path, opened: type[Journal | Ledger], schema: str
+) -> None:
+    path = tmp_path / "kept.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(schema)
+        before = other.execute("SELECT * FROM sqlite_master").fetchall()
+    with pytest.raises(JournalError, match="another version of xlbridge") as refused:
+        opened(path)
+    assert str(path) in refused.value.message.en
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("SELECT * FROM sqlite_master").fetchall() == before
+
+
+def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as earlier:
+        earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX retries;")
+    journal = Journal(path)
+    assert journal.readings("none") == []
+    journal.close()
