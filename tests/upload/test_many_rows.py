@@ -41,3 +41,6 @@ def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
     reading, why = read_rows(client, resource, rows)
     assert actions(reading)[Action.UNREAD] == len(rows)
     assert str(len(rows)) in str(why)
+    assert "--chunk-rows" not in str(why)
+    job = run_job(desk, client, write_job(desk, make_clients(*documents), "preview"), YES)
+    assert f"--chunk-rows {MOST_REQUESTS} " in job.last("unread")["en"]

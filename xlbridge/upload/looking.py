@@ -15,7 +15,7 @@ from xlbridge.upload.reading import as_json
 from xlbridge.upload.states import State
 from xlbridge.upload.told_rows import refused_whole
 from xlbridge.upload.verdict import all_unknown
-from xlbridge.upload.whole_reading import read_rows
+from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows
 from xlbridge.wire.imports import ImportQuery
 
 BEFORE = "before"
@@ -24,6 +24,10 @@ BEFORE = "before"
 _FRESH = timedelta(minutes=5)
 """How old a reading may be when the rows are sent: others work in the system, too."""
 
+_IN_PARTS = Text(
+    pt="; com --chunk-rows {most} cada parte é lida",
+    en="; with --chunk-rows {most} each part is read",
+).format(most=MOST_REQUESTS)
 COUNT_DIFFERS = Text(
     pt="o sistema leu {n} linhas, e a planilha tem {rows}",
     en="the system read {n} rows, and the sheet has {rows}",
@@ -64,7 +68,7 @@ def _read_beforehand(bench: Bench, job: Job) -> Job:
     bench.tell(job, Text(pt="lendo o que o sistema já tem", en="reading what the system has"))
     rows = bench.rows(job)
     try:
-        reading, unread = read_rows(bench.client, bench.resource(job), rows)
+        reading, unread = read_rows(bench.client, bench.resource(job), rows, way_out=_IN_PARTS)
     except RemoteRejected as error:
         reading, unread = (None,) * len(rows), _REFUSED.format(reason=error.message)
     if any(reading):

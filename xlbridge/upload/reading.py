@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
+from xlbridge.api.client import Client
 from xlbridge.api.listings import cap_of
 from xlbridge.api.record_shape import Record
 from xlbridge.errors import RemoteRejected
@@ -15,7 +16,6 @@ from xlbridge.resources.column import Kind
 from xlbridge.resources.documents import bare_document
 from xlbridge.resources.read_back import Lookup, ReadBack
 from xlbridge.resources.resource import Resource
-from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 
 _NOT_FOUND = 404
@@ -93,20 +93,13 @@ def requests_needed(resource: Resource, rows: Sequence[Row]) -> int:
     return len(asked)
 
 
-class RecordSource(Protocol):
-    """What lists records: the client, or what stands before it."""
-
-    def records(self, operation: Operation, *, query: WireModel | None = None) -> Iterator[Record]:
-        """Yield the records that an operation lists."""
-
-
 class RowReader:
     """Reads the records of a resource's rows; each question is asked once.
 
     Raises what ``Client.records`` raises.
     """
 
-    def __init__(self, client: RecordSource, resource: Resource, read_back: ReadBack) -> None:
+    def __init__(self, client: Client, resource: Resource, read_back: ReadBack) -> None:
         self._client = client
         self._resource = resource
         self._read_back = read_back

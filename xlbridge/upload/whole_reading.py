@@ -35,19 +35,24 @@ _NO_KEY = Text(
     en="the rows have no key by which the system finds them",
 )
 _TOO_MANY = Text(
-    pt="seriam precisas {n} consultas, e o limite é {most}; com --chunk-rows cada parte é lida",
-    en="it would take {n} requests, and the limit is {most}; with --chunk-rows each part is read",
+    pt="seriam precisas {n} consultas, e o limite é {most}{way_out}",
+    en="it would take {n} requests, and the limit is {most}{way_out}",
 )
 
 _Key = tuple[str | None, ...]
 
 
 def read_rows(
-    client: Client, resource: Resource, rows: Sequence[Row], most: int | None = MOST_REQUESTS
+    client: Client,
+    resource: Resource,
+    rows: Sequence[Row],
+    most: int | None = MOST_REQUESTS,
+    way_out: Text | None = None,
 ) -> tuple[Reading, Text | None]:
     """Return what the remote system has for each row, and why some were not read.
 
-    It takes ``most`` requests at most, if that is given. Raises what ``Client.records`` raises.
+    It takes ``most`` requests at most, if that is given; ``way_out`` follows the reason where that
+    does not do. Raises what ``Client.records`` raises.
     """
     declared = resource.read_back
     needed = requests_needed(resource, rows)
@@ -62,7 +67,7 @@ def read_rows(
         if found is not None:
             return found, None if all(lookups) else _NO_KEY
     if most is not None and needed > most:
-        return unread, _TOO_MANY.format(n=needed, most=most)
+        return unread, _TOO_MANY.format(n=needed, most=most, way_out=way_out or "")
     reading = RowReader(client, resource, declared).read(rows)
     return reading, _NO_KEY if None in reading else None
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from xlbridge.api.client import Client
-from xlbridge.api.listings import Listings
 from xlbridge.batch.closing.matching import Match, key_text, match_rows
 from xlbridge.batch.closing.proof import Seen
 from xlbridge.batch.closing.sent_rows import SentFile, SentRow
 from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.online.known_records import MOST_QUESTIONS, KnownRecords
 from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.desk import Desk
@@ -21,23 +19,18 @@ from xlbridge.upload.payload import load_payload, payload_frame
 from xlbridge.upload.reading import (
     Reading,
     Row,
-    RowReader,
     RowReading,
     from_json,
     plain_value,
-    requests_needed,
     rows_of,
 )
+from xlbridge.upload.whole_reading import read_rows
 
 Tell = Callable[[Text], None]
 
 _NO_WAY = Text(
     pt="o sistema não tem consulta que encontre esses registros",
     en="the system has no query that finds these records",
-)
-_NO_KEY = Text(
-    pt="a linha não tem chave pela qual o sistema a encontre",
-    en="the row has no key by which the system finds it",
 )
 _REPLACED = Text(
     pt="uma linha posterior deste lote substituiu o registro",
@@ -101,8 +94,10 @@ def read_back(
     by_job: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
         by_job.setdefault(sent.job.id, []).append((file, sent))
-    questions = _Questions(client, resource)
-    read = [row for pairs in by_job.values() for row in _of_job(desk, resource, pairs, questions)]
+    known = [pair for pairs in by_job.values() for pair in _of_job(desk, resource, pairs)]
+    told, why = _ask(client, resource, [values for _, values in known if values is not None])
+    readings = iter(told)
+    read = [row if values is None else _read(row, next(readings), why) for row, values in known]
     return _matched(resource, read, _before(desk, [file for file, _ in rows]))
 
 
@@ -110,55 +105,47 @@ def _sent_at(sent: SentRow) -> tuple[object, ...]:
     return (sent.job.created_at, sent.job.id, sent.position)
 
 
-class _Questions:
-    """Asks for the records of rows: one question each, from whole listings once there are many."""
+def _ask(client: Client, resource: Resource, rows: Sequence[Row]) -> tuple[Reading, Text | None]:
+    """Return what the system has for each row, and why it does not tell."""
+    nothing: Reading = (None,) * len(rows)
+    if resource.read_back is None:
+        return nothing, _NO_WAY
+    try:
+        return read_rows(client, resource, rows, most=None)
+    except RemoteRejected as error:
+        return nothing, _REFUSED.format(reason=error.message)
 
-    def __init__(self, client: Client, resource: Resource) -> None:
-        self._client = client
-        self._known = KnownRecords(client, Listings(client))
-        self._resource = resource
-        self._asked = 0
-        self._refusal: Text | None = None
 
-    def ask(self, rows: Sequence[Row]) -> Reading | Text:
-        """Return what the system has for each row, or why it does not tell."""
-        declared = self._resource.read_back
-        if declared is None:
-            return _NO_WAY
-        if self._refusal is not None:
-            return self._refusal
-        self._asked += requests_needed(self._resource, rows)
-        source = self._known if self._asked > MOST_QUESTIONS else self._client
-        try:
-            return RowReader(source, self._resource, declared).read(rows)
-        except RemoteRejected as error:
-            self._refusal = _REFUSED.format(reason=error.message)
-            return self._refusal
+def _read(row: SeenRow, reading: RowReading | None, why: Text | None) -> SeenRow:
+    return replace(row, reading=reading, why=why if reading is None else None)
 
 
 def _of_job(
-    desk: Desk, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]], asked: _Questions
-) -> list[SeenRow]:
+    desk: Desk, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
+) -> list[tuple[SeenRow, Row | None]]:
+    """Return a job's rows with their values, None where those are lost."""
     payload = pairs[0][1].job.what.payload
     try:
         load_payload(desk.settings.payloads, payload)
     except JournalError as error:
         unknown = (None,) * len(resource.totals.by)
-        return [SeenRow(file, sent, unknown, why=error.message, lost=True) for file, sent in pairs]
-    all_rows = rows_of(payload_frame(desk.settings.payloads, payload, resource))
-    rows = [all_rows[sent.position] for _, sent in pairs]
-    told = asked.ask(rows)
-    readings = (None,) * len(rows) if isinstance(told, Text) else told
+        return [
+            (SeenRow(file, sent, unknown, why=error.message, lost=True), None)
+            for file, sent in pairs
+        ]
+    values = rows_of(payload_frame(desk.settings.payloads, payload, resource))
     return [
-        SeenRow(
-            file,
-            sent,
-            labels=tuple(_plain(resource, name, row) for name in resource.totals.by),
-            amount=Decimal(_plain(resource, resource.totals.amount, row) or 0),
-            reading=reading,
-            why=told if isinstance(told, Text) else _NO_KEY if reading is None else None,
+        (
+            SeenRow(
+                file,
+                sent,
+                labels=tuple(_plain(resource, name, row) for name in resource.totals.by),
+                amount=Decimal(_plain(resource, resource.totals.amount, row) or 0),
+            ),
+            row,
         )
-        for (file, sent), row, reading in zip(pairs, rows, readings, strict=True)
+        for file, sent in pairs
+        for row in (values[sent.position],)
     ]
 
 
