@@ -10,7 +10,7 @@ from browser import Page
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.findings import CATALOGUE, Finding, Severity
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.changes import Change, Mending
@@ -210,3 +210,139 @@ def test_printing_prints_all_that_the_filters_leave(tmp_path: Path, page: Page) 
     page.open(written(tmp_path, sheet_of(many)), width=1200)
     page.run("dispatchEvent(new Event('beforeprint'))")
     assert page.run("document.querySelectorAll('tbody tr').length") == 900
+
+
+VALUE = "document.querySelector('.value').textContent"
+MARKS = "[...document.querySelectorAll('.value .mark')].map((it) => [it.textContent, it.title])"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "marks"),
+    [
+        ("Bela\u00a0Vista", "Bela␣Vista", [["␣", "U+00A0 NO-BREAK SPACE"]]),
+        ("12\u200b", "12⟨U+200B⟩", [["⟨U+200B⟩", "ZERO WIDTH SPACE"]]),
+        ("A\u202e1", "A⟨U+202E⟩1", [["⟨U+202E⟩", "RIGHT-TO-LEFT OVERRIDE"]]),
+        ("a\tb", "a⇥b", [["⇥", "tab"]]),
+        ("a\r\nb", "a␍↵b", [["␍", "carriage return"], ["↵", "line break"]]),
+        ("a\x01", "a⟨U+0001⟩", [["⟨U+0001⟩", "control character"]]),
+        (" a b ", "·a b·", [["·", "space at the end or at the beginning"]]),
+        ("a ␣ b", "a ␣ b", []),
+    ],
+)
+def test_what_cannot_be_seen_in_a_value_has_a_mark_and_the_mark_a_name(
+    tmp_path: Path, page: Page, value: str, shown: str, marks: list[list[str]]
+) -> None:
+    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", value)
+    page.open(written(tmp_path, sheet_of([finding])), width=360)
+    assert page.run(VALUE) == shown
+    found = page.run(MARKS)
+    assert [mark for place, mark in enumerate(found) if mark not in found[:place]] == marks
+    legend = page.run("document.querySelector('.legend')?.textContent")
+    assert (legend is not None) == bool(marks)
+    for mark in marks:
+        assert " ".join(mark) in legend
+
+
+def test_a_text_from_right_to_left_turns_nothing_else_round(tmp_path: Path, page: Page) -> None:
+    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", "\u05d0\u05d1 12")
+    page.open(written(tmp_path, sheet_of([finding])), width=1200)
+    isolated = "getComputedStyle(document.querySelector('.value > div')).unicodeBidi"
+    assert page.run(isolated) == "plaintext"
+
+
+def test_a_long_value_is_cut_and_said_so(tmp_path: Path, page: Page) -> None:
+    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", "x" * 501)
+    page.open(written(tmp_path, sheet_of([finding])), width=360)
+    assert page.run(VALUE) == "x" * 500 + "…"
+
+
+def test_findings_can_be_chosen_by_severity(
+    tmp_path: Path, page: Page, sample: ValidatedSheet
+) -> None:
+    page.open(written(tmp_path, sample), width=360)
+    page.choose("Severity", "warning")
+    warnings = [f.cell for f in sample.findings if f.kind.severity is Severity.WARNING]
+    assert page.run(VISIBLE_CELLS) == warnings != []
+    page.choose("Rule", "value-range")
+    assert page.run(VISIBLE_CELLS) == []
+
+
+def test_rules_are_told_in_words(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+    page.open(written(tmp_path, sample), width=360)
+    rule = "document.querySelector('option[value=date-ambiguous]').textContent"
+    assert page.run(rule) == "The date is text and may be … or … [date-ambiguous] (1)"
+
+
+def test_of_a_choice_all_are_counted_though_not_all_are_detailed(
+    tmp_path: Path, page: Page
+) -> None:
+    kinds = ("type-integer", "type-number")
+    findings = [
+        Finding(CATALOGUE[kinds[row > 4]], row, "codigo", f"B{row}", "x") for row in range(2, 12)
+    ]
+    page.open(written(tmp_path, sheet_of(findings), limit=5), width=1200)
+    page.choose("Rule", "type-number")
+    assert page.run(SHOWN) == "Showing 2 of 2 findings (in the whole sheet: 7)"
+
+
+def test_of_several_files_the_total_is_told_and_each_can_be_reached(
+    tmp_path: Path, page: Page, sample: ValidatedSheet
+) -> None:
+    refused = RefusedFile(Path("lost.xlsx"), UsageError(Text(pt="x", en="x")))
+    good = ValidatedSheet(Path("good.xlsx"), None, "Plan1", 1)
+    page.open(written(tmp_path, sample, refused, good), width=360)
+    told = page.run("document.querySelector('nav').innerText")
+    total = f"Files: 3 · passed: 1 · rows: {len(sample.rows)} · errors: {sample.errors}"
+    assert total in told
+    page.run("document.querySelectorAll('nav button')[2].click()")
+    assert page.run("document.activeElement.textContent") == "✓ good.xlsx"
+    page.open(written(tmp_path, sample), width=360)
+    assert page.run("document.querySelector('nav')") is None
+
+
+def test_a_reader_of_the_screen_is_told_what_is_what(
+    tmp_path: Path, page: Page, sample: ValidatedSheet
+) -> None:
+    page.open(written(tmp_path, sample), width=1200)
+    nameless = (
+        "[...document.querySelectorAll('select, input')]"
+        ".filter((it) => !it.labels[0]?.textContent.trim()).length"
+    )
+    assert page.run(nameless) == 0
+    assert page.run("document.querySelector('table').getAttribute('aria-label')") == sample.sheet
+    assert page.run("document.querySelectorAll('th[scope=col]').length") == 6
+    heading = "document.querySelector('h2 [role=img]').getAttribute('aria-label')"
+    assert page.run(heading) == "with errors"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_their_ground(
+    tmp_path: Path, page: Page, sample: ValidatedSheet, scheme: str
+) -> None:
+    page.open(written(tmp_path, sample), width=1200)
+    try:
+        page.emulate_media(scheme=scheme)
+        assert page.run(LEAST_CONTRAST) >= 4.5
+    finally:
+        page.emulate_media()
+
+
+LEAST_CONTRAST = """(() => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (it) => {
+    const colour = it ? getComputedStyle(it).backgroundColor : "rgb(255, 255, 255)";
+    return colour === "rgba(0, 0, 0, 0)" ? ground(it.parentElement) : colour;
+  };
+  const texts = [...document.querySelectorAll("main *")].filter((it) =>
+    [...it.childNodes].some((part) => part.nodeType === 3 && part.data.trim()));
+  return Math.min(...texts.map((it) => {
+    const both = [light(getComputedStyle(it).color), light(ground(it))];
+    const [dark, bright] = both.sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05);
+  }));
+})()"""
+"""The least contrast of a text to what is behind it, as WCAG counts it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
+from string import Formatter
 
 from xlbridge.i18n import Text, numeral
 
@@ -41,6 +42,16 @@ class FindingKind:
     severity: Severity
     message: Text
     hint: Text
+
+    @property
+    def about(self) -> Text:
+        """The message without what differs from finding to finding."""
+        return Text(pt=_with_gaps(self.message.pt), en=_with_gaps(self.message.en))
+
+
+def _with_gaps(message: str) -> str:
+    gaps = {name: "…" for _, name, _, _ in Formatter().parse(message) if name is not None}
+    return message.format(**gaps).replace("….", "…")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from importlib.resources import files
+from itertools import islice
 from string import Template
 from typing import Any
 
@@ -17,6 +18,7 @@ from xlbridge import __version__
 from xlbridge.findings import SEVERITY_WORDS, Finding
 from xlbridge.i18n import Text, active_language
 from xlbridge.validation.changes import mending_text
+from xlbridge.validation.display import Mark, marked
 from xlbridge.validation.reports.judged import (
     Judged,
     RefusedFile,
@@ -31,6 +33,7 @@ DEFAULT_LIMIT = 10_000
 """How many findings of a file the page details, unless told otherwise."""
 
 _LONGEST_VALUE = 500
+_MOST_MARKS = 20
 _TITLE = Text(pt="Conferência do xlbridge", en="What xlbridge found")
 _ABOUT = Text(
     pt="Feita em {time} com o xlbridge {version}. Clique no endereço de uma célula para copiá-lo.",
@@ -46,6 +49,17 @@ _WORDS = {
     "errors": Text(pt="erros: {n}", en="errors: {n}"),
     "warnings": Text(pt="avisos: {n}", en="warnings: {n}"),
     "place": Text(pt="{resource} · planilha {sheet}", en="{resource} · sheet {sheet}"),
+    "marks": Text(pt="Sinais nos valores: {marks}", en="Signs in values: {marks}"),
+    "total": Text(
+        pt="Arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
+        "avisos: {warnings}",
+        en="Files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
+        "warnings: {warnings}",
+    ),
+    "good": Text(pt="sem erros", en="no errors"),
+    "bad": Text(pt="com erros", en="with errors"),
+    "not_judged": Text(pt="não conferida", en="not checked"),
+    "every_severity": Text(pt="erros e avisos", en="errors and warnings"),
     "rule": Text(pt="Regra", en="Rule"),
     "every_rule": Text(pt="todas as regras", en="every rule"),
     "column": Text(pt="Coluna", en="Column"),
@@ -141,6 +155,7 @@ def _file(item: Judged, limit: int) -> dict[str, Any]:
 def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
     """Return the rules with their exact counts, and the findings, each text told once."""
     texts: dict[str, int] = {}
+    marks: dict[tuple[str, str], None] = {}
 
     def told(text: Text) -> int:
         return texts.setdefault(str(text), len(texts))
@@ -151,7 +166,7 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
         [
             finding.cell,
             places[rule_of(finding)],
-            None if finding.shown is None else finding.shown[:_LONGEST_VALUE],
+            None if finding.shown is None else _value(finding.shown, marks),
             told(finding.message),
             told(finding.hint),
         ]
@@ -161,9 +176,29 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
         {
             "code": code,
             "column": column or "",
+            "about": str(group[0].kind.about),
             "severity": group[0].kind.severity,
             "count": len(group),
         }
         for (column, code), group in groups.items()
     ]
-    return {"rules": rules, "findings": findings, "texts": list(texts)}
+    named = [f"{sign} {name}" for (sign, name) in islice(marks, _MOST_MARKS)]
+    named += ["…"] if len(marks) > _MOST_MARKS else []
+    return {"rules": rules, "findings": findings, "texts": list(texts), "marks": named}
+
+
+def _value(shown: str, marks: dict[tuple[str, str], None]) -> str | list[str | list[str]]:
+    """Return a value as text, or where some of it cannot be seen as stretches and marks.
+
+    A mark is a sign and its name; ``marks`` collects them all, each once.
+    """
+    cut = shown[:_LONGEST_VALUE] + "…" * (len(shown) > _LONGEST_VALUE)
+    pieces: list[str | list[str]] = []
+    for piece in marked(cut):
+        if isinstance(piece, Mark):
+            mark = piece.sign, str(piece.name)
+            marks[mark] = None
+            pieces.append([*mark])
+        else:
+            pieces.append(piece)
+    return pieces if any(isinstance(piece, list) for piece in pieces) else cut

@@ -52,10 +52,20 @@
     return [make("label", {}, label, select), select];
   }
 
-  function sums(rules, key) {
+  function sums(rules, key, say) {
     const found = new Map();
-    for (const rule of rules) found.set(rule[key], (found.get(rule[key]) ?? 0) + rule.count);
-    return [...found].filter(([name]) => name);
+    for (const rule of rules) {
+      const [told, sum] = found.get(rule[key]) ?? [say(rule), 0];
+      found.set(rule[key], [told, sum + rule.count]);
+    }
+    return [...found].filter(([name]) => name).map(([name, [told, sum]]) => [name, `${told} (${count(sum)})`]);
+  }
+
+  function shownValue(value) {
+    const pieces = typeof value === "string" ? [value] : value;
+    const parts = pieces.map((piece) =>
+      typeof piece === "string" ? piece : make("span", { class: "mark", title: piece[1] }, piece[0]));
+    return make("div", {}, ...parts);
   }
 
   function line(file, finding) {
@@ -73,7 +83,7 @@
       make("td", { "data-label": words.column }, rule.column),
       make("td", { "data-label": words.severity },
         make("span", { class: `grade ${rule.severity}` }, words[rule.severity])),
-      make("td", { "data-label": words.value, class: "value" }, value ? make("div", {}, value) : ""),
+      make("td", { "data-label": words.value, class: "value" }, value ? shownValue(value) : ""),
       make("td", { "data-label": words.wrong }, wrong),
       make("td", { "data-label": words.todo }, file.texts[hint]),
     );
@@ -81,20 +91,23 @@
   }
 
   function listing(file) {
-    const perRule = sums(file.rules, "code").map(([code, n]) => [code, `${code} (${count(n)})`]);
-    const perColumn = sums(file.rules, "column").map(([name, n]) => [name, `${name} (${count(n)})`]);
-    const [ruleLabel, rule] = choice(words.rule, words.every_rule, perRule);
-    const [columnLabel, column] = choice(words.column, words.every_column, perColumn);
+    const chosen = {
+      severity: choice(words.severity, words.every_severity, sums(file.rules, "severity", (one) => words[one.severity])),
+      code: choice(words.rule, words.every_rule, sums(file.rules, "code", (one) => `${one.about} [${one.code}]`)),
+      column: choice(words.column, words.every_column, sums(file.rules, "column", (one) => one.column)),
+    };
+    const selects = Object.entries(chosen).map(([key, [, select]]) => [key, select]);
     const search = make("input", { type: "search", placeholder: "C17", spellcheck: "false" });
     search.value = decodeURIComponent(location.hash.slice(1));
     const shown = make("p", { class: "shown", "aria-live": "polite" });
     const heads = ["cell", "column", "severity", "value", "wrong", "todo"];
     const body = make("tbody", {});
-    const table = make("table", {},
+    const table = make("table", { "aria-label": file.sheet },
       make("thead", {}, make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, words[name])))),
       body);
     const more = make("button", { type: "button", class: "more" }, words.more);
     let found = [];
+    let total = 0;
 
     function grow(upTo) {
       const rows = document.createDocumentFragment();
@@ -102,35 +115,61 @@
       body.append(rows);
       more.hidden = body.rows.length >= found.length;
       shown.textContent = say(words.shown, {
-        n: count(body.rows.length), found: count(found.length), total: count(file.errors + file.warnings),
+        n: count(body.rows.length), found: count(found.length), total: count(total),
       });
     }
 
     function apply() {
       const wanted = search.value.trim().toUpperCase();
       const fits = /^\d+$/.test(wanted) ? (cell) => cell.replace(/^[A-Z]+/, "") === wanted : (cell) => cell === wanted;
-      const kept = file.rules.map((entry) =>
-        (!rule.value || entry.code === rule.value) && (!column.value || entry.column === column.value));
+      const kept = file.rules.map((rule) => selects.every(([key, select]) => !select.value || rule[key] === select.value));
+      total = file.rules.reduce((sum, rule, place) => sum + (kept[place] ? rule.count : 0), 0);
       found = file.findings.filter(([cell, place]) => kept[place] && (!wanted || fits(cell ?? "")));
       body.replaceChildren();
       grow(STEP);
     }
 
-    for (const control of [rule, column]) control.addEventListener("change", apply);
+    for (const [, select] of selects) select.addEventListener("change", apply);
     search.addEventListener("input", apply);
     more.addEventListener("click", () => grow(body.rows.length + STEP));
     addEventListener("beforeprint", () => grow(MOST_PRINTED));
     apply();
-    return [make("div", { class: "filters" }, ruleLabel, columnLabel, make("label", {}, words.find, search)), shown, table, more];
+    const labels = Object.values(chosen).map(([label]) => label);
+    const filters = make("div", { class: "filters" }, ...labels, make("label", {}, words.find, search));
+    const legend = file.marks.length
+      ? [make("p", { class: "quiet legend" }, say(words.marks, { marks: file.marks.join("; ") }))] : [];
+    return [filters, shown, ...legend, table, more];
   }
 
-  function mark(file) {
-    if (file.skipped) return "–";
-    return file.ok ? "✓" : "✗";
+  function verdict(file) {
+    if (file.skipped) return ["–", words.not_judged];
+    return file.ok ? ["✓", words.good] : ["✗", words.bad];
+  }
+
+  function contents(sections) {
+    const sum = (key) => count(files.reduce((all, file) => all + (file[key] ?? 0), 0));
+    const names = [...new Set(files.map((file) => file.file))];
+    const bad = new Set(files.filter((file) => !file.skipped && !file.ok).map((file) => file.file));
+    const total = say(words.total, {
+      files: count(names.length), good: count(names.length - bad.size),
+      rows: sum("rows"), errors: sum("errors"), warnings: sum("warnings"),
+    });
+    const links = sections.map((section, place) => {
+      const heading = section.querySelector("h2");
+      const link = make("button", { type: "button" }, heading.textContent);
+      const { sheet, errors } = files[place];
+      if (sheet) link.append(` · ${sheet}`);
+      if (errors) link.append(` · ${say(words.errors, { n: count(errors) })}`);
+      link.addEventListener("click", () => heading.focus());
+      return make("li", {}, link);
+    });
+    return make("nav", { class: "file" }, make("p", { class: "shown" }, total), make("ul", {}, ...links));
   }
 
   function section(file) {
-    const box = make("section", { class: "file" }, make("h2", {}, `${mark(file)} ${file.file}`));
+    const [sign, told] = verdict(file);
+    const heading = make("h2", { tabindex: "-1" }, make("span", { role: "img", "aria-label": told }, sign), ` ${file.file}`);
+    const box = make("section", { class: "file" }, heading);
     if (file.skipped) {
       box.append(make("p", { class: "quiet" }, file.skipped));
       return box;
@@ -151,6 +190,8 @@
     return box;
   }
 
+  const sections = files.map(section);
   document.getElementById("report").append(
-    make("h1", {}, words.title), make("p", { class: "quiet" }, words.about), ...files.map(section));
+    make("h1", {}, words.title), make("p", { class: "quiet" }, words.about),
+    ...(files.length > 1 ? [contents(sections)] : []), ...sections);
 })();
