@@ -56,7 +56,7 @@ def diagnose_here(settings: Settings, profile: Profile) -> Iterator[Check]:
         Text(pt="instalado", en="installed")
         if installed
         else Text(pt="não instalado", en="not installed"),
-        None if installed else _same("pip install 'xlbridge[sandbox]'"),
+        None if installed else _same('pip install "xlbridge[sandbox]"'),
     )
 
 

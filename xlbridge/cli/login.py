@@ -179,9 +179,9 @@ def _warn(place: Place) -> None:
         remark(
             Text(
                 pt="Atenção: a senha ficou num arquivo só seu, mas sem cifra. O chaveiro do "
-                "sistema é melhor: pip install 'xlbridge[keyring]'",
+                'sistema é melhor: pip install "xlbridge[keyring]"',
                 en="Warning: the password is in a file that only you can read, but not encrypted. "
-                "The system's keyring is better: pip install 'xlbridge[keyring]'",
+                'The system\'s keyring is better: pip install "xlbridge[keyring]"',
             )
         )
 

@@ -52,8 +52,8 @@ def cluster_of(scheduler: str) -> Iterator[Carrier]:
         raise ConfigError(
             Text(pt="O Dask não está instalado.", en="Dask is not installed."),
             Text(
-                pt="Instale-o: pip install 'xlbridge[dask]'",
-                en="Install it: pip install 'xlbridge[dask]'",
+                pt='Instale-o: pip install "xlbridge[dask]"',
+                en='Install it: pip install "xlbridge[dask]"',
             ),
         )
     # Dask takes its time to import.

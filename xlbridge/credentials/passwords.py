@@ -67,8 +67,8 @@ def keep_password(home: Path, profile: Profile, password: str, place: Place | No
                 en="The system's keyring cannot be used.",
             ),
             Text(
-                pt="Instale o extra: pip install 'xlbridge[keyring]', ou use --store file.",
-                en="Install the extra: pip install 'xlbridge[keyring]', or use --store file.",
+                pt='Instale o extra: pip install "xlbridge[keyring]", ou use --store file.',
+                en='Install the extra: pip install "xlbridge[keyring]", or use --store file.',
             ),
         )
     document = {"origin": profile.origin, "email": profile.email, "password": password}

@@ -29,8 +29,8 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[Book]:
                 en="Writing .parquet needs pyarrow.",
             ),
             Text(
-                pt="Instale com: pip install 'xlbridge[parquet]'",
-                en="Install it with: pip install 'xlbridge[parquet]'",
+                pt='Instale com: pip install "xlbridge[parquet]"',
+                en='Install it with: pip install "xlbridge[parquet]"',
             ),
         ) from None
     with module.open_parquet(path, sheets) as book:

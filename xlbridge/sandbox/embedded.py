@@ -107,8 +107,8 @@ def require_extra() -> None:
             en="The embedded sandbox is not installed.",
         ),
         hint=Text(
-            pt="Instale-o: pip install 'xlbridge[sandbox]'; ou configure XLBRIDGE_BASE_URL.",
-            en="Install it: pip install 'xlbridge[sandbox]'; or set XLBRIDGE_BASE_URL.",
+            pt='Instale-o: pip install "xlbridge[sandbox]"; ou configure XLBRIDGE_BASE_URL.',
+            en='Install it: pip install "xlbridge[sandbox]"; or set XLBRIDGE_BASE_URL.',
         ),
     )
 

@@ -192,7 +192,7 @@ def _not_installed() -> ConfigError:
             en="A part of the cluster has no xlbridge.",
         ),
         Text(
-            pt="Instale-o também no scheduler e nos workers: pip install 'xlbridge[dask]'",
-            en="Install it for the scheduler and the workers, too: pip install 'xlbridge[dask]'",
+            pt='Instale-o também no scheduler e nos workers: pip install "xlbridge[dask]"',
+            en='Install it for the scheduler and the workers, too: pip install "xlbridge[dask]"',
         ),
     )

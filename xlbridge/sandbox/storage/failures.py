@@ -35,8 +35,8 @@ _POSTGRESQL_HINT = Text(
     en="Check that the server answers, and the user, password and database in --db's address.",
 )
 _DRIVER_HINT = Text(
-    pt="Instale o driver: pip install 'xlbridge[postgres]'",
-    en="Install the driver: pip install 'xlbridge[postgres]'",
+    pt='Instale o driver: pip install "xlbridge[postgres]"',
+    en='Install the driver: pip install "xlbridge[postgres]"',
 )
 _LOCK_NOT_AVAILABLE = "55P03"
 
