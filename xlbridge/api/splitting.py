@@ -34,11 +34,6 @@ class Window:
     start: datetime | None
     end: datetime | None
 
-    @property
-    def is_one_minute(self) -> bool:
-        """Whether it cannot be cut."""
-        return self.start is not None and self.start == self.end
-
     def holds(self, moment: datetime) -> bool:
         """Whether a record that was updated at a moment belongs to it."""
         begun = self.start is None or moment >= self.start

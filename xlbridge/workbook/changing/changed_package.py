@@ -187,13 +187,6 @@ class ChangedPackage:
                 return _target(part, item)
         return None
 
-    def identity(self, part: str, target: str) -> str:
-        """Return the id of the relation of one part to another. Raises ``KeyError``."""
-        for item in self._relations(part):
-            if _target(part, item).lower() == target.lower():
-                return str(item.get("Id"))
-        raise KeyError(target)
-
     def relate(self, part: str, target: str, kind: str) -> str:
         """Relate a part to another and return the relation's id."""
         relations = self._relations(part)
