@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -64,8 +64,7 @@ class Unfinished:
         else:
             _clear(own, now, all_of_it=True)
         finally:
-            _remove_if_empty(own)
-            lock.release()
+            _let_go(own, lock)
 
     def windows(self) -> int:
         """Return how many windows wait for the next run."""
@@ -111,10 +110,14 @@ def _forget_old(folder: Path, now: datetime) -> None:
         except Timeout:
             continue
         _clear(other, now, all_of_it=False)
-        _remove_if_empty(other)
-        lock.release()
+        _let_go(other, lock)
 
 
-def _remove_if_empty(folder: Path) -> None:
+def _let_go(folder: Path, lock: FileLock) -> None:
+    """Release a place, and remove it where nothing is left in it."""
     if [path.name for path in folder.iterdir()] in ([], [_LOCK]):
         shutil.rmtree(folder, ignore_errors=True)
+    lock.release()
+    # Windows removes no file that is open: there the lock is gone only now.
+    with suppress(OSError):
+        folder.rmdir()
