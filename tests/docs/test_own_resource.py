@@ -5,6 +5,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_the_page_s_resource_from_its_template_to_a_refused_line(
     assert (log.registrosImportados, log.registrosRejeitados) == (2, 1)
     [line] = log.linhasRejeitadas
     assert (line.linha, line.coluna) == (4, "codigo")
-    with sqlite3.connect(tmp_path / "own.db") as database:
+    with closing(sqlite3.connect(tmp_path / "own.db")) as database:
         [(stored,)] = database.execute("select count(*) from own_records").fetchall()
     assert stored == 4
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from xlbridge.errors import JournalError
@@ -69,12 +69,14 @@ _BUSY_SECONDS = 30.0
 
 def open_ledger_file(path: Path) -> sqlite3.Connection:
     """Open the ledger's file, made if need be. Raises ``JournalError`` when it cannot be."""
-    with reporting():
+    with reporting(), ExitStack() as stack:
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, timeout=_BUSY_SECONDS)
+        stack.callback(db.close)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         make_tables(db, path, _SCHEMA)
+        stack.pop_all()
     return db
 
 

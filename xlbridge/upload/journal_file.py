@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from xlbridge.errors import JournalError
@@ -62,11 +62,7 @@ def open_journal_file(path: Path) -> sqlite3.Connection:
     """Open the file, or make it. Raises ``JournalError`` when it cannot be used."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA foreign_keys = ON")
-        make_tables(db, path, _SCHEMA)
+        return _opened(path)
     except (OSError, sqlite3.Error) as error:
         raise JournalError(
             Text(
@@ -78,6 +74,17 @@ def open_journal_file(path: Path) -> sqlite3.Connection:
                 en="Check the folder, or choose another with XLBRIDGE_HOME.",
             ),
         ) from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    with ExitStack() as stack:
+        db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+        stack.callback(db.close)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        make_tables(db, path, _SCHEMA)
+        stack.pop_all()
     return db
 
 
