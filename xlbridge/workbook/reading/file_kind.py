@@ -99,30 +99,30 @@ def refuse_unless_workbook(content_types: bytes, open_document: bytes = b"") -> 
                 en="In LibreOffice or Excel, use Save As and choose Excel (.xlsx).",
             ),
         )
-    if _BINARY in content_types:
-        raise WorkbookRefused(
-            "not-xlsx",
-            Text(
-                pt="A pasta de trabalho está no formato binário (.xlsb); só .xlsx é aceita.",
-                en="The workbook is in the binary format (.xlsb); only .xlsx is accepted.",
-            ),
-            _SAVE_AS,
-        )
-    if _MACROS in content_types:
-        raise WorkbookRefused(
-            "not-xlsx",
-            Text(
-                pt="A pasta de trabalho tem macros (.xlsm); só .xlsx é aceita.",
-                en="The workbook holds macros (.xlsm); only .xlsx is accepted.",
-            ),
-            _SAVE_AS,
-        )
+    for mark, told in _OTHER_WORKBOOKS:
+        if mark in content_types:
+            raise WorkbookRefused("not-xlsx", told, _SAVE_AS)
     if _XLSX not in content_types:
-        raise WorkbookRefused(
-            "not-xlsx",
-            Text(
-                pt="O arquivo é um zip, mas não é uma pasta de trabalho .xlsx.",
-                en="The file is a zip archive, but not an .xlsx workbook.",
-            ),
-            _SAVE_AS,
-        )
+        raise WorkbookRefused("not-xlsx", _OTHER_ARCHIVE, _SAVE_AS)
+
+
+_OTHER_WORKBOOKS = (
+    (
+        _BINARY,
+        Text(
+            pt="A pasta de trabalho está no formato binário (.xlsb); só .xlsx é aceita.",
+            en="The workbook is in the binary format (.xlsb); only .xlsx is accepted.",
+        ),
+    ),
+    (
+        _MACROS,
+        Text(
+            pt="A pasta de trabalho tem macros (.xlsm); só .xlsx é aceita.",
+            en="The workbook holds macros (.xlsm); only .xlsx is accepted.",
+        ),
+    ),
+)
+_OTHER_ARCHIVE = Text(
+    pt="O arquivo é um zip, mas não é uma pasta de trabalho .xlsx.",
+    en="The file is a zip archive, but not an .xlsx workbook.",
+)
