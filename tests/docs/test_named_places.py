@@ -1,0 +1,51 @@
+"""Modules, and names in them, that the pages tell a reader to look up are there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from environment import ROOT
+
+IN_BACKTICKS = re.compile(r"`([^`\n]+)`")
+MODULE = re.compile(r"[\w/]+\.py")
+NAME = re.compile(r"_*[A-Za-z]\w+")
+PAGES = sorted(
+    path for path in (ROOT / "docs").rglob("*.md") if (ROOT / "docs" / "reference") != path.parent
+)
+
+
+def modules(named: str) -> list[Path]:
+    """Return the modules that a page can mean by a file's name, or by the end of its path."""
+    folders = (ROOT / name for name in ("xlbridge", "tests", "benchmarks", "samples", "docs"))
+    found = (path for folder in folders for path in folder.rglob(Path(named).name))
+    return [path for path in found if f"/{path.relative_to(ROOT).as_posix()}".endswith(f"/{named}")]
+
+
+def names_by_module(line: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each module that a line names, with the names that stand behind it."""
+    module, names = "", list[str]()
+    for word in IN_BACKTICKS.findall(line):
+        if MODULE.fullmatch(word):
+            yield module, names
+            module, names = word, []
+        elif NAME.fullmatch(word):
+            names.append(word)
+    yield module, names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_modules_named_exist(page: Path) -> None:
+    named = IN_BACKTICKS.findall(page.read_text(encoding="utf-8"))
+    assert [word for word in named if MODULE.fullmatch(word) and not modules(word)] == []
+
+
+def test_the_one_place_that_holds_an_assumption_holds_it() -> None:
+    page = (ROOT / "docs" / "assumptions.md").read_text(encoding="utf-8")
+    places = [line.rstrip("| ").rpartition(" | ")[2] for line in page.splitlines()]
+    held = [pair for place in places for pair in names_by_module(place) if pair[0]]
+    assert len(held) > 100
+    for module, names in held:
+        texts = [path.read_text(encoding="utf-8") for path in modules(module)]
+        words = {word for text in texts for word in re.findall(r"\w+", text)}
+        assert set(names) <= words, module
