@@ -7,9 +7,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.findings import Finding, Mended, Severity
+from xlbridge.findings import Finding, Severity
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import KINDS
+from xlbridge.validation.cell_problems import KINDS, Remark
 from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display
 from xlbridge.workbook.address import column_letters
@@ -25,25 +25,25 @@ class FindingColumn:
     """The findings of one column of a sheet, an entry of each for each.
 
     ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
-    numbers, ``kinds`` places in ``KINDS``, ``cells`` what the cells hold, ``details`` what the
-    texts need. ``firsts`` has the row of a repeated value's first occurrence, ``mended`` what the
-    cell should hold, where there is such a thing. ``whole`` tells that ``cells`` are all cells of
-    the column instead, as most of them have findings.
+    numbers, ``kinds`` places in ``KINDS``, ``said`` places in ``remarks``, ``cells`` what the cells
+    hold. ``firsts`` has the row of a repeated value's first occurrence. ``whole`` tells that
+    ``cells`` are all cells of the column instead, as most of them have findings.
     """
 
     name: str
     letters: str | None
     rows: Numbers
     kinds: Numbers
+    said: Numbers
+    remarks: Sequence[Remark]
     cells: CellColumn
-    details: Sequence[Mapping[str, object]]
     firsts: Mapping[int, int]
-    mended: Mapping[int, Mended]
     whole: bool
 
     def finding(self, number: int) -> Finding:
         """Return one of them."""
-        row, details = int(self.rows[number]), self.details[number]
+        row, remark = int(self.rows[number]), self.remarks[self.said[number]]
+        details = remark.details
         if number in self.firsts:
             details = {"first": f"{self.letters}{self.firsts[number]}"}
         place = row - 1 if self.whole else number
@@ -54,7 +54,7 @@ class FindingColumn:
             cell=None if self.letters is None else f"{self.letters}{row}",
             value=self._value(place, details),
             details=details,
-            mended=self.mended.get(number),
+            mended=remark.mended,
             numeric=self.cells.kind(place) is CellKind.NUMBER,
         )
 
@@ -185,10 +185,10 @@ def _column(
         letters=None if place is None else column_letters(place),
         rows=there,
         kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
+        said=np.frombuffer(problems.said, dtype=np.uintc),
+        remarks=problems.remarks,
         cells=column if whole else _cells_at(column, there - 1),
-        details=problems.details,
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
-        mended=problems.mended,
         whole=whole,
     )
 

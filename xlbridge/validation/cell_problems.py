@@ -17,9 +17,19 @@ KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE.values())
 
 _NUMBERS = {kind.code: number for number, kind in enumerate(KINDS)}
 _NO_DETAILS: Mapping[str, object] = {}
+_MOST_REMEMBERED = 1 << 16
 
 BoolArray = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is said of a problem besides its kind: the ``details`` that the catalogue's texts need,
+    and what its cell would hold once it is put right, None where that is not certain."""
+
+    details: Mapping[str, object]
+    mended: Mended | None = None
 
 
 @dataclass(slots=True)
@@ -27,18 +37,20 @@ class CellProblems:
     """The problems of one column, in the order in which they were found.
 
     ``failed`` marks the cells that have no usable value, and that no further rule may judge.
-    ``positions``, ``kinds`` and ``details`` have an entry for each problem: the position of its
-    cell, its place in ``KINDS``, and what the catalogue's texts need. By a problem's number,
-    ``firsts`` has the position of a repeated value's first occurrence, and ``mended`` what the cell
-    would hold once it is put right, where that is certain.
+    ``positions``, ``kinds`` and ``said`` have an entry for each problem: the position of its cell,
+    its place in ``KINDS``, and the place of what else is said of it in ``remarks``. ``firsts`` has
+    the position of a repeated value's first occurrence, by the problem's number.
+
+    Remarks that are equal are kept once; where very many differ, one that comes back is kept again.
     """
 
     failed: BoolArray
     positions: "array[int]" = field(default_factory=lambda: array("i"))
     kinds: "array[int]" = field(default_factory=lambda: array("H"))
-    details: list[Mapping[str, object]] = field(default_factory=list)
+    said: "array[int]" = field(default_factory=lambda: array("I"))
+    remarks: list[Remark] = field(default_factory=list)
     firsts: dict[int, int] = field(default_factory=dict)
-    mended: dict[int, Mended] = field(default_factory=dict)
+    _known: dict[object, int] = field(default_factory=dict)
 
     @classmethod
     def none(cls, size: int) -> "CellProblems":
@@ -57,13 +69,11 @@ class CellProblems:
     ) -> None:
         """Note a problem; an error without a certain value takes the cell out of further rules."""
         number = _NUMBERS[code]
-        if mended is not None:
-            self.mended[len(self)] = mended
-        elif KINDS[number].severity is Severity.ERROR:
+        if mended is None and KINDS[number].severity is Severity.ERROR:
             self.failed[position] = True
         self.positions.append(position)
         self.kinds.append(number)
-        self.details.append(details)
+        self.said.append(self._place_of(details, mended))
 
     def add_all(
         self,
@@ -82,7 +92,10 @@ class CellProblems:
         self.firsts.update(enumerate(firsts, start=len(self)))
         self.positions.frombytes(positions.astype(np.intc).tobytes())
         self.kinds.extend(array("H", [number]) * count)
-        self.details.extend([details] * count if isinstance(details, Mapping) else details)
+        if isinstance(details, Mapping):
+            self.said.extend(array("I", [self._place_of(details)]) * count)
+        else:
+            self.said.extend(map(self._place_of, details))
 
     def keep(self, kept: BoolArray) -> "CellProblems":
         """Return the problems of the cells where ``kept`` is true, counted anew.
@@ -92,11 +105,21 @@ class CellProblems:
         positions = np.frombuffer(self.positions, dtype=np.intc)
         numbers = np.flatnonzero(kept[positions])
         moved = (np.cumsum(kept) - 1)[positions[numbers]]
-        places = {int(number): place for place, number in enumerate(numbers)}
         return CellProblems(
             self.failed[kept],
             array("i", moved.astype(np.intc).tobytes()),
             array("H", np.frombuffer(self.kinds, dtype=np.ushort)[numbers].tobytes()),
-            [self.details[number] for number in numbers],
-            mended={places[n]: value for n, value in self.mended.items() if n in places},
+            array("I", np.frombuffer(self.said, dtype=np.uintc)[numbers].tobytes()),
+            self.remarks,
         )
+
+    def _place_of(self, details: Mapping[str, object], mended: Mended | None = None) -> int:
+        """Return the place of a remark, which is kept if it is none of those remembered."""
+        key = (*details.items(), mended)
+        place = self._known.get(key)
+        if place is None:
+            if len(self._known) >= _MOST_REMEMBERED:
+                self._known.clear()
+            place = self._known[key] = len(self.remarks)
+            self.remarks.append(Remark(details, mended))
+        return place
