@@ -1,6 +1,7 @@
 """The blank workbooks: what they hold, and that the committed ones are current."""
 
 import dataclasses
+import re
 import zipfile
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 from click.testing import CliRunner
 from environment import ROOT
 from libreoffice import save_with_libreoffice
+from openpyxl.formula import Tokenizer
+from openpyxl.formula.tokenizer import Token
+from openpyxl.worksheet.cell_range import MultiCellRange
 from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.cli.main import main
@@ -18,6 +22,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue, shipped
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
+from xlbridge.resources.schema_file import read_schema_file
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.atomic import replacing
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
@@ -287,3 +292,76 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path: Path) ->
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         write_template(tmp_path, RESOURCES[0])
+
+
+@each_resource
+def test_excel_never_complains_of_numbers_kept_as_text(tmp_path: Path, resource: Resource) -> None:
+    path = tmp_path / "template.xlsx"
+    write_template(path, resource)
+    [ranges] = re.findall(
+        rb'<ignoredError sqref="([^"]*)" numberStoredAsText="1"/>', sheet_xml(path)
+    )
+    covered = MultiCellRange(ranges.decode())
+    sheet = openpyxl.load_workbook(path)[resource.name]
+    for cell, column in zip(sheet[1], resource.columns, strict=True):
+        assert (f"{cell.column_letter}2" in covered) is column.kind.is_text
+
+
+def sheet_xml(path: Path) -> bytes:
+    return parts(path)["xl/worksheets/sheet1.xml"]
+
+
+@pytest.mark.parametrize("name", ["demanding", *(resource.name for resource in RESOURCES)])
+def test_excel_opens_what_its_limits_allow(tmp_path: Path, name: str) -> None:
+    resource = load_catalogue().get(name) or demanding(tmp_path)
+    sheet = data_sheet(tmp_path, resource)
+    checks = sheet.data_validations.dataValidation
+    assert len(checks) == len(resource.columns)
+    for check in checks:
+        assert len(check.promptTitle) <= 32
+        assert len(check.prompt) <= 255
+        assert len(check.errorTitle) <= 32
+        assert len(check.error) <= 225
+        formula = check.formula1 or ""
+        assert len(formula) <= 255
+        assert not any(isinstance(token, Token) and token.type == "" for token in tokens(formula))
+        assert formula.count('"') % 2 == 0
+
+
+def tokens(formula: str) -> list[Token]:
+    return list(Tokenizer(f"={formula}").items)
+
+
+def demanding(folder: Path) -> Resource:
+    """A resource of whose columns everything is as long and odd as a schema file allows."""
+    choices = ", ".join(f"'{number:05} {'x' * 40}'" for number in range(300))
+    path = folder / "demanding.yaml"
+    path.write_text(
+        f"""\
+title: {"Título " * 60}
+metadata:
+  resource: {"a" * 31}
+  import: {{direct: imports.direct}}
+  columns: {{quotes: {{kind: code}}, marks: {{kind: code}}}}
+columns:
+  {"c" * 300}: {{dtype: str, title: {"Título " * 60}, description: {"descrição " * 60}}}
+  choice: {{dtype: str, isin: [{choices}]}}
+  quotes: {{dtype: str, digits: {{width: 9, separators: '"/'}}}}
+  marks: {{dtype: str, digits: {{width: 9, separators: '.,-/ ;:_()[]+*#%&@!?<>=|~^'}}}}
+  small: {{dtype: Float64, greater_than: 0.0000001, less_than: 1.0e+15}}
+  whole: {{dtype: Int64, less_than_or_equal_to: 999999999999}}
+""",
+        encoding="utf-8",
+    )
+    return read_schema_file(path)
+
+
+@each_resource
+def test_the_instructions_say_whose_column_it_is_in_full(
+    tmp_path: Path, resource: Resource
+) -> None:
+    path = tmp_path / "template.xlsx"
+    write_template(path, resource)
+    sheet = openpyxl.load_workbook(path)[INSTRUCTIONS_SHEET]
+    assert sheet.column_dimensions["A"].width > max(len(c.name) for c in resource.columns) + 2
+    assert sum(it.width for it in sheet.column_dimensions.values()) < 220

@@ -30,7 +30,6 @@ MOST_LINES = 1_000_000
 
 _COVER = Text(pt="Prova", en="Proof")
 _LONGEST_TEXT = 32_767  # Excel's own
-_LONGEST_FOOTER = 200
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _LINE_HEIGHT = 15
 _HIGHEST_ROW = 409  # Excel's own
@@ -217,7 +216,7 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     sheet.set_column(1, 1, _TEXT_WIDTH)
     sheet.hide_gridlines(2)
     name = _clean(title(proof))
-    print_across_pages(sheet, name[:_LONGEST_FOOTER])
+    print_across_pages(sheet, name)
     _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
     items = list(open_items(proof))
     look = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}

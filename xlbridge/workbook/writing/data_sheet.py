@@ -6,6 +6,7 @@ so that it serves workbooks in constant memory too.
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 import xlsxwriter
@@ -27,9 +28,11 @@ from xlbridge.workbook.writing.input_check import input_check
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
-PAGE_WIDTH = 200  # letters beside each other that can still be read on A4 in landscape
+PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
 _FREE_TEXT_WIDTH, _WIDEST = 40, 48
 _NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
+_MARGIN = 0.4  # inches
+_LONGEST_FOOTER = 100
 _COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
 
 _HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_color": style.RULE}
@@ -58,9 +61,9 @@ def add_data_sheet(
         sheet.write_comment(0, index, *_comment(column))
         check = input_check(column, index, choices.get(column.name))
         sheet.data_validation(1, index, _LAST_ROW, index, check)
-        if column.kind.is_text:
-            numbers_as_text = f"{cell_address(2, index)}:{cell_address(_LAST_ROW + 1, index)}"
-            sheet.ignore_errors({"number_stored_as_text": numbers_as_text})
+    if texts := [i for i, column in enumerate(resource.columns) if column.kind.is_text]:
+        ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
+        sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
     for index, (name, width) in enumerate(remarks.items(), start=len(resource.columns)):
         sheet.set_column(index, index, width)
         sheet.write_string(0, index, name, remark)
@@ -147,4 +150,7 @@ def print_across_pages(
     sheet.set_landscape()
     sheet.set_paper(a4)
     sheet.fit_to_pages(pages, 0)
-    sheet.set_footer(f"&L{title.replace('&', '&&')}&R{page_of}")
+    sheet.set_margins(left=_MARGIN, right=_MARGIN)
+    sheet.set_footer(
+        f"&L{shorten(title, _LONGEST_FOOTER, placeholder='…').replace('&', '&&')}&R{page_of}"
+    )

@@ -15,7 +15,7 @@ from xlbridge.workbook.writing.column_guide import (
     rules_in_words,
 )
 
-_TITLE_LIMIT, _MESSAGE_LIMIT = 32, 255  # Excel's own
+_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's own
 
 _BOUNDS: Mapping[str, str] = {
     "greater_than": ">",
@@ -48,10 +48,10 @@ def input_check(column: Column, index: int, choices: str | None) -> dict[str, An
         "input_message": _cut(
             f"{column.description} Aqui cabe: {asked}."
             + (f" Exemplo: {example}" if example else ""),
-            _MESSAGE_LIMIT,
+            _PROMPT_LIMIT,
         ),
         "error_title": _cut(column.title.pt, _TITLE_LIMIT),
-        "error_message": _cut(f"O valor não serve. Aqui cabe: {asked}.", _MESSAGE_LIMIT),
+        "error_message": _cut(f"O valor não serve. Aqui cabe: {asked}.", _ERROR_LIMIT),
     }
 
 
@@ -103,5 +103,9 @@ def _check_of_text(column: Column, index: int) -> dict[str, Any]:
 def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
     bare = cell_address(2, index)
     for separator in separators:
-        bare = f'SUBSTITUTE({bare},"{separator}","")'
-    return {"validate": "custom", "value": f"=LEN({bare})={column.width}"}
+        quoted = separator.replace('"', '""')
+        bare = f'SUBSTITUTE({bare},"{quoted}","")'
+    formula = f"LEN({bare})={column.width}"
+    if len(formula) > _FORMULA_LIMIT:
+        return {"validate": "any"}
+    return {"validate": "custom", "value": f"={formula}"}

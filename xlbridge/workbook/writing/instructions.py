@@ -28,7 +28,9 @@ from xlbridge.workbook.writing.data_sheet import (
 )
 
 _TABLE = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
-_WIDTHS = (40, 38, 16, 22, 46, 38, 32)
+_WIDTHS = (32, 15, 18, 46, 36, 30)
+"""Of the columns of the table behind the first, which is as wide as the names that it holds."""
+_NARROWEST_NAME, _WIDEST_NAME = 32, 48
 _LINE_HEIGHT, _PADDING = 15, 5
 
 _STEPS = """\
@@ -68,8 +70,11 @@ _PADDED = frozenset({"required", "optional", "cell", "heading", "command"})
 def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
     """Add the instructions: how to fill in, the colours, every column, and what to do next."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
-    page = _Page(sheet, {name: book.add_format(dict(look)) for name, look in _LOOKS.items()})
-    for index, width in enumerate(_WIDTHS):
+    longest = max(len(column.name) for column in resource.columns) + 5
+    widths = (min(max(longest, _NARROWEST_NAME), _WIDEST_NAME), *_WIDTHS)
+    looks = {name: book.add_format(dict(look)) for name, look in _LOOKS.items()}
+    page = _Page(sheet, looks, widths)
+    for index, width in enumerate(widths):
         sheet.set_column(index, index, width)
     sheet.hide_gridlines(2)
     sheet.set_tab_color(style.RULE)
@@ -85,9 +90,12 @@ def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> Non
 class _Page:
     """Writes lines one below the other."""
 
-    def __init__(self, sheet: Worksheet, looks: Mapping[str, Format]) -> None:
+    def __init__(
+        self, sheet: Worksheet, looks: Mapping[str, Format], widths: Sequence[int]
+    ) -> None:
         self.sheet = sheet
         self.looks = looks
+        self.widths = widths
         self.row = 0
 
     def line(self, look: str, *texts: str) -> None:
@@ -95,20 +103,22 @@ class _Page:
 
     def cells(self, cells: Sequence[tuple[str, str]]) -> None:
         if any(look in _PADDED for look, _ in cells):
-            self.sheet.set_row(self.row, _PADDING + _LINE_HEIGHT * max(map(_lines, cells, _WIDTHS)))
+            self.sheet.set_row(
+                self.row, _PADDING + _LINE_HEIGHT * max(map(_lines, cells, self.widths))
+            )
         for index, (look, text) in enumerate(cells):
             self.sheet.write_string(self.row, index, text, self.looks[look])
         self.row += 1
 
     def heading(self, text: str) -> None:
         self.row += 1
-        self.line("heading", text, *[""] * (len(_WIDTHS) - 1))
+        self.line("heading", text, *[""] * len(_WIDTHS))
 
 
 def _lines(cell: tuple[str, str], width: int) -> int:
     """How many lines a cell's text takes; no program works it out for a file that it opens."""
     look, text = cell
-    return len(wrap(text, width - 4)) if look == "cell" else 1
+    return len(wrap(text, width - 3)) if look == "cell" else 1
 
 
 def _how_to_fill_in(page: _Page, resource: Resource) -> None:
