@@ -1,12 +1,14 @@
 """``--fix``: what is certain is mended in a copy, all else stays as it was."""
 
 import json
+import re
 import struct
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +20,7 @@ import xlsxwriter
 from environment import Xlbridge
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packing import MAIN, RELATIONS, SHEET, STRINGS, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
@@ -444,3 +447,32 @@ def test_the_input_is_never_written_over(
     assert xlbridge("validate", path, *arguments).returncode == 2
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["a.xlsx"]
+
+
+def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    header = "".join(f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in GOOD[CR])
+    texts = {**GOOD[CR], DUE: "31/12/2026", "dataDeEmissao": "", AMOUNT: "1.234,56"}
+    cells = "".join(
+        f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        if isinstance(value, str)
+        else f"<c><v>{value}</v></c>"
+        for value in texts.values()
+    )
+    sheet = (
+        f'<worksheet xmlns="{MAIN}"><sheetData><row>{header}</row><row>{cells}</row></sheetData>'
+    )
+    parts = good_parts(tmp_path) | {SHEET: f"{sheet}</worksheet>".encode()}
+    del parts[STYLES], parts[STRINGS]
+    for listing in (RELATIONS, TYPES):
+        unlisted = re.sub(rb"<[^>]*(?:styles|sharedStrings).xml[^>]*>", b"", parts[listing])
+        parts[listing] = unlisted
+    path = tmp_path / "plain.xlsx"
+    path.write_bytes(packed(parts))
+    judged, changes, after = mended(path, catalogue)
+    assert [change.new for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
+    assert after.findings == []
+    assert after.frame.equals(judged.frame)
+    book = openpyxl.load_workbook(path.with_name("mended.xlsx"))
+    assert book["Plan1"]["H2"].value == datetime(2026, 12, 31)

@@ -55,6 +55,23 @@ def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
     assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
 
 
+def test_an_analysts_lists_in_a_workbook_made_from_a_template_are_read(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "modelo.xlsx"
+    resource = "enderecamento-de-produto"
+    write_template(path, catalogue[resource])
+    book = openpyxl.load_workbook(path)
+    assert LISTS_SHEET not in book.sheetnames
+    del book[resource]
+    page = book.create_sheet(LISTS_SHEET)
+    page.append(list(GOOD[resource]))
+    page.append(list(GOOD[resource].values()))
+    book.save(path)
+    for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
+        assert (sheet.sheet, sheet.rows, sheet.findings) == (LISTS_SHEET, [2], [])
+
+
 @pytest.mark.parametrize("renamed", [True, False])
 def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
     tmp_path: Path, catalogue: Catalogue, renamed: bool

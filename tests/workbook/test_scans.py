@@ -106,6 +106,15 @@ def test_an_error_is_that_of_its_own_cell(cells: str, errors: dict[tuple[int, in
     assert exact.errors == errors
 
 
+def test_a_sheet_without_addresses_is_left_to_the_exact_one() -> None:
+    rows = '<row hidden="1"><c><f>1+1</f><v>2</v></c></row>'
+    for first in ("<row><c><v>1</v></c></row>", '<row r="1"><c><v>1</v></c></row>'):
+        sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{first}{rows}</sheetData></worksheet>'
+        assert scan_quickly([sheet.encode()], {}) is None
+        layout = scan_exactly([sheet.encode()], {}).raw.layout
+        assert (layout.hidden_rows, layout.formulas) == ({2}, {0: [(2, 2)]})
+
+
 def test_what_the_quick_one_cannot_read_is_left_to_the_exact_one() -> None:
     quick, exact = scanned('<c r="A3" t="e"><v>&#35;N/A</v></c>')
     assert quick is None

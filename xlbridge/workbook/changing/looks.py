@@ -19,13 +19,17 @@ from xlbridge.workbook.changing.changed_package import (
 )
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_USUAL_PART = "xl/styles.xml"
+"""There are readers that look for the part under no other name."""
+
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
 _PLAIN = f"""\
 <styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font>\
 </fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill>\
 <patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/>\
 <top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>\
-<cellXfs count="1"><xf xfId="0"/></cellXfs></styleSheet>""".encode()
+<cellXfs count="1"><xf xfId="0"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" \
+xfId="0" builtinId="0"/></cellStyles></styleSheet>""".encode()
 _ORDER = [
     "numFmts",
     "fonts",
@@ -100,7 +104,8 @@ class Looks:
     def put_back(self) -> None:
         """Put the part back."""
         if self._part is None:
-            self._part = self._package.unused("xl/styles{}.xml")
+            is_free = _USUAL_PART not in self._package
+            self._part = _USUAL_PART if is_free else self._package.unused("xl/styles{}.xml")
             self._package.declare(self._part, _TYPE)
             self._package.relate(WORKBOOK, self._part, "styles")
         self._package.put(self._part, serialised(self._root))

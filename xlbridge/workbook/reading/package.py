@@ -11,7 +11,12 @@ from xml.etree import ElementTree as ET
 from xlbridge.workbook.reading.file_kind import refuse_unless_workbook
 from xlbridge.workbook.reading.number_formats import number_formats
 from xlbridge.workbook.reading.refusals import damaged, unreadable
-from xlbridge.workbook.signature import SHEETS_OF_PROPERTY, SUMMARY_NAME, TEMPLATE_PROPERTY
+from xlbridge.workbook.signature import (
+    LISTS_SHEET,
+    SHEETS_OF_PROPERTY,
+    SUMMARY_NAME,
+    TEMPLATE_PROPERTY,
+)
 
 _CONTENT_TYPES = "[content_types].xml"
 _OPEN_DOCUMENT = "mimetype"
@@ -43,10 +48,15 @@ class Package:
         return self._properties().get(TEMPLATE_PROPERTY)
 
     def own_sheets(self) -> frozenset[str]:
-        """Return the names of the sheets that xlbridge added, as the marks of the workbook say."""
+        """Return the names of the sheets that xlbridge added, as the marks of the workbook say.
+
+        The lists are ours where they are hidden: an analyst may keep some under that name.
+        """
         properties = self._properties()
         added = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
-        return frozenset().union(*added, self._summary_sheets())
+        visible = (e.get("name") for e in self._sheet_elements() if not _is_hidden(e))
+        own: frozenset[str] = frozenset().union(*added, self._summary_sheets())
+        return own - {LISTS_SHEET}.intersection(visible)
 
     def counts_from_1904(self) -> bool:
         """Tell whether days are counted from 1904 instead of 1900."""
@@ -86,11 +96,14 @@ class Package:
             for relation in self._parsed(_WORKBOOK_RELATIONS)
         }
         parts = {}
-        for element in self._parsed(_WORKBOOK).iter():
-            if element.tag.rpartition("}")[2] == "sheet":
-                identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
-                parts[element.get("name", "")] = _part(targets.get(identity, ""))
+        for element in self._sheet_elements():
+            identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+            parts[element.get("name", "")] = _part(targets.get(identity, ""))
         return parts
+
+    def _sheet_elements(self) -> Iterator[ET.Element]:
+        elements = self._parsed(_WORKBOOK).iter()
+        return (e for e in elements if e.tag.rpartition("}")[2] == "sheet")
 
     def _summary_sheets(self) -> Iterator[str]:
         for element in self._parsed(_WORKBOOK).iter():
@@ -114,6 +127,10 @@ class Package:
             return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
         except ET.ParseError as error:
             raise damaged() from error
+
+
+def _is_hidden(sheet: ET.Element) -> bool:
+    return sheet.get("state", "visible") != "visible"
 
 
 def _part(target: str) -> str:

@@ -23,6 +23,10 @@ _BARE_FORMULA = re.compile(
 _TEXT_RESULT = re.compile(rb'\bt="str"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
 
+_ROW = re.compile(rb"<row\b[^>]*>")
+_CELL = re.compile(rb"<c\b[^>]*>")
+_ADDRESSED = re.compile(rb'\sr="')
+
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
     """Scan a sheet's part, given piece by piece; None where only the exact scan can tell.
@@ -32,7 +36,7 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     raw = RawSheet()
     styled = _styled_cell(scaling)
     for number, block in enumerate(_blocks(pieces)):
-        if number == 0 and _PREFIXED.search(block):
+        if number == 0 and (_PREFIXED.search(block) or not _is_addressed(block)):
             return None
         computed = b"<f" in block
         if _is_unusual(block) or not _note(block, raw, computed=computed):
@@ -54,6 +58,12 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join((*pending, piece[:cut]))
         pending = [piece[cut:]]
     yield b"".join(pending)
+
+
+def _is_addressed(block: bytes) -> bool:
+    """Whether the first row and the first cell of the sheet say where they stand."""
+    firsts = (_ROW.search(block), _CELL.search(block))
+    return all(first is None or _ADDRESSED.search(first[0]) for first in firsts)
 
 
 def _is_unusual(block: bytes) -> bool:
