@@ -136,6 +136,14 @@ KINDS: tuple[FindingKind, ...] = (
             en="Unhide the rows (or clear the filter) and check, or delete those that must not go.",
         ),
     ),
+    error(
+        "row-header-again",
+        Text(
+            pt="A linha repete o cabeçalho; não é um registro.",
+            en="The row repeats the header; it is no record.",
+        ),
+        Text(pt="Apague a linha.", en="Delete the row."),
+    ),
     warning(
         "row-total",
         Text(

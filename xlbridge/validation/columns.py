@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cell_problems import CellProblems, Positions
 from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.coercion import coerce
 from xlbridge.validation.error_words import error_words
 from xlbridge.validation.header import Header
 from xlbridge.validation.noted_cells import NotedCells, numbered_codes
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reading.cells import SheetCells
+from xlbridge.validation.repeated_headers import repeated_headers
+from xlbridge.workbook.reading.cells import CellKind, SheetCells
 from xlbridge.workbook.reading.raw_sheet import CellPlace
 
 
@@ -54,6 +55,7 @@ def typed_rows(
     formats = formats_of(numbered_codes(resource, header, cells))
     rows = _data_rows(cells, header.row)
     numbers = np.array(rows, dtype=np.int64)
+    headers = np.searchsorted(numbers, repeated_headers(header, cells))
     arrays, problems = {}, {}
     for number, column in enumerate(resource.columns, start=1):
         on_column(column.name, number, len(resource.columns), len(rows))
@@ -65,6 +67,7 @@ def typed_rows(
             problems[column.name] = CellProblems.none(len(rows))
         else:
             filled = Cells(cells.columns[place], numbers)
+            filled.kinds[headers] = CellKind.EMPTY
             errors = list(filled.set_aside(error_words(cells.columns[place])))
             arrays[column.name], found = coerce(column, filled, reading)
             for position, word in errors:
@@ -74,8 +77,20 @@ def typed_rows(
             noted.note_scaled()
             noted.note_shown(formats)
             problems[column.name] = found
+    _note_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems))
+
+
+def _note_headers(
+    header: Header, positions: Positions, problems: Mapping[str, CellProblems]
+) -> None:
+    """Say once of each row that repeats the header that it does; no rule judges its cells."""
+    for found in problems.values():
+        found.failed[positions] = True
+    if len(positions):
+        first = min(header.columns, key=lambda name: header.columns[name])
+        problems[first].add_all(positions, "row-header-again")
 
 
 def _data_rows(cells: SheetCells, header_row: int) -> list[int]:

@@ -1,0 +1,57 @@
+"""Rows that are no records: headers that come again where pages were pasted together."""
+
+from pathlib import Path
+
+from sheets import GOOD, write_rows
+
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+CLIENT = ["nomeComercial", "seuCodigo", "email"]
+
+
+def found(judged: ValidatedSheet) -> list[tuple[str | None, str]]:
+    return [(finding.cell, finding.kind.code) for finding in judged.findings]
+
+
+def test_a_header_that_comes_again_is_told_once_and_is_no_record(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    names = ["anotação", *CLIENT]
+    lines = [
+        ["", "Padaria", "C-1", None],
+        [],
+        ["página 2", *CLIENT],
+        ["", "Açougue", "C-2", None],
+        ["anotação", *CLIENT],
+    ]
+    path = write_rows(tmp_path / "a.xlsx", names, lines, at=(2, 1))
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert found(judged) == [
+        ("B3", "column-unknown"),
+        ("C6", "row-header-again"),
+        ("C8", "row-header-again"),
+    ]
+    assert judged.frame["nomeComercial"].dropna().tolist() == ["Padaria", "Açougue"]
+
+
+def test_a_header_that_comes_again_mutes_every_other_rule_of_its_row(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    record = GOOD["contasreceber"]
+    lines = [list(record.values()), list(record), list(record.values())]
+    path = write_rows(tmp_path / "a.xlsx", list(record), lines)
+    judged = validate_workbook(path, catalogue)
+    assert found(judged) == [("A3", "row-header-again")]
+    assert judged.findings[0].value == "codigoDaFilial"
+
+
+def test_some_cells_may_say_what_their_columns_are_called(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    lines = [["nomeComercial", None, None], ["nomeComercial", "seuCodigo", None]]
+    path = write_rows(tmp_path / "a.xlsx", CLIENT, lines)
+    assert found(validate_workbook(path, catalogue, resource="cliente")) == []
+    alone = write_rows(tmp_path / "b.xlsx", CLIENT[:1], [["Padaria"], ["nomeComercial"]])
+    judged = validate_workbook(alone, catalogue, resource="cliente")
+    assert found(judged) == [("A3", "row-header-again")]
