@@ -80,7 +80,7 @@ def test_the_filters_leave_what_they_say(
 def test_nothing_is_wider_than_the_screen(
     tmp_path: Path, page: Page, sample: ValidatedSheet, width: int
 ) -> None:
-    long = Finding(CATALOGUE["type-number"], 9, "c" * 90, "XFD1048576", "x" * 400)
+    long = Finding(CATALOGUE["type-boolean"], 9, "c" * 90, "XFD1048576", "x" * 400)
     page.open(written(tmp_path, sheet_of([*sample.findings, long])), width=width)
     assert page.run("innerWidth") == width
     assert page.run("document.documentElement.scrollWidth") <= width
@@ -154,7 +154,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, sample: Validate
 
 def test_of_many_findings_a_part_is_shown_and_all_are_counted(tmp_path: Path, page: Page) -> None:
     many = [
-        Finding(CATALOGUE["type-integer"], row, "codigo", f"B{row}", "x")
+        Finding(CATALOGUE["type-boolean"], row, "codigo", f"B{row}", "x")
         for row in range(2, 100_002)
     ]
     path = written(tmp_path, sheet_of(many))
@@ -205,7 +205,7 @@ def test_a_dark_screen_is_dark_and_paper_is_white(
 
 def test_printing_prints_all_that_the_filters_leave(tmp_path: Path, page: Page) -> None:
     many = [
-        Finding(CATALOGUE["type-integer"], row, "codigo", f"B{row}", "x") for row in range(2, 902)
+        Finding(CATALOGUE["type-boolean"], row, "codigo", f"B{row}", "x") for row in range(2, 902)
     ]
     page.open(written(tmp_path, sheet_of(many)), width=1200)
     page.run("dispatchEvent(new Event('beforeprint'))")

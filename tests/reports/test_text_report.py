@@ -18,7 +18,7 @@ SAMPLES = ROOT / "samples"
 
 def many(count: int, file: str = "cr.xlsx") -> ValidatedSheet:
     findings = [
-        Finding(CATALOGUE["type-integer"], row, "codigo", f"B{row}", f"x{row}")
+        Finding(CATALOGUE["type-boolean"], row, "codigo", f"B{row}", f"x{row}")
         for row in range(2, count + 2)
     ]
     warning = Finding(CATALOGUE["number-as-text"], 2, "valor", "A2", "1", {"read": "1"})
@@ -28,7 +28,7 @@ def many(count: int, file: str = "cr.xlsx") -> ValidatedSheet:
 def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
     lines = list(report_text([many(100_000)]))
     assert "errors: 100000 · warnings: 1" in lines[0]
-    assert lines[1] == "  • codigo: This is not a whole number.  [type-integer] ×100000"
+    assert lines[1] == "  • codigo: This is neither true nor false.  [type-boolean] ×100000"
     assert lines[2].startswith("      B2='x2', B3='x3', B4='x4', B5='x5', B6='x6' … and 99995 more")
     assert [line for line in lines if "number-as-text" in line] == lines[4:5]
     assert len(lines) == 7

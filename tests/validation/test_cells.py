@@ -120,8 +120,23 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     (CR, "dataDeVencimento", "31/12/2026 99:99", "type-date"),
     ("cliente", "cnpj", "1122233300018¹", "cnpj-invalid"),
     ("cliente", "seuCodigo", "𝐀1", "hidden-character"),
+    ("cliente", "cnpj", "-", "document-placeholder"),
+    ("cliente", "cpf", "N/A", "document-placeholder"),
     (CR, "valorDoLancamento", "1.234", "number-ambiguous"),
     (CR, "valorDoLancamento", "1.234,56", "number-as-text"),
+    (CR, "valorDoLancamento", "R$      1.234,56", "number-as-text"),
+    (CR, "valorDoLancamento", "10.299999999999999", "number-as-text"),
+    (CR, "valorDoLancamento", "(1.234,56)", "type-number"),
+    (CR, "valorDoLancamento", "1.234,56-", "type-number"),
+    (CR, "valorDoLancamento", "1.234,56 D", "type-number"),
+    (CR, "valorDoLancamento", "10,5%", "type-number"),
+    (CR, "valorDoLancamento", "99999999999999999,99", "type-number"),
+    (CR, "valorDoLancamento", "123456789012345,67", "type-number"),
+    (CR, "valorDoLancamento", 1.9337370000000100e41, "type-number"),
+    (CR, "codigoDoCliente", 1e15, "type-integer"),
+    (CR, "dataDeVencimento", "2026/12/31", "date-as-text"),
+    (CR, "dataDeVencimento", "jan/26", "type-date"),
+    (CR, "dataDeVencimento", "2026-12-31T00:00:00-03:00", "type-date"),
     (CR, "valorDoLancamento", "12,5", "number-as-text"),
     (CR, "valorDoLancamento", date(2026, 1, 1), "type-number"),
     (CP, "valorDoLancamento", 100.01, "net-exceeds-gross"),
@@ -189,6 +204,8 @@ def test_a_damaged_cell_has_one_finding(
         (END, {"ativo": "Sim"}),
         (END, {"ativo": "FALSO"}),
         (END, {"ativo": None}),
+        (END, {"ativo": "\u200bNa\N{COMBINING TILDE}o"}),
+        (END, {"ativo": "ＳＩＭ"}),
     ],
 )
 def test_a_right_cell_has_no_finding(
@@ -296,7 +313,8 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
         ("2026-13-01", Reading(), "no such day"),
         (45_000, Reading(), "only needs the format of a date"),
         (timedelta(days=46_331), Reading(), "only needs the format of a date"),
-        ("02/13/2026", Reading(dates="dmy"), "order declared"),
+        ("02/13/2026", Reading(dates="dmy"), "with --dates dmy; in the other one it would be 13/"),
+        ("31/12/2026", Reading(dates="mdy"), "with --dates mdy; in the other one it would be 31/"),
         ("amanhã", Reading(), "This is not a date."),
         (12, Reading(), "This is not a date."),
         ("31/12/0026", Reading(), "This is not a date."),
@@ -316,6 +334,44 @@ def test_what_is_no_date_is_told_with_its_reason(
     assert words in finding.message.en
     if isinstance(value, timedelta):
         assert finding.value == "1111944:00:00"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "style", "words"),
+    [
+        ("valorDoLancamento", "1.234,56", "en", "--numbers en; na outra seria 1234,56."),
+        ("valorDoLancamento", "10.5", "pt", "--numbers pt; na outra seria 10,5."),
+        ("codigoDoCliente", "1,001", "pt", "--numbers pt; na outra seria 1001."),
+        ("valorDoLancamento", "dez", "pt", "Não é um número."),
+        ("codigoDoCliente", "dez", None, "Não é um número inteiro."),
+        (
+            "codigoDoCliente",
+            "1" * 16,
+            None,
+            "que caiba na célula: o Excel guarda só 15 algarismos.",
+        ),
+        ("valorDoLancamento", 1e20, None, "que caiba na célula: o Excel guarda só 15 algarismos."),
+    ],
+)
+def test_what_is_no_number_is_told_with_its_reason(
+    tmp_path: Path, catalogue: Catalogue, column: str, value: object, style: Any, words: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{column: value}])
+    [finding] = validate_workbook(path, catalogue, reading=Reading(numbers=style)).findings
+    assert finding.kind.code == f"type-{'number' if column == 'valorDoLancamento' else 'integer'}"
+    assert finding.message.pt.endswith(words)
+
+
+def test_people_without_a_document_are_not_one_another(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    people = [{"natureza": "F", "cnpj": text, "cpf": None} for text in ("-", "-", "isento")]
+    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", people), catalogue)
+    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+        ("C2", "document-placeholder"),
+        ("C3", "document-placeholder"),
+    ]
+    assert judged.frame["cnpj"][2] == "isento"
 
 
 def test_what_cannot_be_seen_has_a_visible_mark(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -20,6 +20,13 @@ def test_iso_dates_have_one_meaning(day: date) -> None:
     assert (meaning.native, meaning.ambiguous) == (day, False)
 
 
+@given(days, st.sampled_from("/."))
+def test_a_year_that_comes_first_leaves_one_meaning(day: date, mark: str) -> None:
+    meaning = date_meanings(day.strftime(f"%Y{mark}%m{mark}%d"))
+    assert meaning is not None
+    assert (meaning.native, meaning.foreign) == (day, day)
+
+
 @given(days, st.sampled_from("/.-"))
 def test_brazilian_dates_are_ambiguous_when_both_orders_make_dates(day: date, mark: str) -> None:
     meaning = date_meanings(day.strftime(f"%d{mark}%m{mark}%Y"))
@@ -55,6 +62,7 @@ def test_english_numbers_with_cents_have_one_meaning(amount: Decimal) -> None:
         ("1234", "1234", "1234"),
         ("-12,5", "-12.5", None),
         ("R$ 1.234,56", "1234.56", None),
+        ("R$       1.234,56", "1234.56", None),
         ("-R$ 10", "-10", "-10"),
         ("1 234,56", "1234.56", None),
         ("12 345", "12345", "12345"),

@@ -293,7 +293,7 @@ def test_the_summary_says_when_it_does_not_show_all(annotated: Annotated) -> Non
 
 def test_ten_thousand_cells_are_marked_in_few_ranges(annotated: Annotated) -> None:
     many = [
-        Finding(CATALOGUE["type-integer"], row, "d", f"D{row}", "x") for row in range(10, 12_010)
+        Finding(CATALOGUE["type-boolean"], row, "d", f"D{row}", "x") for row in range(10, 12_010)
     ]
     book = annotated(*many)
     assert [str(b.sqref) for b in book[SHEET].conditional_formatting] == ["D10:D10009"]

@@ -72,6 +72,17 @@ KINDS: tuple[FindingKind, ...] = (
         ),
         Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again."),
     ),
+    error(
+        "document-placeholder",
+        Text(
+            pt="{character} não é um documento: parece dizer que não há nenhum.",
+            en="{character} is no document: it seems to say that there is none.",
+        ),
+        Text(
+            pt="Deixe a célula vazia, se não há documento.",
+            en="Leave the cell empty if there is no document.",
+        ),
+    ),
     warning(
         "text-placeholder",
         Text(

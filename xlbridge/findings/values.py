@@ -38,12 +38,12 @@ KINDS: tuple[FindingKind, ...] = (
     ),
     error(
         "type-integer",
-        Text(pt="Não é um número inteiro.", en="This is not a whole number."),
+        Text(pt="Não é um número inteiro{why}.", en="This is not a whole number{why}."),
         Text(pt="Digite só algarismos, como 12.", en="Type digits only, such as 12."),
     ),
     error(
         "type-number",
-        Text(pt="Não é um número.", en="This is not a number."),
+        Text(pt="Não é um número{why}.", en="This is not a number{why}."),
         Text(pt="Digite um número, como 1234,56.", en="Type a number, such as 1234.56."),
     ),
     error(

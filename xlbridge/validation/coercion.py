@@ -8,6 +8,7 @@ column.
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from xlbridge.resources.checks import has_places
 from xlbridge.resources.column import Column, Kind
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells
+from xlbridge.validation.characters import usual_width, visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
@@ -26,7 +28,14 @@ from xlbridge.validation.text_columns import coerce_text
 from xlbridge.validation.text_values import FIRST_YEAR, has_time
 from xlbridge.workbook.reading.cells import CellKind
 
-_LARGEST_EXACT_INTEGER = 2**53
+_EXCEL_DIGITS = Context(prec=15)
+_TOO_LARGE = 1e15
+_NOISE = Decimal("1e-9")
+_DIGITS_LOST = Text(
+    pt=" que caiba na célula: o Excel guarda só 15 algarismos",
+    en=" that fits in the cell: Excel keeps 15 digits only",
+)
+_NO_REASON: Mapping[str, object] = {"why": ""}
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
@@ -56,16 +65,17 @@ def _numbers(
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
     plain = cells.of_kind(CellKind.NUMBER)
-    finite = np.isfinite(cells.numbers[plain])
-    numbers[plain[finite]] = cells.numbers[plain[finite]]
-    for position in plain[~finite]:
-        problems.add(int(position), wrong)
+    sound = np.abs(cells.numbers[plain]) < _TOO_LARGE
+    numbers[plain[sound]] = cells.numbers[plain[sound]]
+    for position in plain[~sound]:
+        lost = np.isfinite(cells.numbers[position])
+        problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})
     for position, _ in cells.others(CellKind.NUMBER):
-        problems.add(position, wrong)
+        problems.add(position, wrong, _NO_REASON)
     forms = read_texts(NUMBER_FORMS[column.kind], cells, reading, problems)
     for position, value, certain in forms:
-        if column.kind is Kind.INTEGER and abs(value) > _LARGEST_EXACT_INTEGER:
-            problems.add(position, wrong)
+        if abs(value - _EXCEL_DIGITS.plus(value)) > _NOISE:
+            problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
         numbers[position] = float(value)
         mended = value if certain else None
@@ -76,10 +86,9 @@ def _numbers(
 def _integer(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
     numbers = _numbers(column, cells, reading, problems)
     filled = ~np.isnan(numbers)
-    whole = numbers == np.floor(numbers)
-    usable = filled & whole & (np.abs(numbers) <= _LARGEST_EXACT_INTEGER)
+    usable = filled & (numbers == np.floor(numbers))
     for position in np.flatnonzero(filled & ~usable & ~problems.failed):
-        problems.add(int(position), "type-integer")
+        problems.add(int(position), "type-integer", _NO_REASON)
     values = np.where(usable, numbers, 0).astype(np.int64)
     return pd.arrays.IntegerArray(values, ~usable)
 
@@ -138,7 +147,7 @@ def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellPro
     for position, _ in cells.others(CellKind.BOOLEAN):
         problems.add(position, "type-boolean")
     for position, text in zip(*cells.texts(), strict=True):
-        word = text.casefold()
+        word = visible(usual_width(text))[0].casefold()
         if word in _YES or word in _NO:
             values[position], missing[position] = word in _YES, False
         else:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Generic
 
 from xlbridge.i18n import Text
@@ -30,16 +32,16 @@ from xlbridge.validation.text_values import (
 class TextForm(Generic[Value]):
     """How values of a kind are understood from text, and what is said where they are not.
 
-    ``wrong`` gives the finding of a text that is not read and its details, told whether what was
-    declared rules it out. ``lasting`` tells the texts that are read and stay text, whatever is
-    mended.
+    ``wrong`` gives the finding of a text that is not read and its details, told whether the
+    Brazilian convention was declared, and what the text means in the one that was not. ``lasting``
+    tells the texts that are read and stay text, whatever is mended.
     """
 
     understand: Callable[[str], Meanings[Value] | None]
     declared: Callable[[Reading], bool | None]
     written: Callable[[Value | None], object]
     ambiguous: str
-    wrong: Callable[[str, bool], tuple[str, Mapping[str, object]]]
+    wrong: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
     lasting: Callable[[str], bool] = lambda _: False
 
 
@@ -81,7 +83,8 @@ def read_texts(
             continue
         value = None if meaning is None else _decided(meaning, native, declared is not None)
         if value is None:
-            problems.add(position, *form.wrong(text, meaning is not None))
+            other = None if meaning is None else meaning.foreign if native else meaning.native
+            problems.add(position, *form.wrong(text, declared, other))
         else:
             yield position, value, certain
 
@@ -104,19 +107,38 @@ def _number_form(
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
         written=written,
         ambiguous="number-ambiguous",
-        wrong=lambda _text, _excluded: (wrong, {}),
+        wrong=partial(_wrong_number, wrong),
     )
 
 
+def _wrong_number(
+    code: str, _text: str, native: bool | None, other: Decimal | None
+) -> tuple[str, Mapping[str, object]]:
+    if other is None:
+        return code, {"why": ""}
+    style = "pt" if native else "en"
+    return code, {"why": _OTHER_STYLE.format(style=style, other=written(other))}
+
+
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
-_EXCLUDED = Text(pt=" na ordem declarada com --dates", en=" in the order declared with --dates")
+_OTHER_ORDER = Text(
+    pt=" na ordem declarada com --dates {order}; na outra seria {other}",
+    en=" in the order declared with --dates {order}; in the other one it would be {other}",
+)
+_OTHER_STYLE = Text(
+    pt=" na escrita declarada com --numbers {style}; na outra seria {other}",
+    en=" in the style declared with --numbers {style}; in the other one it would be {other}",
+)
 
 
-def _wrong_date(text: str, excluded: bool) -> tuple[str, Mapping[str, object]]:
+def _wrong_date(
+    text: str, native: bool | None, other: date | None
+) -> tuple[str, Mapping[str, object]]:
     if SHORT_YEAR.fullmatch(text):
         return "date-short-year", {}
-    if excluded:
-        return "type-date", {"why": _EXCLUDED}
+    if other is not None:
+        order = "dmy" if native else "mdy"
+        return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
     return "type-date", {"why": _NO_SUCH_DAY if is_missing_day(text) else ""}
 
 

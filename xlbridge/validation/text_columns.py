@@ -186,11 +186,12 @@ def _fault(column: Column, text: str) -> tuple[str, str] | None:
 
 def _unmeant(column: Column, text: str) -> str | None:
     """Return the finding of a text that stands where nothing, or something else, was meant."""
-    if column.kind in _DOCUMENTS or column.allowed:
+    if column.allowed:
         return None
+    is_document = column.kind in _DOCUMENTS
     if text in _PLACEHOLDERS:
-        return "text-placeholder"
-    return "text-apostrophe" if _TYPED_MARK.match(text) else None
+        return "document-placeholder" if is_document else "text-placeholder"
+    return "text-apostrophe" if not is_document and _TYPED_MARK.match(text) else None
 
 
 def _misspelling(column: Column, text: str, written: str) -> str:
@@ -211,6 +212,8 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         return code, code
     is_valid, masked = _DOCUMENTS[column.kind]
     bare = code.translate(_MASK).upper()
+    if len(bare) != column.width:
+        return code, code
     is_usual = text in (bare, masked(bare)) or not is_valid(bare)
     return bare, text if is_usual else masked(bare)
 

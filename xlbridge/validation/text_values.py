@@ -18,7 +18,7 @@ FIRST_YEAR = 1905
 """Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
 
 _TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z?)?"
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})" + _TIME, re.ASCII)
+_YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
 _SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
 _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?Z?$", re.ASCII)
 SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}", re.ASCII)
@@ -30,7 +30,7 @@ _PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", re
 _EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})", re.ASCII)
 _ONE_GROUP = re.compile(r"[1-9]\d{0,2}", re.ASCII)
 _GROUP = 3
-_CURRENCY = re.compile(r"^([+-]?)R\$ ?", re.ASCII)
+_CURRENCY = re.compile(r"^([+-]?)R\$ *", re.ASCII)
 _SPACED = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?", re.ASCII)
 
 
@@ -55,10 +55,12 @@ class Meanings(Generic[Value]):
 def date_meanings(text: str) -> Meanings[date] | None:
     """Return what a text may mean as a date, None when it is none.
 
-    ISO dates and dates whose day is over 12 have one meaning; ``01/02/2026`` has two.
+    Dates that begin with the year and dates whose day is over 12 have one meaning; ``01/02/2026``
+    has two.
     """
-    if match := _ISO.fullmatch(text):
-        day = _date(*match.groups())
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, _, month, number = match.groups()
+        day = _date(year, month, number)
         return None if day is None else Meanings(day, day)
     if match := _SLASHED.fullmatch(text):
         first, _, second, year = match.groups()
@@ -69,8 +71,8 @@ def date_meanings(text: str) -> Meanings[date] | None:
 
 def is_missing_day(text: str) -> bool:
     """Whether a text that is no date has the form of one, of a day that no calendar has."""
-    iso, slashed = _ISO.fullmatch(text), _SLASHED.fullmatch(text)
-    year = iso[1] if iso else slashed[4] if slashed else "0"
+    by_year, slashed = _YEAR_FIRST.fullmatch(text), _SLASHED.fullmatch(text)
+    year = by_year[1] if by_year else slashed[4] if slashed else "0"
     return int(year) >= FIRST_YEAR
 
 
