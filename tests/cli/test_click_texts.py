@@ -94,3 +94,35 @@ def test_the_environment_chooses_too(xlbridge: Xlbridge) -> None:
     assert "\nOpções:\n" in helped
     assert "Mostra esta mensagem e sai." in helped
     assert "[padrão: text]" in helped
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--lang", "pt-BR", "listings", "--help"),
+        ("listings", "--lang", "pt-BR", "--help"),
+        ("listings", "--help", "--lang=pt-BR"),
+        ("batch", "run", "--help", "--lang", "pt-BR"),
+    ],
+)
+def test_the_language_may_be_chosen_behind_the_command_too(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    set_language("en")
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith("Uso: xlbridge")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate", "--sheet", "x", "--lang"),
+        ("validate", "--lang", "de"),
+        ("validate", "--", "--lang", "en"),
+    ],
+)
+def test_what_names_no_language_stays_where_it_is(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert main(arguments) == 2
+    assert "--lang" in capsys.readouterr().err

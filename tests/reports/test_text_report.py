@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from environment import ROOT, Xlbridge, clean_environment
 
 from xlbridge.findings import CATALOGUE, Finding
@@ -79,6 +81,55 @@ def test_somebody_at_a_terminal_sees_how_far_it_is(home: Path) -> None:
     assert process.returncode == 0
     assert b"contaspagar.xlsx" in seen
     assert b"1/2" in seen
+
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def shown_at_a_terminal(home: Path, *arguments: str, **environment: str) -> list[str]:
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "xlbridge", *arguments],
+        env=clean_environment(home, **{"TERM": "xterm", **environment}),
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=subprocess.DEVNULL,
+    ):
+        os.close(terminal)
+        seen = b""
+        while chunk := _read(controller):
+            seen += chunk
+    os.close(controller)
+    return seen.decode().splitlines()
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(home: Path, columns: int) -> None:
+    sample = str(SAMPLES / "contasreceber-com-erros.xlsx")
+    lines = shown_at_a_terminal(home, "--lang", "pt-BR", "validate", sample, COLUMNS=str(columns))
+    plain = [ESCAPES.sub("", line) for line in lines]
+    assert max(map(len, plain)) <= columns
+    told = "  • codigoDoCentroDeCusto: Aqui se espera texto, e a célula tem um número.  [type-text]"
+    assert (told in plain) == (columns == 120)
+    assert (f"    {told[-11:]}" in plain) == (columns == 80)
+    assert "\x1b[31m✗\x1b[0m" in lines[0]
+    assert any("\x1b[33m◦\x1b[0m" in line for line in lines)
+
+
+def test_colours_can_be_done_without(home: Path) -> None:
+    sample = str(SAMPLES / "cliente-com-erros.xlsx")
+    for unwanted in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        lines = shown_at_a_terminal(home, "validate", sample, **unwanted)
+        assert lines[0].startswith("✗")
+        assert not any("\x1b" in line for line in lines)
+
+
+def test_what_is_piped_is_neither_cut_nor_coloured(xlbridge: Xlbridge) -> None:
+    sample = SAMPLES / "contasreceber-com-erros.xlsx"
+    printed = xlbridge("validate", sample, COLUMNS="80").stdout
+    assert "\x1b" not in printed
+    told = "  • dataDeEmissao: This is not a date: the calendar has no such day.  [type-date]"
+    assert told in printed.splitlines()
 
 
 def _read(controller: int) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xlbridge.cli.output import remark, result, result_json, result_pieces
+from xlbridge.cli.terminal import for_stream
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.validation.reports.html_report import report_html
@@ -35,7 +36,7 @@ def write_report(
     elif form == "html":
         result(report_html(judged, limit))
     else:
-        for line in report_text(judged, limit):
+        for line in for_stream(report_text(judged, limit), sys.stdout):
             result(line)
 
 

@@ -129,9 +129,21 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     set_language(choose(os.environ))
     translate_click()
-    code = _run(arguments)
+    code = _run(_language_first(arguments))
     failure = _stdout_failure()
     return code if failure is None else _report_stdout(failure)
+
+
+def _language_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with ``--lang`` before the command, wherever it was typed."""
+    given = list(arguments)
+    end = given.index("--") if "--" in given else len(given)
+    for place in range(end):
+        width = 2 if given[place] == "--lang" else 1
+        asked = given[place : min(place + width, end)]
+        if "=".join(asked) in {f"--lang={language}" for language in LANGUAGES}:
+            return [*asked, *given[:place], *given[place + width :]]
+    return given
 
 
 def _run(arguments: Sequence[str]) -> int:

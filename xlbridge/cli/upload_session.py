@@ -11,6 +11,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import remark, result_json
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.sending import Sending
+from xlbridge.cli.terminal import for_stream
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
@@ -61,7 +62,7 @@ def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCod
 
 def refuse_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
     """Tell why the sheet is not sent; nothing has left this computer."""
-    for line in report_text([judged]):
+    for line in for_stream(report_text([judged]), sys.stderr):
         remark(line)
     remark(
         Text(
