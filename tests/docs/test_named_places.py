@@ -11,7 +11,7 @@ IN_BACKTICKS = re.compile(r"`([^`\n]+)`")
 MODULE = re.compile(r"[\w/]+\.py")
 NAME = re.compile(r"_*[A-Za-z]\w+")
 PAGES = sorted(
-    path for path in (ROOT / "docs").rglob("*.md") if (ROOT / "docs" / "reference") != path.parent
+    path for path in (ROOT / "docs").rglob("*.md") if path.parent != (ROOT / "docs" / "reference")
 )
 
 
