@@ -232,7 +232,7 @@ MARKS = "[...document.querySelectorAll('.value .mark')].map((it) => [it.textCont
 def test_what_cannot_be_seen_in_a_value_has_a_mark_and_the_mark_a_name(
     tmp_path: Path, page: Page, value: str, shown: str, marks: list[list[str]]
 ) -> None:
-    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", value)
+    finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", value)
     page.open(written(tmp_path, sheet_of([finding])), width=360)
     assert page.run(VALUE) == shown
     found = page.run(MARKS)
@@ -244,14 +244,14 @@ def test_what_cannot_be_seen_in_a_value_has_a_mark_and_the_mark_a_name(
 
 
 def test_a_text_from_right_to_left_turns_nothing_else_round(tmp_path: Path, page: Page) -> None:
-    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", "\u05d0\u05d1 12")
+    finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", "\u05d0\u05d1 12")
     page.open(written(tmp_path, sheet_of([finding])), width=1200)
     isolated = "getComputedStyle(document.querySelector('.value > div')).unicodeBidi"
     assert page.run(isolated) == "plaintext"
 
 
 def test_a_long_value_is_cut_and_said_so(tmp_path: Path, page: Page) -> None:
-    finding = Finding(CATALOGUE["type-integer"], 2, "codigo", "B2", "x" * 501)
+    finding = Finding(CATALOGUE["email-invalid"], 2, "codigo", "B2", "x" * 501)
     page.open(written(tmp_path, sheet_of([finding])), width=360)
     assert page.run(VALUE) == "x" * 500 + "…"
 
@@ -276,12 +276,12 @@ def test_rules_are_told_in_words(tmp_path: Path, page: Page, sample: ValidatedSh
 def test_of_a_choice_all_are_counted_though_not_all_are_detailed(
     tmp_path: Path, page: Page
 ) -> None:
-    kinds = ("type-integer", "type-number")
+    kinds = ("email-invalid", "cpf-invalid")
     findings = [
         Finding(CATALOGUE[kinds[row > 4]], row, "codigo", f"B{row}", "x") for row in range(2, 12)
     ]
     page.open(written(tmp_path, sheet_of(findings), limit=5), width=1200)
-    page.choose("Rule", "type-number")
+    page.choose("Rule", "cpf-invalid")
     assert page.run(SHOWN) == "Showing 2 of 2 findings (in the whole sheet: 7)"
 
 
