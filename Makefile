@@ -5,6 +5,8 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/api tests/upload tests/export
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Python is started hundreds of times: each module is compiled once, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test coverage test-postgres test-slow reliability lint format bench templates reference clean
 

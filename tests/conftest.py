@@ -1,9 +1,10 @@
 """What every room's tests share: the catalogue, a command line of its own, a running sandbox,
 a browser."""
 
+import gc
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import databases
@@ -36,6 +37,17 @@ def _heed_signals() -> None:
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             default = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
             signal.signal(number, default)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported meanwhile stays: the garbage collector need not walk it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure() -> None:

@@ -53,6 +53,9 @@ class LossyProxy:
 def lossy_proxy(target: str) -> Iterator[LossyProxy]:
     """Run a proxy in front of ``target`` for the length of the block."""
     proxy = LossyProxy(target)
+    # Each request by a connection of its own, to a server that may have been killed meanwhile.
+    fresh = httpx.Limits(max_keepalive_connections=0)
+    http = httpx.Client(base_url=target, timeout=30, verify=False, limits=fresh)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -72,9 +75,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 for name, value in self.headers.items()
                 if name.lower() not in {"host", "content-length", "connection"}
             }
-            answer = httpx.request(
-                self.command, target + self.path, content=body, headers=headers, timeout=30
-            )
+            answer = http.request(self.command, self.path, content=body, headers=headers)
             if fate == "lose answer":
                 self.close_connection = True
                 return
@@ -111,3 +112,4 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
         server.shutdown()
         server.server_close()
         thread.join()
+        http.close()

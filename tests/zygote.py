@@ -6,6 +6,7 @@ a folder, streams and an end of its own, and the code in it is the program's own
 module that the order names, which finds its arguments in ``sys.argv``.
 """
 
+import gc
 import importlib
 import json
 import multiprocessing
@@ -39,6 +40,7 @@ def main() -> None:
         if module.name not in _NOT_FIRST:
             importlib.import_module(module.name)
     load_catalogue()
+    gc.freeze()
     forking = multiprocessing.get_context("fork")
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:

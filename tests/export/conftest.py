@@ -32,18 +32,19 @@ def client(demo: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def ask(demo: RunningSandbox) -> Ask:
-    """Return what asks the sandbox for a listing's data with a bare HTTP client."""
+def ask(demo: RunningSandbox) -> Iterator[Ask]:
+    """Give what asks the sandbox for a listing's data with a bare HTTP client."""
     credentials = {"email": demo.email, "password": demo.password}
-    token = httpx.post(demo.base_url + "/v2/autenticar", json=credentials).json()["accessToken"]
 
     def get(path: str, **query: str) -> list[dict[str, Any]]:
-        headers = {"Authorization": f"Bearer {token}"}
-        answer = httpx.get(demo.base_url + path, params=query, headers=headers, timeout=60)
+        answer = http.get(path, params=query)
         data: list[dict[str, Any]] = answer.json(parse_float=Decimal)["data"]
         return data
 
-    return get
+    with httpx.Client(base_url=demo.base_url, timeout=60, verify=False) as http:
+        token = http.post("/v2/autenticar", json=credentials).json()["accessToken"]
+        http.headers["Authorization"] = f"Bearer {token}"
+        yield get
 
 
 @pytest.fixture

@@ -55,7 +55,8 @@ def served(storage: Storage, home: Path) -> Iterator[httpx.Client]:
     while not server.started:
         thread.join(0.01)
     [listener] = server.servers[0].sockets
-    with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=30) as http:
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with httpx.Client(base_url=address, timeout=30, verify=False) as http:
         credentials = {"email": account.email, "password": account.password}
         token = http.post("/v2/autenticar", json=credentials).json()["accessToken"]
         http.headers["Authorization"] = f"Bearer {token}"
