@@ -150,3 +150,11 @@ def test_formats(check: typing.Any, right: list[str], wrong: list[str]) -> None:
     values = pd.Series([*right, *wrong, None], dtype="str")
     expected = [True] * len(right) + [False] * len(wrong) + [True]
     assert check(values).tolist() == expected
+
+
+def test_a_condition_is_told_as_cells_show_it() -> None:
+    told = ROW_RULES["required_when"].statement(
+        {"column": "motivo", "other": "aprovada", "values": [False, None]}
+    )
+    assert told.pt == "motivo: obrigatória quando aprovada é FALSO ou está em branco"
+    assert told.en == "motivo: required when aprovada is FALSE or blank"

@@ -1,7 +1,8 @@
-"""Rows that are no records: headers that come again where pages were pasted together."""
+"""Rows that are no records: headers that come again in pasted pages, notes below a table."""
 
 from pathlib import Path
 
+import pytest
 from sheets import GOOD, write_rows
 
 from xlbridge.resources.catalogue import Catalogue
@@ -55,3 +56,34 @@ def test_some_cells_may_say_what_their_columns_are_called(
     alone = write_rows(tmp_path / "b.xlsx", CLIENT[:1], [["Padaria"], ["nomeComercial"]])
     judged = validate_workbook(alone, catalogue, resource="cliente")
     assert found(judged) == [("A3", "row-header-again")]
+
+
+RECORDS = [["Padaria", "C-1", None], ["Açougue", "C-2", None]]
+GAP: list[str | None] = []
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ([GAP, ["Fonte: sistema antigo"]], [("A5", "row-note")]),
+        ([GAP, GAP, ["Página 1 de 1"], ["Por Maria"]], [("A6", "row-note"), ("A7", "row-note")]),
+        ([GAP, ["Total: 2"], GAP, ["Por Maria"]], [("A5", "row-total"), ("A7", "row-note")]),
+        ([["Mercearia"]], []),
+        ([GAP, ["Mercearia", "C-3"]], []),
+        ([["Mercearia"], GAP, ["Fonte: sistema antigo"]], [("A6", "row-note")]),
+        ([GAP, *([["Mercearia"]] * 11)], []),
+    ],
+)
+def test_a_note_below_the_table_is_told(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    below: list[list[str | None]],
+    expected: list[tuple[str, str]],
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", CLIENT, [*RECORDS, *below])
+    assert found(validate_workbook(path, catalogue, resource="cliente")) == expected
+
+
+def test_a_list_of_names_has_no_notes(tmp_path: Path, catalogue: Catalogue) -> None:
+    path = write_rows(tmp_path / "a.xlsx", CLIENT[:1], [["Padaria"], GAP, ["Açougue"]])
+    assert found(validate_workbook(path, catalogue, resource="cliente")) == []

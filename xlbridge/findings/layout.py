@@ -156,6 +156,17 @@ KINDS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "row-note",
+        Text(
+            pt="A linha parece uma anotação abaixo da tabela; ela será enviada.",
+            en="The row seems to be a note below the table; it will be sent.",
+        ),
+        Text(
+            pt="Apague a linha, se não é um registro.",
+            en="Delete the row if it is no record.",
+        ),
+    ),
+    warning(
         "date-system-old",
         Text(
             pt="A pasta conta os dias desde 1904: datas coladas de outra ficam 4 anos adiante.",

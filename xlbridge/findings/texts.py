@@ -105,6 +105,28 @@ KINDS: tuple[FindingKind, ...] = (
             en="Delete the apostrophe: Excel drops it only when it is typed into the cell.",
         ),
     ),
+    error(
+        "character-lost",
+        Text(
+            pt="O texto perdeu um caractere quando o arquivo foi convertido (aparece �).",
+            en="The text lost a character when the file was converted (� is shown).",
+        ),
+        Text(
+            pt="Digite o texto de novo, ou abra o arquivo de origem na codificação certa.",
+            en="Type the text again, or open the source file in the right encoding.",
+        ),
+    ),
+    warning(
+        "text-misread",
+        Text(
+            pt="O texto parece mal convertido de outro arquivo; talvez seja {read}.",
+            en="The text seems badly converted from another file; it may be {read}.",
+        ),
+        Text(
+            pt="Abra o arquivo de origem como UTF-8 e cole de novo, ou digite o texto.",
+            en="Open the source file as UTF-8 and paste again, or type the text.",
+        ),
+    ),
     warning(
         "text-spaces",
         Text(

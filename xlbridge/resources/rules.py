@@ -76,19 +76,29 @@ def _allowed(statistics: Statistics) -> str:
     return ", ".join(str(value) for value in statistics["value"])
 
 
+def _in_words(value: object) -> Text:
+    """Write a value as the cells of a sheet show it."""
+    if isinstance(value, bool):
+        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
+    return Text(pt=str(value), en=str(value))
+
+
 def _digits(statistics: Statistics) -> Text:
     return Text(pt="{width} algarismos", en="{width} digits").format(width=statistics["width"])
 
 
 def _condition(statistics: Statistics) -> Text:
-    filled = [str(value) for value in statistics["values"] if value is not None]
+    filled = [_in_words(value) for value in statistics["values"] if value is not None]
     empty = None in statistics["values"]
     return Text(
         pt="{other} é {values}" + (" ou está em branco" if empty else ""),
         en="{other} is {values}" + (" or blank" if empty else ""),
     ).format(
         other=statistics["other"],
-        values=Text(pt=" ou ".join(filled), en=" or ".join(filled)),
+        values=Text(
+            pt=" ou ".join(value.pt for value in filled),
+            en=" or ".join(value.en for value in filled),
+        ),
     )
 
 

@@ -1,5 +1,7 @@
 """Characters that cannot be seen, and letters that only look like others."""
 
+import html
+import re
 import unicodedata
 
 _LOOK_ALIKES = frozenset(
@@ -9,6 +11,11 @@ _LOOK_ALIKES = frozenset(
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _JOINER = "\u200d"
 _HYPHENS = frozenset("‐‑‒–")
+_LOST = "\N{REPLACEMENT CHARACTER}"
+_ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
+_BYTE = "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
+_MISREAD = re.compile(f"[ÂÃ]{_BYTE}|â{_BYTE}{_BYTE}")
+_MEANT = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔÕÚÜªº°´–—‘’“”…•®©™€\N{NO-BREAK SPACE}")
 
 
 def describe(character: str) -> str:
@@ -69,6 +76,20 @@ def look_alike(text: str) -> str | None:
     return None if shows_another else next(iter(seeming), None)
 
 
+def has_lost(text: str) -> bool:
+    """Whether a program put a mark where it could not read a character."""
+    return _LOST in text
+
+
+def before_misreading(text: str) -> str | None:
+    """Return what a text was before it was read in another encoding, or as HTML is written; None
+    where it seems to be as it was."""
+    if text.isascii() and "&" not in text:
+        return None
+    meant = _MISREAD.sub(_as_utf8, _ENTITY.sub(lambda found: html.unescape(found[0]), text))
+    return None if meant == text else meant
+
+
 def is_composed(text: str) -> bool:
     """Whether every accent of the text is one character with its letter."""
     return text.isascii() or unicodedata.is_normalized("NFC", text)
@@ -89,6 +110,12 @@ def _belongs(text: str, place: int) -> bool:
     if character == _JOINER and place:
         return unicodedata.category(text[place - 1]) in {"So", "Mn", "Sk"}
     return character in _KEPT_CONTROLS
+
+
+def _as_utf8(found: re.Match[str]) -> str:
+    single = (c.encode("cp1252" if ord(c) > 0xFF else "latin-1") for c in found[0])
+    meant = b"".join(single).decode("utf-8", "replace")
+    return meant if _MEANT.issuperset(meant) else found[0]
 
 
 def _usual(character: str) -> str:

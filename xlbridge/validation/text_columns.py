@@ -20,15 +20,18 @@ from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cp
 from xlbridge.validation.cell_problems import CellProblems
 from xlbridge.validation.cell_types import Cells, Positions
 from xlbridge.validation.characters import (
+    before_misreading,
     composed,
     describe,
     foreign_to_codes,
     has_look_alikes,
+    has_lost,
     is_composed,
     look_alike,
     usual_width,
     visible,
 )
+from xlbridge.validation.display import quoted
 from xlbridge.workbook.reading.cells import CellKind
 
 _AT_ONCE = 1 << 17
@@ -131,12 +134,19 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
     if column.kind in _DOCUMENTS:
         return partial(_is_plain_document, _DOCUMENTS[column.kind][1])
     if column.kind is Kind.TEXT:
-        if joined.isprintable() and is_composed(joined) and not has_look_alikes(joined):
+        if _is_plain_text(joined):
             return None
-        return lambda text: text.isprintable() and is_composed(text) and look_alike(text) is None
+        return _is_plain_text
     if _is_plain_code(joined):
         return None
     return _is_plain_code
+
+
+def _is_plain_text(text: str) -> bool:
+    """Whether a text can be taken as it is, or all of those that were joined can be."""
+    if not text.isprintable() or before_misreading(text) is not None:
+        return False
+    return is_composed(text) and not has_look_alikes(text) and not has_lost(text)
 
 
 def _is_plain_code(text: str) -> bool:
@@ -160,6 +170,9 @@ def _looked_at(
         code, character = fault
         problems.add(position, code, {"character": character})
         return None if CATALOGUE[code].severity is Severity.ERROR else text
+    if meant := before_misreading(stripped):
+        problems.add(position, "text-misread", {"read": quoted(meant)})
+        return text
     sent, written = _canonical(column, text)
     if invisible is not None:
         details: dict[str, object] = {"character": describe(invisible)}
@@ -175,6 +188,8 @@ def _fault(column: Column, text: str) -> tuple[str, str] | None:
     """Return the finding that makes a text uncertain, and the character that it is about."""
     if code := _unmeant(column, text):
         return code, text
+    if has_lost(text):
+        return "character-lost", ""
     if column.kind is Kind.TEXT:
         strange = look_alike(text)
         return None if strange is None else ("look-alike-letter", describe(strange))

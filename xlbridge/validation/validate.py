@@ -18,13 +18,13 @@ from xlbridge.validation.choice import Choice, choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display
+from xlbridge.validation.footers import note_footers
 from xlbridge.validation.header import Header, find_header_row, match_header
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.sheet_findings import SheetFindings, errors_among
-from xlbridge.validation.total_rows import note_totals
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reading.assembly import WorkbookSource
 from xlbridge.workbook.reading.cells import CellColumn, SheetCells
@@ -151,7 +151,7 @@ def judge_sheet(
     typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = note_layout(wanted, header, cells, typed)
-    note_totals(wanted, typed)
+    note_footers(wanted, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
