@@ -66,6 +66,10 @@ class JournalError(XlbridgeError):
     """The upload journal forbids, or cannot do, what is asked."""
 
 
+class KeptFileFailed(XlbridgeError):
+    """A database of ours on this computer cannot be read or written."""
+
+
 class ApiError(XlbridgeError):
     """A call to the remote system did not succeed."""
 

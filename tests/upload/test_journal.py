@@ -8,10 +8,14 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from environment import Xlbridge, credentials
+from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.batch.ledger import Ledger
-from xlbridge.errors import JournalError
+from xlbridge.errors import JournalError, KeptFileFailed
+from xlbridge.kept_file import open_kept_file
 from xlbridge.resources.resource import Mode
+from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.job import NewJob
 from xlbridge.upload.journal import Journal
 
@@ -65,3 +69,46 @@ def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
     journal = Journal(path)
     assert journal.readings("none") == []
     journal.close()
+
+
+def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    with closing(open_kept_file(path, "CREATE TABLE IF NOT EXISTS t (a TEXT)")) as db:
+        with db:
+            db.execute("INSERT INTO t VALUES ('first')")
+        db.execute("PRAGMA max_page_count = 3")
+        with pytest.raises(KeptFileFailed, match=r"kept\.db cannot be .*: no space left"), db:
+            db.execute("INSERT INTO t VALUES (?)", ("x" * 100_000,))
+        assert db.execute("SELECT * FROM t").fetchall() == [("first",)]
+
+
+def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(KeptFileFailed, match=r"journal\.db cannot be .*: it is no database"):
+        Journal(path)
+
+
+@pytest.mark.parametrize(("state", "code"), [("previewing", 2), ("staging", 2), ("polling", 5)])
+def test_an_upload_whose_journal_fails_goes_on_later(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    home: Path,
+    make_clients: MakeClients,
+    state: str,
+    code: int,
+) -> None:
+    settings = {**credentials(sandbox), "XLBRIDGE_SETTLE": "0"}
+    path = make_clients(new_cnpj())
+    xlbridge("jobs", **settings)
+    with closing(sqlite3.connect(home / "journal.db")) as journal:
+        journal.execute(
+            f"CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.state = '{state}' "
+            "BEGIN SELECT RAISE(ABORT, 'cannot be written'); END"
+        )
+        done = xlbridge("upload", path, "--mode", "queue", "--yes", **settings)
+        assert (done.returncode, "cannot be written" in done.stderr) == (code, True)
+        assert "To go on: xlbridge resume" in done.stderr
+        journal.execute("DROP TRIGGER broken")
+    done = xlbridge("resume", "--yes", **settings)
+    assert (done.returncode, done.stdout) == (0, "Done. Rows accepted: 1 of 1.\n")

@@ -4,14 +4,13 @@ About rows the upload journal alone is asked. The ledger knows which of its jobs
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.ledger_file import open_ledger_file, reporting
+from xlbridge.batch.ledger_file import open_ledger_file
 from xlbridge.batch.plan import Plan
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -104,7 +103,7 @@ class Ledger:
         for known in self.batches():
             if known.id == plan.batch and _is_another(known.plan, plan.path):
                 raise UsageError(_TWO_PLANS.format(id=plan.batch, plan=known.plan))
-        with self._change():
+        with self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
@@ -143,7 +142,7 @@ class Ledger:
             "refused": check.refused,
             "told": check.told,
         }
-        with self._change():
+        with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?)",
                 (batch, step, file, self._moment(), check.sha256, json.dumps(detail)),
@@ -167,7 +166,7 @@ class Ledger:
         if self.last_sent(batch, step, file, profile) == sent:
             return
         place = (batch, step, file, profile)
-        with self._change():
+        with self._db:
             self._db.execute(
                 "INSERT INTO jobs SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM jobs WHERE batch = ? AND step = ? AND file = ? AND profile = ?",
@@ -194,7 +193,7 @@ class Ledger:
 
     def renamed(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
         """Note that a workbook has another name now: what is known of it goes with it."""
-        with self._change():
+        with self._db:
             self._db.execute(
                 "UPDATE jobs SET file = ? WHERE batch = ? AND step = ? AND profile = ? "
                 "AND file = ?",
@@ -209,7 +208,7 @@ class Ledger:
         """Keep what an export came to, in place of what was kept before."""
         place = (batch, step, profile)
         manifest = json.dumps(dict(exported.manifest))
-        with self._change():
+        with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
                 (*place, self._moment(), exported.fingerprint, manifest),
@@ -242,7 +241,7 @@ class Ledger:
         """Keep why a workbook or an export could not be dealt with."""
         message = {"pt": failure.message.pt, "en": failure.message.en}
         detail = json.dumps({"message": message, "of_system": failure.of_system})
-        with self._change():
+        with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (batch, step, unit, profile, self._moment(), failure.sha256, detail),
@@ -262,16 +261,11 @@ class Ledger:
 
     def forget_failures(self, batch: str) -> None:
         """Begin anew: what failed is tried again."""
-        with self._change():
+        with self._db:
             self._db.execute("DELETE FROM failures WHERE batch = ?", (batch,))
 
     def _moment(self) -> str:
         return self._now().isoformat()
-
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        with reporting(), self._db:
-            yield
 
 
 _TWO_PLANS = Text(

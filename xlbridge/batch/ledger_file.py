@@ -1,13 +1,8 @@
 """The file of the ledger of batches: one SQLite database in WAL mode."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from xlbridge.errors import JournalError
-from xlbridge.i18n import Text
-from xlbridge.upload.layout import make_tables
+from xlbridge.kept_file import KeptFile, open_kept_file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS batches (
@@ -64,35 +59,8 @@ CREATE TABLE IF NOT EXISTS failures (
     PRIMARY KEY (batch, step, unit, profile)
 );
 """
-_BUSY_SECONDS = 30.0
 
 
-def open_ledger_file(path: Path) -> sqlite3.Connection:
-    """Open the ledger's file, made if need be. Raises ``JournalError`` when it cannot be."""
-    with reporting(), ExitStack() as stack:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, timeout=_BUSY_SECONDS)
-        stack.callback(db.close)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        make_tables(db, path, _SCHEMA)
-        stack.pop_all()
-    return db
-
-
-@contextmanager
-def reporting() -> Iterator[None]:
-    """Let what the file fails with become a ``JournalError``."""
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        raise JournalError(
-            Text(
-                pt="O livro dos lotes não pôde ser usado: {error}",
-                en="The ledger of batches cannot be used: {error}",
-            ).format(error=error),
-            Text(
-                pt="Confira a pasta, ou escolha outra com XLBRIDGE_HOME.",
-                en="Check the folder, or choose another with XLBRIDGE_HOME.",
-            ),
-        ) from error
+def open_ledger_file(path: Path) -> KeptFile:
+    """Open the ledger's file, made if need be. Raises what ``open_kept_file`` raises."""
+    return open_kept_file(path, _SCHEMA)

@@ -11,7 +11,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import report_format
 from xlbridge.cli.output import result, result_json
-from xlbridge.errors import ConfigError, JournalError, XlbridgeError
+from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
 from xlbridge.upload.journal_file import open_journal_file
@@ -65,7 +65,7 @@ def _journal(path: Path) -> Iterator[Check]:
         return
     try:
         open_journal_file(path).close()
-    except JournalError as error:
+    except XlbridgeError as error:
         yield problem("journal", error)
     else:
         yield Check("journal", True, Text(pt="{path}", en="{path}").format(path=path))

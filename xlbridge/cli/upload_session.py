@@ -8,11 +8,11 @@ import click
 from xlbridge.api.client import Client
 from xlbridge.cli.desk import leave_living_copy, print_job
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import remark, result_json
+from xlbridge.cli.output import complain, remark, result_json
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.sending import Sending
 from xlbridge.cli.terminal import for_stream
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import KeptFileFailed, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
 from xlbridge.upload.consent import plan_text, require_token, token_of
@@ -23,6 +23,7 @@ from xlbridge.upload.living import read_codes
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
 from xlbridge.upload.send import run_job
+from xlbridge.upload.states import UNSENT
 from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet
 
@@ -45,10 +46,15 @@ def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCod
             )
             job = run_job(desk, client, job, options)
     except XlbridgeError as error:
+        job = desk.journal.job(job.id)
         if sending.form == "json":
-            result_json(job_json(desk.journal.job(job.id)))
-        if error.hint is None:
+            result_json(job_json(job))
+        unwritten = isinstance(error, KeptFileFailed)
+        if unwritten or error.hint is None:
             remark(_GO_ON.format(job=job.id))
+        if unwritten and job.state not in UNSENT and not job.state.is_final:
+            complain(error)
+            return ExitCode.IN_DOUBT
         raise
     except KeyboardInterrupt:
         remark(_GO_ON.format(job=job.id))

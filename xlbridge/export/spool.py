@@ -7,7 +7,6 @@ not grow with the records, and a part whose answer broke off is simply fetched a
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from xlbridge.api.splitting import Window
 from xlbridge.export.part import Part
+from xlbridge.kept_file import KeptFile
 
 _CACHE_KIB = 8_000
 _BLOCK = 2**17
@@ -30,7 +30,7 @@ class Spool:
         self._parts: list[Part] = []
         found = (Part.finished(path) for path in folder.iterdir() if path.is_dir())
         self._finished = {part.window: part for part in found if part and part.window}
-        self._keys: sqlite3.Connection | None = None
+        self._keys: KeptFile | None = None
         self._replaced: dict[Part, set[int]] = {}
 
     def new_part(self) -> Part:
@@ -112,9 +112,9 @@ class Spool:
         if self._keys is not None:
             self._keys.close()
 
-    def _read_keys(self) -> sqlite3.Connection:
+    def _read_keys(self) -> KeptFile:
         """Return a database on disk of all keys: a table would not fit into every memory."""
-        base = self._keys = sqlite3.connect(self._folder / "keys.db")
+        base = self._keys = KeptFile(self._folder / "keys.db")
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
             base.execute(f"PRAGMA {setting}")
         base.execute("CREATE TABLE seen (key TEXT, part INTEGER, record INTEGER)")

@@ -1,13 +1,10 @@
 """The journal's file: one SQLite database in WAL mode, synchronised at every commit."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
-from xlbridge.errors import JournalError
-from xlbridge.i18n import Text
-from xlbridge.upload.layout import make_tables
+from xlbridge.kept_file import KeptFile, open_kept_file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -55,46 +52,24 @@ CREATE TABLE IF NOT EXISTS readings (
     PRIMARY KEY (job, number)
 );
 """
-_BUSY_SECONDS = 30.0
 
 
-def open_journal_file(path: Path) -> sqlite3.Connection:
-    """Open the file, or make it. Raises ``JournalError`` when it cannot be used."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _opened(path)
-    except (OSError, sqlite3.Error) as error:
-        raise JournalError(
-            Text(
-                pt="O diário de envios {path} não pôde ser aberto: {error}",
-                en="The upload journal {path} cannot be opened: {error}",
-            ).format(path=path, error=error),
-            Text(
-                pt="Confira a pasta, ou escolha outra com XLBRIDGE_HOME.",
-                en="Check the folder, or choose another with XLBRIDGE_HOME.",
-            ),
-        ) from error
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    with ExitStack() as stack:
-        db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-        stack.callback(db.close)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA foreign_keys = ON")
-        make_tables(db, path, _SCHEMA)
-        stack.pop_all()
+def open_journal_file(path: Path) -> KeptFile:
+    """Open the file, or make it. Raises what ``open_kept_file`` raises."""
+    db = open_kept_file(path, _SCHEMA, isolation_level=None)
+    db.execute("PRAGMA foreign_keys = ON")
     return db
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
+def transaction(db: KeptFile) -> Iterator[None]:
     """Do all of the block or nothing; it is on the disk when the block has ended."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        # Where the disk is full, SQLite has rolled back by itself.
+        if db.in_transaction:
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
