@@ -253,10 +253,25 @@ def test_values_in_the_summary_are_no_formulas(annotated: Annotated) -> None:
     assert (cell.value, cell.data_type) == ("=1+1", "s")
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("Bela\u00a0Vista\u200b", "Bela␣Vista⟨U+200B⟩"),
+        (" a  b\n", "·a  b↵"),
+        ("x" * 600, "x" * 80 + "…"),
+    ],
+)
+def test_the_summary_shows_what_cannot_be_seen_in_a_cell(
+    annotated: Annotated, value: str, shown: str
+) -> None:
+    finding = Finding(CATALOGUE["email-invalid"], 4, "cnpj", "C4", value)
+    assert listing(annotated(finding))[0][3] == shown
+
+
 def test_characters_that_xml_forbids_do_not_stop_the_copy(annotated: Annotated) -> None:
     finding = Finding(CATALOGUE["hidden-character"], 4, "cnpj", "C4", "a\x07b", {"character": "\0"})
     book = annotated(finding)
-    assert listing(book)[0][3] == "a\N{REPLACEMENT CHARACTER}b"
+    assert listing(book)[0][3] == "a⟨U+0007⟩b"
     assert "\N{REPLACEMENT CHARACTER}" in book[SHEET]["C4"].comment.text
 
 

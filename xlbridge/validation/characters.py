@@ -18,11 +18,6 @@ _MISREAD = re.compile(f"[ÂÃ]{_BYTE}|â{_BYTE}{_BYTE}")
 _MEANT = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔÕÚÜªº°´–—‘’“”…•®©™€\N{NO-BREAK SPACE}")
 
 
-def describe(character: str) -> str:
-    """Name a character by its code point, as Unicode does."""
-    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
-
-
 def visible(text: str) -> tuple[str, str | None]:
     """Return the text without what cannot be seen, and the first such character.
 

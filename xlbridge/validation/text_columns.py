@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.findings import CATALOGUE, Severity
+from xlbridge.findings.unseen import describe
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
@@ -22,7 +23,6 @@ from xlbridge.validation.cell_types import Cells, Positions
 from xlbridge.validation.characters import (
     before_misreading,
     composed,
-    describe,
     foreign_to_codes,
     has_look_alikes,
     has_lost,

@@ -16,9 +16,9 @@ from typing import Any
 
 from xlbridge import __version__
 from xlbridge.findings import SEVERITY_WORDS, Finding
+from xlbridge.findings.unseen import Mark, marked
 from xlbridge.i18n import Text, active_language
 from xlbridge.validation.changes import mending_text
-from xlbridge.validation.display import Mark, marked
 from xlbridge.validation.reports.judged import (
     Judged,
     RefusedFile,

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import shorten, wrap
+from textwrap import wrap
 
 from lxml import etree
 
 from xlbridge.findings import SEVERITY_WORDS, Finding, Severity
+from xlbridge.findings.unseen import with_signs
 from xlbridge.i18n import Text
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, column_letters
@@ -201,7 +202,7 @@ def _write_finding(
         finding.cell or "",
         finding.column or "",
         str(SEVERITY_WORDS[severity]),
-        shorten(finding.shown or "", _LONGEST_VALUE, placeholder="…"),
+        _value(finding),
         str(finding.message),
         str(finding.hint),
         finding.kind.code,
@@ -218,6 +219,11 @@ def _write_finding(
     ]
     for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
         _write(line, index, text, look)
+
+
+def _value(finding: Finding) -> str:
+    shown = with_signs(finding.shown or "")
+    return shown[:_LONGEST_VALUE] + "…" * (len(shown) > _LONGEST_VALUE)
 
 
 def _write(row: Element, index: int, text: str, look: str) -> None:
