@@ -27,6 +27,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from xlbridge.batch.plan_format import plan_format
+from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing import Listing
@@ -335,6 +336,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write the pages in English, at a fixed width."""
     os.environ["COLUMNS"] = _COLUMNS
     set_language("en")
+    translate_click()
     write_pages(Path(arguments[0]) if arguments else _FOLDER)
 
 

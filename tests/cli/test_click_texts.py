@@ -66,7 +66,7 @@ def test_every_text_of_click_has_its_translation() -> None:
     ("arguments", "pt", "en"),
     [
         ([], ["Uso: xlbridge [OPÇÕES] COMANDO"], ["Usage: xlbridge [OPTIONS] COMMAND"]),
-        (["validate"], ["Falta o argumento 'FILES...'"], ["Missing argument 'FILES...'"]),
+        (["validate"], ["Falta o argumento 'ARQUIVOS...'"], ["Missing argument 'FILES...'"]),
         (["nada"], ["Não há o comando 'nada'", "Para ajuda"], ["No such command 'nada'", "Try '"]),
         (["jobs", "--nada"], ["Não há a opção '--nada'"], ["No such option '--nada'"]),
         (["validate", "a", "--sheet"], ["A opção '--sheet' pede um valor"], ["requires an arg"]),
@@ -126,3 +126,18 @@ def test_what_names_no_language_stays_where_it_is(
 ) -> None:
     assert main(arguments) == 2
     assert "--lang" in capsys.readouterr().err
+
+
+def test_values_are_called_what_the_language_calls_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--lang", "pt-BR", "validate", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Uso: xlbridge validate [OPÇÕES] ARQUIVOS...")
+    for value in ("--resource TEXTO", "--schemas PASTA", "--limit N", "--profile NOME"):
+        assert value in told
+    assert main(["--lang", "pt-BR", "template", "--help"]) == 0
+    assert "[RECURSO]" in capsys.readouterr().out
+    set_language("en")
+    assert main(["validate", "--help"]) == 0
+    assert "validate [OPTIONS] FILES..." in capsys.readouterr().out

@@ -6,6 +6,11 @@ each text stands beside its translation.
 """
 
 import gettext
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
 
 from xlbridge.i18n import Text
 
@@ -164,6 +169,35 @@ _TEXTS = (
 )
 """click's texts for users; those for programmers stay as they are."""
 
+_VALUES = {
+    value.en: value
+    for value in (
+        Text(en="ADDRESS", pt="ENDEREÇO"),
+        Text(en="BATCH", pt="LOTE"),
+        Text(en="CODE", pt="CÓDIGO"),
+        Text(en="DIR", pt="PASTA"),
+        Text(en="FILE", pt="ARQUIVO"),
+        Text(en="FILES", pt="ARQUIVOS"),
+        Text(en="FOLDER", pt="PASTA"),
+        Text(en="JOB", pt="ENVIO"),
+        Text(en="LISTING", pt="LISTAGEM"),
+        Text(en="METHOD", pt="MÉTODO"),
+        Text(en="NAME", pt="NOME"),
+        Text(en="OLD", pt="ANTIGO"),
+        Text(en="PATH", pt="CAMINHO"),
+        Text(en="PLAN", pt="PLANO"),
+        Text(en="REASON", pt="MOTIVO"),
+        Text(en="RESOURCE", pt="RECURSO"),
+        Text(en="ROWS", pt="LINHAS"),
+        Text(en="SECONDS", pt="SEGUNDOS"),
+        Text(en="SHEET", pt="PLANILHA"),
+        Text(en="TEXT", pt="TEXTO"),
+        Text(en="VALUE", pt="VALOR"),
+        Text(en="YYYY", pt="AAAA"),
+    )
+} | dict.fromkeys(("INTEGER", "INTEGER RANGE"), Text(pt="N", en="N"))
+"""What the values of options and arguments are called in helps."""
+
 BY_ENGLISH = {text.en: text for text in _TEXTS}
 """The texts by click's own wording."""
 
@@ -174,6 +208,23 @@ def translate_click() -> None:
     """Let click speak the active language from here on."""
     gettext.dgettext = _dgettext
     gettext.dngettext = _dngettext
+    _OPTION.make_metavar = _in_words(_of_option)
+    _ARGUMENT.make_metavar = _in_words(_of_argument)
+
+
+_OPTION: Any = click.Parameter
+_ARGUMENT: Any = click.Argument
+_Metavar = Callable[[click.Parameter, click.Context], str]
+_of_option: _Metavar = _OPTION.make_metavar
+_of_argument: _Metavar = _ARGUMENT.make_metavar
+
+
+def _in_words(metavar: _Metavar) -> _Metavar:
+    def told(parameter: click.Parameter, ctx: click.Context) -> str:
+        words = metavar(parameter, ctx)
+        return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_VALUES.get(word[0], word[0])), words)
+
+    return told
 
 
 def _dgettext(domain: str, message: str) -> str:

@@ -94,17 +94,17 @@ which_sheet = _all_of(
     [
         _option(
             "--resource",
-            pt="O recurso; sem ele, é deduzido da pasta.",
+            pt="O recurso; sem ele, é deduzido do arquivo.",
             en="The resource; without it, it is told from the workbook.",
         ),
-        _option("--sheet", pt="A planilha da pasta.", en="The sheet of the workbook."),
+        _option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
     ]
 )
 
 every_sheet = _option(
     "--all-sheets",
     is_flag=True,
-    pt="Confere todas as planilhas da pasta que têm dados de um recurso, também umas com as "
+    pt="Confere todas as planilhas do arquivo que têm dados de um recurso, também umas com as "
     "outras.",
     en="Checks every sheet of the workbook that has data for a resource, and one against another.",
 )
@@ -158,7 +158,7 @@ may_replace = _option(
 living_copy = _option(
     "--annotate",
     type=WORKBOOK_OUTPUT,
-    pt="Grava uma cópia da pasta com situação, motivo e código ao lado das linhas.",
+    pt="Grava uma cópia do arquivo com situação, motivo e código ao lado das linhas.",
     en="Writes a copy of the workbook with state, reason and code beside its rows.",
 )
 

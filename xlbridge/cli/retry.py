@@ -31,7 +31,7 @@ from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
     type=click.Path(path_type=Path),
     help=str(
         Text(
-            pt="A pasta corrigida; sem ela, a das linhas rejeitadas.",
+            pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
             en="The mended workbook; without it, the rejects workbook.",
         )
     ),

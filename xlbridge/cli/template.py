@@ -27,7 +27,7 @@ from xlbridge.workbook.writing.template import write_template, write_templates
     type=WORKBOOK_OUTPUT,
     help=str(
         Text(
-            pt="Onde gravar (se não for dito: RESOURCE.xlsx).",
+            pt="Onde gravar (se não for dito: RECURSO.xlsx).",
             en="Where to write (default: RESOURCE.xlsx).",
         )
     ),
@@ -50,13 +50,14 @@ from xlbridge.workbook.writing.template import write_template, write_templates
     metavar="OLD",
     help=str(
         Text(
-            pt="Passa para o modelo novo os dados de uma pasta feita com um modelo anterior.",
+            pt="Passa para o modelo novo os dados de um arquivo feito com um modelo anterior.",
             en="Moves the data of a workbook made from an earlier template into the new one.",
         )
     ),
 )
 @click.option(
-    "--sheet", help=str(Text(pt="A planilha da pasta OLD.", en="The sheet of the workbook OLD."))
+    "--sheet",
+    help=str(Text(pt="A planilha do arquivo ANTIGO.", en="The sheet of the workbook OLD.")),
 )
 @own_schemas
 @may_replace
@@ -130,12 +131,12 @@ _ALL_ALONE = Text(
     en="--all writes every template; it takes no resource, -o or --migrate.",
 )
 _SHEET_OF_OLD = Text(
-    pt="--sheet só vale com --migrate, para a pasta OLD.",
+    pt="--sheet só vale com --migrate, para o arquivo ANTIGO.",
     en="--sheet goes with --migrate only, for the workbook OLD.",
 )
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
-    pt="Dados passados para {path}. Linhas: {rows}. A pasta antiga fica como está.",
+    pt="Dados passados para {path}. Linhas: {rows}. O arquivo antigo fica como está.",
     en="Data moved to {path}. Rows: {rows}. The old workbook stays as it is.",
 )
 _NEXT = Text(

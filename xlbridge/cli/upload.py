@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "upload",
-    help=str(Text(pt="Confere uma pasta e a envia.", en="Validates a workbook, sends it.")),
+    help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook, sends it.")),
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(

@@ -48,7 +48,7 @@ from xlbridge.workbook.reading.reader import reading_ahead
     type=WORKBOOK_OUTPUT,
     help=str(
         Text(
-            pt="Grava uma cópia da pasta com as células marcadas; com --fix, uma da corrigida.",
+            pt="Grava uma cópia do arquivo com as células marcadas; com --fix, uma do corrigido.",
             en="Writes a copy of the workbook with its cells marked; with --fix, of the mended "
             "one.",
         )

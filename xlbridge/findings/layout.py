@@ -26,7 +26,7 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "template-outdated",
         Text(
-            pt="A pasta foi feita com outro modelo (leiaute {found}; o atual é {current}): "
+            pt="O arquivo foi feito com outro modelo (leiaute {found}; o atual é {current}): "
             "{changes}.",
             en="The workbook was made from another template (layout {found}; the current one is "
             "{current}): {changes}.",
@@ -169,7 +169,7 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "date-system-old",
         Text(
-            pt="A pasta conta os dias desde 1904: datas coladas de outra ficam 4 anos adiante.",
+            pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam 4 anos adiante.",
             en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
         ),
         Text(pt="Confira o ano das datas.", en="Check the year of the dates."),
@@ -192,7 +192,7 @@ KINDS: tuple[FindingKind, ...] = (
             en="The column has formulas, the first one here; the result stored last is read.",
         ),
         Text(
-            pt="Recalcule e salve a pasta antes de enviar, ou cole os valores.",
+            pt="Recalcule e salve o arquivo antes de enviar, ou cole os valores.",
             en="Recalculate and save the workbook before sending it, or paste the values.",
         ),
     ),

@@ -175,7 +175,7 @@ KINDS: tuple[FindingKind, ...] = (
             en="The cell holds a formula with no stored result.",
         ),
         Text(
-            pt="Abra a pasta no Excel, recalcule e salve; ou cole o valor.",
+            pt="Abra o arquivo no Excel, recalcule e salve; ou cole o valor.",
             en="Open the workbook in Excel, recalculate and save; or paste the value.",
         ),
     ),

@@ -125,7 +125,7 @@ def _require_unmoved(
 
 
 _STAY = Text(
-    pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outra pasta.",
+    pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outro arquivo.",
     en="Accepted rows stay as and where they are; new rows go in another workbook.",
 )
 
@@ -140,8 +140,8 @@ def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -
                     en="{file}, row {row}: this is no rejected row of the upload {job}.",
                 ).format(file=sheet.file, row=row, job=job.id),
                 Text(
-                    pt="Corrija a pasta das linhas rejeitadas sem mexer na coluna {column!r}, ou a "
-                    "própria pasta enviada. Linhas novas vão com xlbridge upload.",
+                    pt="Corrija o arquivo das linhas rejeitadas sem mexer na coluna {column!r}, ou "
+                    "o próprio arquivo enviado. Linhas novas vão com xlbridge upload.",
                     en="Mend the rejects workbook and leave its column {column!r} alone, or the "
                     "very workbook that was sent. New rows go with xlbridge upload.",
                 ).format(column=REMARK_COLUMNS[0]),

@@ -8,7 +8,7 @@ _SAVE_AGAIN = Text(
     en="Open it in Excel, save it again as .xlsx and try once more.",
 )
 _COPY = Text(
-    pt="Copie os dados para uma pasta nova e salve como .xlsx.",
+    pt="Copie os dados para um arquivo novo e salve como .xlsx.",
     en="Copy the data into a new workbook and save it as .xlsx.",
 )
 _SPLIT = Text(pt="Divida-a em arquivos menores.", en="Split it into smaller files.")
