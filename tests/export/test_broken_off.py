@@ -23,7 +23,7 @@ from xlbridge.api.splitting import Window
 from xlbridge.api.target import Target
 from xlbridge.errors import TransportError
 from xlbridge.export.export import export_listing
-from xlbridge.export.fetching import Advance
+from xlbridge.export.fetched import Advance
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS

@@ -10,7 +10,8 @@ import pytest
 from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export.filters import Filter, Filters, read_date, read_filters
+from xlbridge.export.filter_texts import read_date, read_filters
+from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import format_of, opener_of
 from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing

@@ -14,7 +14,7 @@ from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.export.columns import ExportColumn
 from xlbridge.export.export import export_listing
-from xlbridge.export.fetching import Advance
+from xlbridge.export.fetched import Advance
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS

@@ -14,7 +14,7 @@ from xlbridge.batch.standing import Standing, UnitState
 from xlbridge.batch.workbooks import digest_of, name_in
 from xlbridge.errors import XlbridgeError
 from xlbridge.export.export import Layout, export_listing
-from xlbridge.export.fetching import Progress
+from xlbridge.export.fetched import Progress
 from xlbridge.export.formats import format_of, opener_of, paths_written
 from xlbridge.export.listings import find_listing
 from xlbridge.export.overwriting import require_replaceable

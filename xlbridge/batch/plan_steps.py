@@ -11,7 +11,8 @@ from xlbridge.batch.plan_texts import PlanTexts
 from xlbridge.batch.workbooks import is_pattern
 from xlbridge.errors import UsageError
 from xlbridge.export.export import Layout
-from xlbridge.export.filters import FILTERS, Filter, FilterMistake, Filters, ValueKind, read_filters
+from xlbridge.export.filter_texts import FilterMistake, read_filters
+from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind
 from xlbridge.export.formats import format_of
 from xlbridge.export.listings import find_listing
 from xlbridge.export.requests import check_filters

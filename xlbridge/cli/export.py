@@ -18,8 +18,9 @@ from xlbridge.cli.unfinished_export import keeping_windows
 from xlbridge.export.attachments import Downloads
 from xlbridge.export.books.csv_book import CSV_DIALECTS
 from xlbridge.export.export import Layout, export_listing, require_writable
-from xlbridge.export.fetching import Advance, Progress
-from xlbridge.export.filters import FILTERS, Filter, ValueKind, read_filters
+from xlbridge.export.fetched import Advance, Progress
+from xlbridge.export.filter_texts import read_filters
+from xlbridge.export.filters import FILTERS, Filter, ValueKind
 from xlbridge.export.formats import FORMATS, format_of, opener_of, paths_written
 from xlbridge.export.last_run import LastRuns
 from xlbridge.export.listing import is_repeated

@@ -10,7 +10,8 @@ from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.books.book import OpenBook, Table
-from xlbridge.export.fetching import Fetcher, Progress
+from xlbridge.export.fetched import Progress
+from xlbridge.export.fetching import Fetcher
 from xlbridge.export.filters import Filters
 from xlbridge.export.flatten import Rearrange
 from xlbridge.export.listing import Listing

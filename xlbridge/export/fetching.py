@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
 from xlbridge.api.splitting import Splitter, Window
 from xlbridge.errors import TransportError
+from xlbridge.export.fetched import Advance, FetchedWindow, Progress
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listing import Each, Listing
@@ -38,42 +39,6 @@ _TRIES = 3
 
 _AT_ONCE = 100
 """So many records that are read one by one make a part."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedWindow:
-    """A window after it was fetched.
-
-    ``saturated`` says that the answer was as full as an answer can be, and could not be split:
-    there may be more records; ``limited`` that it was the user who wanted no more. ``digest`` is
-    SHA-256 of the answers as they came. ``keys`` are the first and the last one of what was asked
-    for by key.
-    """
-
-    window: Window
-    records: int
-    saturated: bool
-    digest: str = ""
-    limited: bool = False
-    keys: tuple[Mapping[str, object], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How far an export is. What is left is None where that cannot be told.
-
-    ``records_left`` are those that are read one by one; while their keys are still being fetched
-    ``records`` counts these, and ``is_of_keys`` says so.
-    """
-
-    records: int
-    windows: int
-    windows_left: int | None
-    records_left: int | None = None
-    is_of_keys: bool = False
-
-
-Progress = Callable[[Advance], None]
 
 
 class Fetcher:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from xlbridge.api.splitting import EVERYTHING, MINUTE, Window
-from xlbridge.export.filters import FILTERS, Filter, FilterMistake, Filters, ValueKind, options
+from xlbridge.export.filter_texts import FilterMistake, options
+from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind
 from xlbridge.export.listing import Listing, is_repeated
 from xlbridge.i18n import Text
 from xlbridge.wire.model import WireModel

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.api.splitting import Window
-from xlbridge.export.fetching import FetchedWindow
+from xlbridge.export.fetched import FetchedWindow
 from xlbridge.export.totals import TotalTable
 from xlbridge.i18n import Text
 from xlbridge.wire.model import format_moment
