@@ -16,11 +16,12 @@ from xlbridge.api.client import Client
 from xlbridge.api.listings import Listings
 from xlbridge.api.target import Target
 from xlbridge.export.attachments import Downloads, safe_name
-from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.export import export_listing
 from xlbridge.export.fetching import Fetcher
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.last_run import LastRuns
+from xlbridge.export.layout import Layout
 from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listings import LISTINGS
 from xlbridge.export.part import Part

@@ -11,11 +11,12 @@ from xlbridge.api.client import Client
 from xlbridge.api.record_shape import Record
 from xlbridge.api.target import Target
 from xlbridge.errors import UsageError
-from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
+from xlbridge.export.layout import Layout
 from xlbridge.export.listings import LISTINGS
-from xlbridge.export.template_layout import template_layout
+from xlbridge.export.template_layout import require_records_of
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
@@ -49,7 +50,7 @@ def sheets_to_edit() -> list[tuple[str, str]]:
     for listing in LISTINGS.values():
         for resource in load_catalogue().values():
             try:
-                template_layout(listing, resource)
+                require_records_of(listing, resource)
             except UsageError:
                 continue
             found.append((listing.name, resource.name))
@@ -108,7 +109,7 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
 ) -> None:
     resource = catalogue.named(name)
     assert resource.read_back is not None
-    layout = Layout(as_sheet=template_layout(LISTINGS[listing], resource))
+    layout = Layout(template=resource)
     path = tmp_path / "sheet.xlsx"
     export_listing(client, LISTINGS[listing], Filters(), path, FORMATS["xlsx"], layout=layout)
     sheet = validate_workbook(path, catalogue)
@@ -136,10 +137,10 @@ def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
     catalogue: Catalogue,
 ) -> None:
     with pytest.raises(UsageError, match="no key") as refused:
-        template_layout(LISTINGS["nfse"], catalogue.named("nota-fiscal-servico"))
+        require_records_of(LISTINGS["nfse"], catalogue.named("nota-fiscal-servico"))
     assert "one more record" in str(refused.value.hint)
     with pytest.raises(UsageError, match="does not hold the records"):
-        template_layout(LISTINGS["nfse"], catalogue.named("contaspagar"))
+        require_records_of(LISTINGS["nfse"], catalogue.named("contaspagar"))
 
 
 def test_a_record_that_comes_twice_counts_once(client: Client, catalogue: Catalogue) -> None:

@@ -25,12 +25,12 @@ from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.errors import XlbridgeError
 from xlbridge.export import line_workers
-from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.formats import FORMATS
+from xlbridge.export.layout import Layout
 from xlbridge.export.line_workers import LineWorkers
 from xlbridge.export.listings import LISTINGS
-from xlbridge.export.template_layout import template_layout
 from xlbridge.helper_process import usable_cores
 from xlbridge.resources.catalogue import load_catalogue
 
@@ -334,7 +334,8 @@ def test_a_process_that_makes_lines_imports_no_heavy_library() -> None:
 
 def test_the_layout_of_an_import_sheet_can_be_sent() -> None:
     resource = load_catalogue().named("contaspagar")
-    _, rearrange = template_layout(LISTINGS["contaspagar"], resource)
+    rearrange = Layout(template=resource).rearrange(LISTINGS["contaspagar"])
+    assert rearrange is not None
     assert pickle.loads(pickle.dumps(rearrange)) == rearrange
 
 

@@ -13,13 +13,13 @@ from xlbridge.batch.plan import ExportStep
 from xlbridge.batch.standing import Standing, UnitState
 from xlbridge.batch.workbooks import digest_of, name_in
 from xlbridge.errors import XlbridgeError
-from xlbridge.export.export import Layout, export_listing
+from xlbridge.export.export import export_listing
 from xlbridge.export.fetched import Progress
 from xlbridge.export.formats import format_of, opener_of, paths_written
+from xlbridge.export.layout import Layout
 from xlbridge.export.listings import find_listing
 from xlbridge.export.overwriting import require_replaceable
 from xlbridge.export.result import ExportResult, manifest_of, write_manifest
-from xlbridge.export.template_layout import template_layout
 from xlbridge.i18n import Text
 from xlbridge.spreading.carrier import Carrier
 from xlbridge.spreading.exports import ExportToDo, export_all
@@ -90,15 +90,14 @@ def do_export(batch: Batch, export: Export, on_progress: Progress) -> None:
     """
     step = export.step
     output = _prepared(batch, step)
-    desk = batch.sites.desk(step.profile)
-    resource = None if step.as_template is None else desk.catalogue.named(step.as_template)
+    layout = _layout(batch, step)
     result = export_listing(
         batch.sites.client(step.profile),
         find_listing(step.listing),
         step.filters,
         output,
-        opener_of(format_of(output, None), None, resource),
-        layout=_layout(batch, step),
+        opener_of(format_of(output, None), None, layout.template),
+        layout=layout,
         on_progress=on_progress,
     )
     _note(batch, export, result)
@@ -166,8 +165,8 @@ def _to_do(batch: Batch, step: ExportStep) -> ExportToDo:
 def _layout(batch: Batch, step: ExportStep) -> Layout:
     if step.as_template is None:
         return Layout(flat=step.flat)
-    resource = batch.sites.desk(step.profile).catalogue.named(step.as_template)
-    return Layout(flat=step.flat, as_sheet=template_layout(find_listing(step.listing), resource))
+    catalogue = batch.sites.desk(step.profile).catalogue
+    return Layout(flat=step.flat, template=catalogue.named(step.as_template))
 
 
 def _written(batch: Batch, step: ExportStep) -> list[Path]:

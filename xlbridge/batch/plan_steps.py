@@ -10,13 +10,12 @@ from xlbridge.batch.plan import AnyStep, ExportStep, Sending, WorkbookStep
 from xlbridge.batch.plan_texts import PlanTexts
 from xlbridge.batch.workbooks import is_pattern
 from xlbridge.errors import UsageError
-from xlbridge.export.export import Layout
 from xlbridge.export.filter_texts import FilterMistake, read_filters
 from xlbridge.export.filters import FILTERS, Filter, Filters, ValueKind
 from xlbridge.export.formats import format_of
+from xlbridge.export.layout import Layout
 from xlbridge.export.listings import find_listing
 from xlbridge.export.requests import check_filters
-from xlbridge.export.template_layout import template_layout
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.reading import Reading
@@ -103,9 +102,7 @@ class StepReader:
         as_template = body.get("as_template")
         layout = Layout(
             flat=body.get("flat"),
-            as_sheet=template_layout(listing, self._catalogue.named(as_template))
-            if as_template
-            else None,
+            template=self._catalogue.named(as_template) if as_template else None,
         )
         layout.check(listing)
         manifest = body.get("manifest")

@@ -7,8 +7,8 @@ from datetime import timedelta
 from xlbridge import __version__
 from xlbridge.api.target import Target
 from xlbridge.cli.output import remark
-from xlbridge.export.export import Layout
 from xlbridge.export.filters import Filters
+from xlbridge.export.layout import Layout
 from xlbridge.export.listing import Listing
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
 from xlbridge.i18n import Text

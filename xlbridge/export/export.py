@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,70 +12,18 @@ from xlbridge.export.books.book import OpenBook, Table
 from xlbridge.export.fetched import Progress
 from xlbridge.export.fetching import Fetcher
 from xlbridge.export.filters import Filters
-from xlbridge.export.flatten import Rearrange
+from xlbridge.export.layout import Layout
 from xlbridge.export.listing import Listing
-from xlbridge.export.model_columns import gathering_unknown
 from xlbridge.export.recipes import recipe_of
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
-from xlbridge.export.sheet import Sheet, flat
 from xlbridge.export.spool import Spool
 from xlbridge.export.summary import Summary
 from xlbridge.export.totals import TotalTable, total_tables
 from xlbridge.export.unfinished import Unfinished, temporary_place
-from xlbridge.export.unknown_fields import with_unknown_fields
 from xlbridge.i18n import Text
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """How records become sheets.
-
-    ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
-    each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the
-    interface does not show. ``as_sheet`` replaces the listing's sheets, and rearranges records.
-    """
-
-    flat: str | None = None
-    in_detail: bool = False
-    keep_unknown: bool = False
-    as_sheet: tuple[Sheet, Rearrange] | None = None
-
-    def check(self, listing: Listing) -> None:
-        """Raise ``UsageError`` for a list that the records of the listing do not have."""
-        children = [sheet.name for sheet in listing.sheets[1:]]
-        if self.flat is not None and self.flat not in children:
-            raise UsageError(
-                Text(
-                    pt="A listagem {listing} não tem a planilha {name!r}.",
-                    en="The listing {listing} has no sheet {name!r}.",
-                ).format(listing=listing.name, name=self.flat),
-                Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
-                    names=", ".join(children) or "–"
-                ),
-            )
-        if self.in_detail and listing.details is None:
-            raise UsageError(
-                Text(
-                    pt="A listagem {listing} não tem anexos.",
-                    en="The listing {listing} has no attached files.",
-                ).format(listing=listing.name)
-            )
-
-    def sheets(self, listing: Listing) -> tuple[Sheet, ...]:
-        """Return the sheets that are written."""
-        if self.as_sheet is not None:
-            return (self.as_sheet[0],)
-        sheets = listing.sheets
-        if self.keep_unknown:
-            sheets = with_unknown_fields(sheets)
-        return sheets if self.flat is None else flat(sheets, self.flat)
-
-    def rearrange(self, listing: Listing) -> Rearrange | None:
-        """Return what puts a record's fields where the sheets expect them, if they are not."""
-        if self.as_sheet is not None:
-            return self.as_sheet[1]
-        return gathering_unknown(listing.model) if self.keep_unknown else None
+_AS_THEY_COME = Layout()
 
 
 def export_listing(
@@ -86,7 +33,7 @@ def export_listing(
     output: Path,
     open_book: OpenBook,
     *,
-    layout: Layout = Layout(),
+    layout: Layout = _AS_THEY_COME,
     on_progress: Progress = lambda _advance: None,
     on_record: Callable[[Record], None] | None = None,
     at_once: int = 2,

@@ -6,18 +6,14 @@ records back; a column that it does not name has the field's own name.
 
 from xlbridge.errors import UsageError
 from xlbridge.export.columns import ExportColumn
-from xlbridge.export.flatten import Rearrange
 from xlbridge.export.listing import Listing
 from xlbridge.export.sheet import Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
 
 
-def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearrange]:
-    """Return the one sheet of a resource, and what puts a listing's record under its columns.
-
-    Raises ``UsageError`` when the records of the listing are not the resource's.
-    """
+def require_records_of(listing: Listing, resource: Resource) -> None:
+    """Raise ``UsageError`` when the records of a listing are not those of a resource."""
     declared = resource.read_back
     if declared is None:
         raise UsageError(
@@ -39,6 +35,9 @@ def template_layout(listing: Listing, resource: Resource) -> tuple[Sheet, Rearra
                 en="The listing {listing} does not hold the records of {resource}.",
             ).format(listing=listing.name, resource=resource.name)
         )
+
+
+def template_sheet(listing: Listing, resource: Resource) -> Sheet:
+    """Return the one sheet of a resource, for the records of a listing."""
     columns = tuple(ExportColumn(c.name, c.kind) for c in resource.columns)
-    sheet = Sheet(resource.name, columns, (), listing.key)
-    return sheet, declared.as_row
+    return Sheet(resource.name, columns, (), listing.key)

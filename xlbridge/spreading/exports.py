@@ -8,12 +8,12 @@ from pathlib import Path
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.errors import ConfigError, TransportError, XlbridgeError
-from xlbridge.export.export import Layout, export_listing, require_writable
+from xlbridge.export.export import export_listing, require_writable
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import format_of, opener_of
+from xlbridge.export.layout import Layout
 from xlbridge.export.listings import find_listing
 from xlbridge.export.result import ExportResult
-from xlbridge.export.template_layout import template_layout
 from xlbridge.i18n import Language, Text, active_language, reason_of, speaking
 from xlbridge.spreading.carrier import Carrier, Lost, OnDone
 from xlbridge.spreading.schemas import OwnSchemas
@@ -148,22 +148,21 @@ class _Export:
             return _Came(result, {path.name: path.read_bytes() for path in found})
 
     def _exported(self, export: ExportToDo) -> ExportResult:
-        listing, template = find_listing(export.listing), export.as_template
-        resource = None if template is None else self.schemas.catalogue().named(template)
+        template = export.as_template
         layout = Layout(
             flat=export.flat,
             in_detail=export.in_detail,
             keep_unknown=export.keep_unknown,
-            as_sheet=template_layout(listing, resource) if resource else None,
+            template=None if template is None else self.schemas.catalogue().named(template),
         )
         form = format_of(export.output, export.form)
         with Client(export.target) as client:
             return export_listing(
                 client,
-                listing,
+                find_listing(export.listing),
                 export.filters,
                 export.output,
-                opener_of(form, export.csv_dialect, resource),
+                opener_of(form, export.csv_dialect, layout.template),
                 layout=layout,
                 at_once=export.at_once,
             )
