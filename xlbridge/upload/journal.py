@@ -17,6 +17,7 @@ from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
 from xlbridge.upload.claimed import claimed
+from xlbridge.upload.claims import Claims
 from xlbridge.upload.job import Event, Job, NewJob
 from xlbridge.upload.journal_file import open_journal_file, transaction
 from xlbridge.upload.states import UNSENT, State
@@ -36,6 +37,7 @@ class Journal:
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
         self._db = open_journal_file(path)
+        self._claims = Claims(self._db)
         self.now = now
 
     def close(self) -> None:
@@ -123,11 +125,8 @@ class Journal:
                 raise _overtaken(job)
             self._add(job.id, state, detail)
             if state.frees_rows:
-                self._db.execute("DELETE FROM claims WHERE job = ?", (job.id,))
-            self._db.executemany(
-                "DELETE FROM claims WHERE job = ? AND position = ?",
-                ((job.id, position) for position in freed),
-            )
+                self._claims.free(job.id)
+            self._claims.free_rows(job.id, freed)
         return self.job(job.id)
 
     def keep_reading(self, job: Job, moment: str, rows: Sequence[Any]) -> None:
@@ -208,22 +207,12 @@ class Journal:
         """Make the rows free for a new job, and return what it is to note of that."""
         if new.mode is Mode.PREVIEW:
             return {}
-        holders = self._make_way(self._holders(new, digests), job_id)
+        holders = self._claims.holders(new.profile, new.resource, digests)
+        holders = self._make_way(holders, job_id)
         if holders and again is None:
             holder = self.job(next(iter(holders)))
             raise claimed(self.job(holder.parent) if holder.parent else holder, holders)
         return {} if again is None else {"again": again, "instead_of": list(holders)}
-
-    def _holders(self, new: NewJob, digests: Sequence[str]) -> dict[str, int]:
-        """Return the jobs that claim some of the rows, newest first, and how many."""
-        found = self._db.execute(
-            "SELECT jobs.id, COUNT(*) FROM claims JOIN jobs ON jobs.id = claims.job "
-            "WHERE profile = ? AND resource = ? "
-            "AND claims.digest IN (SELECT value FROM json_each(?)) "
-            "GROUP BY jobs.id ORDER BY created_at DESC",
-            (new.profile, new.resource, json.dumps(sorted(set(digests)))),
-        )
-        return dict(found.fetchall())
 
     def _make_way(self, holders: dict[str, int], successor: str) -> dict[str, int]:
         """Abandon those of the jobs that have sent nothing, and return the others."""
@@ -235,7 +224,7 @@ class Journal:
             if all(job.state in UNSENT for job in family):
                 for job in family:
                     self._add(job.id, State.ABANDONED, {"replaced_by": successor})
-                    self._db.execute("DELETE FROM claims WHERE job = ?", (job.id,))
+                    self._claims.free(job.id)
             else:
                 sent[job_id] = count
         return sent
@@ -272,10 +261,7 @@ class Journal:
             ),
         )
         if new.mode is not Mode.PREVIEW:
-            self._db.executemany(
-                "INSERT INTO claims VALUES (?, ?, ?)",
-                ((job_id, position, digest) for position, digest in enumerate(digests)),
-            )
+            self._claims.add(job_id, digests)
 
     def _events(self, job_id: str) -> Iterator[Event]:
         rows = self._db.execute(
