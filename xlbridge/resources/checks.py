@@ -5,25 +5,14 @@ judge", and returns one boolean per row: True where the value is right.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.resources.boleto import is_boleto
-from xlbridge.resources.brazilian_codes import (
-    is_access_key,
-    is_cep,
-    is_municipality,
-    is_nbs,
-    is_ncm,
-    is_phone,
-    is_uf,
-)
-from xlbridge.resources.documents import is_cnpj, is_cpf
-from xlbridge.resources.emails import is_email
+from xlbridge.resources.text_checks import TEXT_CHECKS
 
 
 def has_places(numbers: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.bool_]:
@@ -35,65 +24,14 @@ def has_places(numbers: npt.NDArray[np.float64], places: int) -> npt.NDArray[np.
     return np.abs(numbers - np.round(numbers, places)) <= noise
 
 
-def _judge_distinct(values: pd.Series, judge: Callable[[str], bool]) -> pd.Series:
-    """Apply ``judge`` to each distinct text once; missing values are right."""
-    wrong = [value for value in values.dropna().unique() if not judge(value)]
-    return ~values.isin(wrong)
+def _of_texts(name: str, passes: Callable[[str], bool]) -> Callable[[pd.Series], pd.Series]:
+    def check(values: pd.Series) -> pd.Series:
+        wrong = [text for text in values.dropna().unique() if not passes(text)]
+        return ~values.isin(wrong)
 
-
-def cnpj(values: pd.Series) -> pd.Series:
-    """A CNPJ without mask, numeric or alphanumeric, with right check digits."""
-    return _judge_distinct(values, is_cnpj)
-
-
-def cpf(values: pd.Series) -> pd.Series:
-    """A CPF without mask, with right check digits."""
-    return _judge_distinct(values, is_cpf)
-
-
-def boleto(values: pd.Series) -> pd.Series:
-    """A bank-slip barcode or typed line with right check digits."""
-    return _judge_distinct(values, is_boleto)
-
-
-def cep(values: pd.Series) -> pd.Series:
-    """A postcode, with or without its hyphen."""
-    return _judge_distinct(values, is_cep)
-
-
-def uf(values: pd.Series) -> pd.Series:
-    """The two letters of a state."""
-    return _judge_distinct(values, is_uf)
-
-
-def ncm(values: pd.Series) -> pd.Series:
-    """A code of the nomenclature of goods (NCM), of a chapter that there is."""
-    return _judge_distinct(values, is_ncm)
-
-
-def nbs(values: pd.Series) -> pd.Series:
-    """A code of the nomenclature of services (NBS), of a chapter that there is."""
-    return _judge_distinct(values, is_nbs)
-
-
-def municipality(values: pd.Series) -> pd.Series:
-    """An IBGE code of a municipality, with its check digit."""
-    return _judge_distinct(values, is_municipality)
-
-
-def access_key(values: pd.Series) -> pd.Series:
-    """The access key of an NF-e or NFC-e, with its check digits."""
-    return _judge_distinct(values, is_access_key)
-
-
-def telephone(values: pd.Series) -> pd.Series:
-    """A telephone number with an area code, of a service, or of another country."""
-    return _judge_distinct(values, is_phone)
-
-
-def email(values: pd.Series) -> pd.Series:
-    """One e-mail address."""
-    return _judge_distinct(values, is_email)
+    # pandera registers it by its name.
+    check.__name__ = name
+    return check
 
 
 def digits(values: pd.Series, *, width: int, separators: str = "") -> pd.Series:
@@ -126,7 +64,7 @@ def valid_when(
     frame: pd.DataFrame, *, column: str, check: str, other: str, values: Sequence[Any]
 ) -> pd.Series:
     """``column`` passes the single-column ``check`` where ``other`` has one of ``values``."""
-    return ~holds(frame, other, values) | _CONDITIONAL[check](frame[column])
+    return ~holds(frame, other, values) | CHECKS[check](frame[column])
 
 
 def required_when(
@@ -163,4 +101,16 @@ def no_repeated_rows(frame: pd.DataFrame, *, column: str, columns: Sequence[str]
     return ~(keys.duplicated() & keys.notna().all(axis="columns"))
 
 
-_CONDITIONAL: dict[str, Callable[[pd.Series], pd.Series]] = {"cnpj": cnpj, "cpf": cpf}
+CHECKS: Mapping[str, Callable[..., pd.Series]] = {
+    **{name: _of_texts(name, passes) for name, passes in TEXT_CHECKS.items()},
+    "digits": digits,
+    "decimals": decimals,
+    "no_repeats": no_repeats,
+    "valid_when": valid_when,
+    "required_when": required_when,
+    "not_before": not_before,
+    "not_above": not_above,
+    "sum_not_above": sum_not_above,
+    "no_repeated_rows": no_repeated_rows,
+}
+"""Our own checks by their names; missing values pass those of a single column."""

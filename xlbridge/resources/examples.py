@@ -9,20 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.boleto import is_boleto
-from xlbridge.resources.brazilian_codes import (
-    is_access_key,
-    is_cep,
-    is_municipality,
-    is_nbs,
-    is_ncm,
-    is_phone,
-    is_uf,
-)
 from xlbridge.resources.column import DTYPES_OF_KIND, Kind
 from xlbridge.resources.documents import bare_document, is_cnpj, is_cpf
-from xlbridge.resources.emails import is_email
 from xlbridge.resources.rules import RULES, Statistics
+from xlbridge.resources.text_checks import TEXT_CHECKS
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
     "str": (str, Text(pt="um texto, entre aspas", en="a text, in quotes")),
@@ -51,6 +41,10 @@ def _has_places(example: float, statistics: Statistics) -> bool:
 
 
 _JUDGES: Mapping[str, _Judge] = {
+    **{name: _of_text(passes) for name, passes in TEXT_CHECKS.items()},
+    # An example may have the mask.
+    "cnpj": _of_text(lambda example: is_cnpj(bare_document(example))),
+    "cpf": _of_text(lambda example: is_cpf(bare_document(example))),
     "greater_than": lambda example, s: example > s["value"],
     "greater_than_or_equal_to": lambda example, s: example >= s["value"],
     "less_than": lambda example, s: example < s["value"],
@@ -60,17 +54,6 @@ _JUDGES: Mapping[str, _Judge] = {
     "isin": lambda example, s: example in s["value"],
     "decimals": _has_places,
     "digits": _has_digits,
-    "email": _of_text(is_email),
-    "cnpj": _of_text(lambda example: is_cnpj(bare_document(example))),
-    "cpf": _of_text(lambda example: is_cpf(bare_document(example))),
-    "boleto": _of_text(is_boleto),
-    "cep": _of_text(is_cep),
-    "uf": _of_text(is_uf),
-    "ncm": _of_text(is_ncm),
-    "nbs": _of_text(is_nbs),
-    "municipality": _of_text(is_municipality),
-    "access_key": _of_text(is_access_key),
-    "telephone": _of_text(is_phone),
     "no_repeats": lambda _example, _: True,
 }
 """What each check of a column says of one value."""

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import checks
+from xlbridge.resources.checks import CHECKS
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import RowCheck
 from xlbridge.resources.rules import ROW_RULES, RULES, RowRule, Rule
@@ -37,13 +37,13 @@ def register_checks() -> None:
 
     named: dict[str, Rule | RowRule] = {**RULES, **ROW_RULES}
     for name, rule in named.items():
-        if hasattr(checks, name):
-            register_check_method(getattr(checks, name), statistics=list(rule.statistics))
+        if name in CHECKS:
+            register_check_method(CHECKS[name], statistics=list(rule.statistics))
 
 
 def _check(name: str, statistics: Mapping[str, Any]) -> pa.Check:
-    if hasattr(checks, name):
-        return pa.Check(partial(getattr(checks, name), **statistics), name=name)
+    if name in CHECKS:
+        return pa.Check(partial(CHECKS[name], **statistics), name=name)
     make = getattr(pa.Check, name)
     made: pa.Check = make(statistics["value"]) if "value" in statistics else make(**statistics)
     return made
