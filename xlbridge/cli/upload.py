@@ -99,13 +99,10 @@ def command(
             target = client.target
             require_lawful(target.production, sending, plan.mode)
             remark(
-                Text(
-                    pt="{resource} para {profile} · linhas: {rows} · {reason}",
-                    en="{resource} to {profile} · rows: {rows} · {reason}",
-                ).format(
-                    rows=len(judged.rows),
+                _WHAT_GOES_WHERE.format(
                     resource=judged.resource.name,
                     profile=target.profile,
+                    rows=len(judged.rows),
                     reason=plan.reason,
                 )
             )
@@ -119,6 +116,12 @@ def command(
                 chunk_rows=chunk_rows,
             )
             return carry_out(desk, client, job, sending)
+
+
+_WHAT_GOES_WHERE = Text(
+    pt="{resource} para {profile} · linhas: {rows} · {reason}",
+    en="{resource} to {profile} · rows: {rows} · {reason}",
+)
 
 
 def _mention_warnings(judged: "ValidatedSheet") -> None:

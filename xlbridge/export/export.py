@@ -1,6 +1,6 @@
 """A listing into files: fetch, flatten, leave out what came twice, count, write."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from xlbridge.export.listing import Listing
 from xlbridge.export.recipes import recipe_of
 from xlbridge.export.requests import check_filters
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
+from xlbridge.export.sheet import Sheet
 from xlbridge.export.spool import Spool
 from xlbridge.export.summary import Summary
 from xlbridge.export.totals import TotalTable, total_tables
@@ -73,19 +74,17 @@ def export_listing(
         )
         fetcher.run()
         replaced = spool.settle()
-        tables = [
-            Table(
-                sheet,
-                spool.rows(place),
-                spool.widths(place, len(sheet.columns)),
-                spool.blocks(place),
-            )
-            for place, sheet in enumerate(sheets)
-        ]
+        tables = list(_tables(spool, sheets))
         totals = total_tables(listing.totals, spool.blocks(len(sheets)))
         result = _result(listing, fetcher, replaced, tables, totals)
         book.write(tables, _summary(listing, filters, result))
     return result
+
+
+def _tables(spool: Spool, sheets: Sequence[Sheet]) -> Iterator[Table]:
+    for place, sheet in enumerate(sheets):
+        widths = spool.widths(place, len(sheet.columns))
+        yield Table(sheet, spool.rows(place), widths, spool.blocks(place))
 
 
 def _result(

@@ -37,6 +37,30 @@ class Request:
 
 
 def check_filters(listing: Listing, filters: Filters) -> None:
+    """Raise ``FilterMistake`` for filters that the listing does not take, or not together."""
+    _require_offered(listing, filters)
+    for name, value in filters.given.items():
+        if is_repeated(name) and len(value) > 1 and not _takes_several(listing, name):
+            raise FilterMistake(
+                Text(
+                    pt="A listagem {listing} aceita um só {filters}.",
+                    en="The listing {listing} takes only one {filters}.",
+                ),
+                [name],
+                listing=listing.name,
+            )
+    in_path = [name for name in filters.given if name in listing.of]
+    if len(in_path) > 1:
+        raise FilterMistake(
+            Text(
+                pt="Os filtros {filters} não se combinam.",
+                en="The filters {filters} do not combine.",
+            ),
+            in_path,
+        )
+
+
+def _require_offered(listing: Listing, filters: Filters) -> None:
     """Raise ``FilterMistake`` for a filter that the listing lacks, or for one that is missing."""
     for name in filters.given:
         if name not in listing.filters:
@@ -58,25 +82,6 @@ def check_filters(listing: Listing, filters: Filters) -> None:
             ),
             missing,
             listing=listing.name,
-        )
-    for name, value in filters.given.items():
-        if is_repeated(name) and len(value) > 1 and not _takes_several(listing, name):
-            raise FilterMistake(
-                Text(
-                    pt="A listagem {listing} aceita um só {filters}.",
-                    en="The listing {listing} takes only one {filters}.",
-                ),
-                [name],
-                listing=listing.name,
-            )
-    in_path = [name for name in filters.given if name in listing.of]
-    if len(in_path) > 1:
-        raise FilterMistake(
-            Text(
-                pt="Os filtros {filters} não se combinam.",
-                en="The filters {filters} do not combine.",
-            ),
-            in_path,
         )
 
 

@@ -79,12 +79,7 @@ def mended_rows(
         and (origin not in refused or after[position] != before.get(origin))
     ]
     if not kept:
-        raise UsageError(
-            Text(
-                pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
-                en="In {file} no rejected row has been mended and not sent again yet.",
-            ).format(file=sheet.file)
-        )
+        raise UsageError(_NOTHING_MENDED.format(file=sheet.file))
     return MendedRows(
         replace(
             sheet,
@@ -94,6 +89,12 @@ def mended_rows(
         Retry(job.id, tuple(origins[position] for position in kept)),
         left_out=len(origins) - len(kept),
     )
+
+
+_NOTHING_MENDED = Text(
+    pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
+    en="In {file} no rejected row has been mended and not sent again yet.",
+)
 
 
 def _is_what_was_sent(job: Job, sheet: ValidatedSheet) -> bool:
