@@ -8,7 +8,7 @@ from stdnum.br import cnpj
 
 from xlbridge.api.client import Client
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.send import write_down

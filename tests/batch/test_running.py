@@ -21,7 +21,7 @@ from sheets import GOOD, write_rows
 from xlbridge.i18n import Text
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.upload.lock import held
+from xlbridge.upload.journal.lock import held
 
 PLAN = """\
 name: month

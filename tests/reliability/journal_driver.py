@@ -13,7 +13,7 @@ from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import read_settings
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.journal import Journal
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import choose_mode
 from xlbridge.upload.send import run_job, write_down

@@ -29,13 +29,13 @@ from wire_proxy import Exchange, Fault, Point, Request, passed_on
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import choose_mode
 from xlbridge.upload.resolving import Resolution
 from xlbridge.upload.send import resolve_job, run_job, write_down
-from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 
 ROWS = 3

@@ -13,11 +13,11 @@ from xlbridge.errors import UsageError
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.consent import plan_text, require_token, token_of
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
 from xlbridge.upload.send import run_job
-from xlbridge.upload.states import State
 
 
 def test_the_plan_counts_what_is_there(

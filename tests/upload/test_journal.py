@@ -16,8 +16,8 @@ from xlbridge.errors import JournalError, KeptFileFailed
 from xlbridge.kept_file import open_kept_file
 from xlbridge.resources.resource import Mode
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.upload.job import NewJob
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import NewJob
+from xlbridge.upload.journal.journal import Journal
 
 
 def test_a_name_that_is_taken_is_not_given_again(

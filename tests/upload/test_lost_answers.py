@@ -8,10 +8,10 @@ from xlbridge.api.client import Client
 from xlbridge.errors import InDoubt, JournalError, TransportError
 from xlbridge.i18n import Text
 from xlbridge.upload.desk import Desk
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
 from xlbridge.upload.send import run_job
-from xlbridge.upload.states import State
 
 QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
 SETTLED = RunOptions(

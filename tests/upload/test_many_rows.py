@@ -11,9 +11,9 @@ from xlbridge.api.client import Client
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.desk import Desk
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.proof import Action, actions
 from xlbridge.upload.send import run_job
-from xlbridge.upload.states import State
 from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows
 
 

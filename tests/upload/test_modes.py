@@ -12,13 +12,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.evidencing import with_evidence
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.report import job_json
 from xlbridge.upload.send import run_job, write_down
-from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 
 

@@ -10,11 +10,11 @@ from upload_parts import YES, write_job
 from xlbridge.api.client import Client
 from xlbridge.errors import TransportError
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json, job_text
 from xlbridge.upload.send import run_job
-from xlbridge.upload.states import State
 from xlbridge.wire.financial import ReceivableQuery
 from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
 

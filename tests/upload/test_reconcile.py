@@ -14,15 +14,15 @@ from xlbridge.api.target import Target
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.resources.read_back import Existing
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.proof import applied
 from xlbridge.upload.reading import FoundRecord, Reading, RowReading
 from xlbridge.upload.report import job_json, job_text
 from xlbridge.upload.resolving import Resolution
 from xlbridge.upload.send import resolve_job, run_job
-from xlbridge.upload.states import State
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
 UNREAD = RunOptions(

@@ -10,12 +10,12 @@ from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.plan import Plan, WantedMode
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.retry import mended_rows, require_rejected
 from xlbridge.upload.send import run_job, write_down
-from xlbridge.upload.states import State
 from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 

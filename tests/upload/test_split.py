@@ -11,14 +11,14 @@ from xlbridge.api.client import Client
 from xlbridge.errors import JournalError, TransportError, UsageError
 from xlbridge.upload.consent import plan_text
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.plan import WantedMode, choose_mode
 from xlbridge.upload.report import job_json, job_text
 from xlbridge.upload.resolving import Resolution
 from xlbridge.upload.retry import mended_rows, require_rejected
 from xlbridge.upload.send import resolve_job, run_job, write_down
-from xlbridge.upload.states import State
 from xlbridge.validation.validate import validate_workbook
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)

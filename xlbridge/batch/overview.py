@@ -10,7 +10,7 @@ from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep
 from xlbridge.batch.standing import Rows, Standing, UnitState, state_of
 from xlbridge.batch.workbooks import Workbook, workbooks_of
 from xlbridge.i18n import Text
-from xlbridge.upload.states import UNSENT
+from xlbridge.upload.journal.states import UNSENT
 
 
 @dataclass(frozen=True, slots=True)

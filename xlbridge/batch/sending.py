@@ -15,14 +15,14 @@ from xlbridge.errors import UsageError
 from xlbridge.findings import Severity
 from xlbridge.i18n import Text
 from xlbridge.online.references import Registries
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.plan import Plan, choose_mode
 from xlbridge.upload.retry import MendedRows, mended_rows
 from xlbridge.upload.send import run_job, write_down
 from xlbridge.upload.sent_values import sent_digests
-from xlbridge.upload.states import UNSENT, State
 from xlbridge.validation.validate import ValidatedSheet
 
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})

@@ -8,10 +8,10 @@ from xlbridge.batch.plan import WorkbookStep
 from xlbridge.batch.sites import Sites
 from xlbridge.batch.workbooks import Workbook
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import UNSENT, State
 
 
 class Standing(StrEnum):

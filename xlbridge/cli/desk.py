@@ -13,10 +13,10 @@ from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.evidence import lacks_evidence
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.states import State
 from xlbridge.workbook.atomic import require_apart
 
 _EXIT_CODES = {

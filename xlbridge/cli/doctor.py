@@ -14,7 +14,7 @@ from xlbridge.cli.output import result, result_json
 from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles.choice import choose_profile
-from xlbridge.upload.journal_file import open_journal_file
+from xlbridge.upload.journal.journal_file import open_journal_file
 
 
 @click.command(

@@ -9,7 +9,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import living_copy, report_format
 from xlbridge.cli.output import remark, result, result_json
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.report import listed_json
 
 

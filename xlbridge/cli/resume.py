@@ -11,8 +11,8 @@ from xlbridge.cli.options import how_to_send, report_format
 from xlbridge.cli.sending import Sending
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
 
 
 @click.command(

@@ -18,12 +18,12 @@ from xlbridge.resources.resource import Mode
 from xlbridge.upload.consent import plan_text, require_token, token_of
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.invalid_report import invalid_json
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import UNSENT
 from xlbridge.upload.living import read_codes
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import job_json
 from xlbridge.upload.send import run_job
-from xlbridge.upload.states import UNSENT
 from xlbridge.validation.reports.text_report import report_text
 from xlbridge.validation.validate import ValidatedSheet
 

@@ -14,12 +14,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.complained_columns import with_own_columns
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import load_payload, payload_frame
 from xlbridge.upload.reading import Row, rows_of
-from xlbridge.upload.states import State
 from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
 from xlbridge.wire.imports import ImportQuery
 from xlbridge.wire.operation import Operation

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xlbridge.resources.resource import Resource
-from xlbridge.upload.job import NewJob
+from xlbridge.upload.journal.job import NewJob
 from xlbridge.upload.reading import Row, lookup_for
 from xlbridge.upload.verdict import RejectedRow, Verdict
 from xlbridge.workbook.address import cell_address

@@ -6,7 +6,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.proof import Action
 
 _DIGEST_LENGTH = 8

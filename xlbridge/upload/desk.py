@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.reading import Row, RowReading, from_json
 
 Readings = Sequence[tuple[datetime, str, list[Any]]]

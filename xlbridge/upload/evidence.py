@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import State
 
 REJECTS = "rejeitadas"
 """What rejects workbooks have in their names."""

@@ -8,8 +8,8 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.evidence import REJECTS, lacks_page, lacks_rejects
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
 from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.reading import rows_of
 from xlbridge.upload.rejects import write_rejects_workbook

@@ -2,9 +2,9 @@
 
 from enum import StrEnum
 
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import UNSENT, State
 
 
 class Fate(StrEnum):

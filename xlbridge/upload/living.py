@@ -9,7 +9,8 @@ from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate, row_fates
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import file_hash, payload_frame
 from xlbridge.upload.reading import (
@@ -20,7 +21,6 @@ from xlbridge.upload.reading import (
     rows_of,
 )
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED
 from xlbridge.upload.whole_reading import read_rows
 from xlbridge.validation.header import find_header_row, normalise

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 
 LONGEST_SETTLE_WAIT = 30.0
 """How many seconds of settle time a run waits for itself; a longer one is left to a later run."""

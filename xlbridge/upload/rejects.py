@@ -4,9 +4,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.payload import payload_frame
-from xlbridge.upload.states import State
 from xlbridge.upload.verdict import WHOLE_REFUSED, Verdict
 from xlbridge.workbook.writing.records import write_rejects
 

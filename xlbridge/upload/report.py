@@ -8,8 +8,8 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.upload.drift import drift
-from xlbridge.upload.job import Job
-from xlbridge.upload.states import State
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown, none_applied
 
 _SHOWN_ROWS = 10

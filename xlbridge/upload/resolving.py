@@ -8,10 +8,10 @@ from enum import StrEnum
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import UNSENT, State
 from xlbridge.upload.verdict import RejectedRow, Verdict, all_accepted, none_applied
 
 

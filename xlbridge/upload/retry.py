@@ -9,11 +9,11 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import Retry
-from xlbridge.upload.states import State
 from xlbridge.validation.header import normalise
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.reading.reader import read_workbook

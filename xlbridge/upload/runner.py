@@ -9,8 +9,8 @@ from dataclasses import asdict
 from xlbridge.i18n import Text
 from xlbridge.upload import looking, settling, writing
 from xlbridge.upload.bench import Bench, Step
-from xlbridge.upload.job import Job
-from xlbridge.upload.states import UNSENT, State
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import UNSENT, State
 
 NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _INTERRUPTED = Text(

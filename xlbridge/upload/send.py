@@ -14,16 +14,16 @@ from xlbridge.resources.resource import Resource
 from xlbridge.upload.bench import Bench
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.evidencing import with_evidence
-from xlbridge.upload.job import Job, NewJob
-from xlbridge.upload.journal import Part
-from xlbridge.upload.lock import job_lock
+from xlbridge.upload.journal.job import Job, NewJob
+from xlbridge.upload.journal.journal import Part
+from xlbridge.upload.journal.lock import job_lock
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.resolving import Resolution, resolve
 from xlbridge.upload.runner import Runner
 from xlbridge.upload.split import run_split, settle_parent
-from xlbridge.upload.states import UNSENT, State
 from xlbridge.validation.validate import ValidatedSheet
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.payload import payload_frame, row_digests
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.upload.bench import Bench
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.runner import NO_CONSENT, Runner
-from xlbridge.upload.states import UNSENT, State
 from xlbridge.upload.verdict import WHOLE_REFUSED, RejectedRow, Verdict
 
 Hold = Callable[[str], AbstractContextManager[None]]

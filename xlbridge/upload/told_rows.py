@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from xlbridge.errors import Complaint
-from xlbridge.upload.job import NewJob
+from xlbridge.upload.journal.job import NewJob
 from xlbridge.upload.verdict import RejectedRow, Verdict
 from xlbridge.wire.imports import ImportLog, RejectedLine
 from xlbridge.workbook.address import cell_address

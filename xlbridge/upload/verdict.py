@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xlbridge.i18n import Text
-from xlbridge.upload.job import NewJob
+from xlbridge.upload.journal.job import NewJob
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from xlbridge.batch.closing.proof import Proof
 from xlbridge.i18n import Text
 from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash
 from xlbridge.upload.plan import WantedMode, choose_mode

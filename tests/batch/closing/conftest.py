@@ -17,7 +17,7 @@ from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.settings import Settings, read_settings
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.journal import Journal
 
 
 @pytest.fixture(scope="session")

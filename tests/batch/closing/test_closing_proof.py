@@ -19,8 +19,8 @@ from xlbridge.batch.closing.verdict import open_items
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.payload import payload_path
-from xlbridge.upload.states import State
 
 
 def closed(bench: Bench) -> Proof:

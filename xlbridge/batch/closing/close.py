@@ -17,9 +17,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import require_profile
-from xlbridge.upload.states import State
 
 _DOES_NOT_ADD_UP = Text(
     pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, sem resultado "

@@ -7,7 +7,7 @@ from xlbridge.batch.closing.given import ProofExport
 from xlbridge.batch.closing.grids import Grid, Heading, Line, Tone
 from xlbridge.batch.closing.proof import Proof
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.verdict import Verdict
 
 _DIGEST = 36  # half of one: it stands in two lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofTitle
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
-from xlbridge.upload.job import Job
+from xlbridge.upload.journal.job import Job
 from xlbridge.upload.verdict import Verdict
 
 

@@ -8,10 +8,10 @@ from xlbridge.batch.closing.given import ProofFile
 from xlbridge.batch.closing.proof import Place
 from xlbridge.i18n import Text
 from xlbridge.upload.fates import Fate, row_fates
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload.journal.states import State
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.states import State
 
 _TWICE = Text(
     pt="{file}, linha {row}: aceita por mais de um envio ({jobs})",

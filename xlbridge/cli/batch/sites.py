@@ -10,7 +10,7 @@ from xlbridge.profiles.choice import choose_profile, settings_for
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal.journal import Journal
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from xlbridge.cli.progress import working
 from xlbridge.cli.spread import carrier_for, cluster_of
 from xlbridge.errors import ApiError, UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.upload.lock import held
+from xlbridge.upload.journal.lock import held
 from xlbridge.upload.options import RunOptions
 from xlbridge.validation.reports.html_report import report_html
 from xlbridge.workbook.atomic import replacing, reporting_failures

@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.states import State
+from xlbridge.upload.journal.states import State
 
 
 @dataclass(frozen=True, slots=True)

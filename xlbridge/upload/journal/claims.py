@@ -1,14 +1,15 @@
 """Which job claims a row: the journal's guard against sending it twice."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
+
+from xlbridge.kept_file import KeptFile
 
 
 class Claims:
     """The claims in the journal's file; whoever calls has begun the transaction."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: KeptFile) -> None:
         self._db = db
 
     def add(self, job_id: str, digests: Iterable[str]) -> None:

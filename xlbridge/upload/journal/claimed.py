@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job
-from xlbridge.upload.states import State
+from xlbridge.upload.journal.job import Job
+from xlbridge.upload.journal.states import State
 
 
 def claimed(job: Job, holders: Mapping[str, int]) -> JournalError:

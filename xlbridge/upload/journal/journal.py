@@ -16,11 +16,11 @@ from typing import Any
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.claimed import claimed
-from xlbridge.upload.claims import Claims
-from xlbridge.upload.job import Event, Job, NewJob
-from xlbridge.upload.journal_file import open_journal_file, transaction
-from xlbridge.upload.states import UNSENT, State
+from xlbridge.upload.journal.claimed import claimed
+from xlbridge.upload.journal.claims import Claims
+from xlbridge.upload.journal.job import Event, Job, NewJob
+from xlbridge.upload.journal.journal_file import open_journal_file, transaction
+from xlbridge.upload.journal.states import UNSENT, State
 
 Part = tuple[NewJob, Sequence[str]]
 """A part of a sheet, and the digests of its rows."""

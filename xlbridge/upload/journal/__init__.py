@@ -1,0 +1,1 @@
+"""What is written down of uploads, before anything is sent: jobs, their events, their rows."""
