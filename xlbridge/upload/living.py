@@ -11,7 +11,6 @@ from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate, row_fates
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import State
-from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import file_hash, payload_frame
 from xlbridge.upload.reading import (
     Reading,
@@ -21,6 +20,7 @@ from xlbridge.upload.reading import (
     rows_of,
 )
 from xlbridge.upload.report import verdict_of
+from xlbridge.upload.steps.looking import BEFORE
 from xlbridge.upload.verdict import WHOLE_REFUSED
 from xlbridge.upload.whole_reading import read_rows
 from xlbridge.validation.header import find_header_row, normalise

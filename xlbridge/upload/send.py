@@ -11,7 +11,6 @@ from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Resource
-from xlbridge.upload.bench import Bench
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.evidencing import with_evidence
 from xlbridge.upload.journal.job import Job, NewJob
@@ -22,8 +21,9 @@ from xlbridge.upload.options import RunOptions
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
 from xlbridge.upload.plan import Plan
 from xlbridge.upload.resolving import Resolution, resolve
-from xlbridge.upload.runner import Runner
 from xlbridge.upload.split import run_split, settle_parent
+from xlbridge.upload.steps.bench import Bench
+from xlbridge.upload.steps.runner import Runner
 from xlbridge.validation.validate import ValidatedSheet
 
 

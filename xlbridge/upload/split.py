@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload.bench import Bench
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.journal import Journal
 from xlbridge.upload.journal.states import UNSENT, State
 from xlbridge.upload.options import RunOptions
 from xlbridge.upload.report import verdict_of
-from xlbridge.upload.runner import NO_CONSENT, Runner
+from xlbridge.upload.steps.bench import Bench
+from xlbridge.upload.steps.runner import NO_CONSENT, Runner
 from xlbridge.upload.verdict import WHOLE_REFUSED, RejectedRow, Verdict
 
 Hold = Callable[[str], AbstractContextManager[None]]

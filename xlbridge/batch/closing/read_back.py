@@ -14,7 +14,6 @@ from xlbridge.resources.read_back import Existing
 from xlbridge.resources.resource import Resource
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate
-from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.payload import load_payload, payload_frame
 from xlbridge.upload.reading import (
     Reading,
@@ -24,6 +23,7 @@ from xlbridge.upload.reading import (
     plain_value,
     rows_of,
 )
+from xlbridge.upload.steps.looking import BEFORE
 from xlbridge.upload.whole_reading import read_rows
 
 Tell = Callable[[Text], None]

@@ -6,10 +6,10 @@ from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Outcome, Rejec
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import State
-from xlbridge.upload.looking import COUNT_DIFFERS
+from xlbridge.upload.steps.bench import Bench, Step
+from xlbridge.upload.steps.looking import COUNT_DIFFERS
 from xlbridge.upload.told_rows import of_log, refused_whole
 from xlbridge.upload.verdict import all_accepted
 from xlbridge.wire.imports import ImportLog, ImportQuery, ImportState

@@ -8,17 +8,17 @@ from typing import Any
 
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import State
-from xlbridge.upload.looking import BEFORE
 from xlbridge.upload.options import LONGEST_SETTLE_WAIT
 from xlbridge.upload.proof import applied, stable
 from xlbridge.upload.reading import Reading, as_json, from_json
+from xlbridge.upload.steps.bench import Bench, Step
+from xlbridge.upload.steps.looking import BEFORE
+from xlbridge.upload.steps.writing import finish, read_log, start
 from xlbridge.upload.told_rows import of_log
 from xlbridge.upload.verdict import Verdict, all_unknown, read_back
 from xlbridge.upload.whole_reading import read_rows
-from xlbridge.upload.writing import finish, read_log, start
 from xlbridge.wire.imports import ImportState
 
 AFTER = "after"

@@ -8,11 +8,11 @@ from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
-from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import State
 from xlbridge.upload.proof import actions
 from xlbridge.upload.reading import as_json
+from xlbridge.upload.steps.bench import Bench, Step
 from xlbridge.upload.told_rows import refused_whole
 from xlbridge.upload.verdict import all_unknown
 from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from xlbridge.i18n import Text
-from xlbridge.upload import looking, settling, writing
-from xlbridge.upload.bench import Bench, Step
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import UNSENT, State
+from xlbridge.upload.steps import looking, settling, writing
+from xlbridge.upload.steps.bench import Bench, Step
 
 NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _INTERRUPTED = Text(

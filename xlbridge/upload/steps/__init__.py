@@ -1,0 +1,1 @@
+"""The state machine of an upload, and its steps."""
