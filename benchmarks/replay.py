@@ -7,8 +7,6 @@ from pathlib import Path
 
 import httpx
 
-LOGIN = "/v2/autenticar"
-
 
 class Recorder:
     """Passes calls on to a system, keeps the answers as files, and gives them back later."""

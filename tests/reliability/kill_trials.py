@@ -23,7 +23,6 @@ from wire_proxy import Point, Request
 
 ROWS = 4
 _RESUMES = 4
-_IN_DOUBT = 5
 
 
 @dataclass(frozen=True)
