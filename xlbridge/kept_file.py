@@ -145,8 +145,9 @@ def _unusable(path: Path, reason: Text) -> KeptFileFailed:
             en="{path} cannot be read or written: {reason}.",
         ).format(path=path, reason=reason),
         Text(
-            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço no disco, e tente de novo.",
-            en="Check the folder (XLBRIDGE_HOME), the permissions and the space on the disk, and try "
-            "again.",
+            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço no disco, e tente de "
+            "novo.",
+            en="Check the folder (XLBRIDGE_HOME), the permissions and the space on the disk, and "
+            "try again.",
         ),
     )
