@@ -7,7 +7,7 @@ from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.api.client import Client
-from xlbridge.errors import JournalError, UsageError
+from xlbridge.errors import JournalError, KeptFileFailed, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
 from xlbridge.upload.desk import Desk
@@ -195,7 +195,7 @@ def test_a_job_that_sent_nothing_gives_way_to_another_mode(
 
 def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(JournalError, match="journal"):
+    with pytest.raises(KeptFileFailed, match="journal"):
         Journal(tmp_path / "file" / "journal.db")
 
 
