@@ -238,3 +238,20 @@ def test_repeated_values_all_name_the_first(tmp_path: Path, catalogue: Catalogue
     judged = validate_workbook(path, catalogue)
     assert [finding.row for finding in judged.findings] == list(range(3, 3_002))
     assert {finding.details["first"] for finding in judged.findings} == {"C2"}
+
+
+@pytest.mark.parametrize(
+    ("separator", "shown"), [(";", "';'"), (",", "','"), ("\t", "'⇥'"), ("|", "'|'")]
+)
+@pytest.mark.parametrize("told", [None, "contaspagar"])
+def test_columns_that_were_not_split_are_told(
+    tmp_path: Path, catalogue: Catalogue, separator: str, shown: str, told: str | None
+) -> None:
+    record = GOOD["contaspagar"]
+    lines = [[separator.join(f'"{name}"' for name in record)], [separator.join("123456789")]]
+    path = write_rows(tmp_path / "a.xlsx", ["Exportado do banco"], lines, at=(0, 1))
+    judged = validate_workbook(path, catalogue, resource=told)
+    [finding] = judged.findings
+    assert (finding.kind.code, finding.cell, finding.row) == ("columns-joined", "B2", 2)
+    assert shown in finding.message.pt
+    assert judged.resource is catalogue["contaspagar"]

@@ -20,7 +20,7 @@ import xlsxwriter
 from environment import Xlbridge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packing import MAIN, RELATIONS, SHEET, STRINGS, STYLES, TYPES, good_parts, packed
+from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
@@ -449,8 +449,16 @@ def test_the_input_is_never_written_over(
     assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["a.xlsx"]
 
 
+@pytest.mark.parametrize(
+    "styles",
+    [
+        None,
+        f'<styleSheet xmlns="{MAIN}"/>',
+        f'<styleSheet xmlns="{MAIN}"><cellXfs count="0"/><dxfs count="0"/></styleSheet>',
+    ],
+)
 def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
-    tmp_path: Path, catalogue: Catalogue
+    tmp_path: Path, catalogue: Catalogue, styles: str | None
 ) -> None:
     header = "".join(f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in GOOD[CR])
     texts = {**GOOD[CR], DUE: "31/12/2026", "dataDeEmissao": "", AMOUNT: "1.234,56"}
@@ -464,15 +472,18 @@ def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
         f'<worksheet xmlns="{MAIN}"><sheetData><row>{header}</row><row>{cells}</row></sheetData>'
     )
     parts = good_parts(tmp_path) | {SHEET: f"{sheet}</worksheet>".encode()}
-    del parts[STYLES], parts[STRINGS]
-    for listing in (RELATIONS, TYPES):
-        unlisted = re.sub(rb"<[^>]*(?:styles|sharedStrings).xml[^>]*>", b"", parts[listing])
-        parts[listing] = unlisted
+    if styles is None:
+        del parts[STYLES]
+        for listing in (RELATIONS, TYPES):
+            parts[listing] = re.sub(rb"<[^>]*styles.xml[^>]*>", b"", parts[listing])
+    else:
+        parts[STYLES] = styles.encode()
     path = tmp_path / "plain.xlsx"
     path.write_bytes(packed(parts))
     judged, changes, after = mended(path, catalogue)
     assert [change.new for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
     assert after.findings == []
     assert after.frame.equals(judged.frame)
-    book = openpyxl.load_workbook(path.with_name("mended.xlsx"))
-    assert book["Plan1"]["H2"].value == datetime(2026, 12, 31)
+    row = openpyxl.load_workbook(path.with_name("mended.xlsx"))["Plan1"][2]
+    assert row[7].value == datetime(2026, 12, 31)
+    assert {cell.number_format for cell in row if cell is not row[7]} == {"General"}

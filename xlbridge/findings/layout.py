@@ -23,6 +23,17 @@ KINDS: tuple[FindingKind, ...] = (
             en="Use the template: xlbridge template {resource}",
         ),
     ),
+    error(
+        "columns-joined",
+        Text(
+            pt="As colunas estão todas numa célula, separadas por {separator}.",
+            en="The columns are all in one cell, with {separator} between them.",
+        ),
+        Text(
+            pt="No Excel: Dados > Texto para Colunas, com esse separador e os códigos como Texto.",
+            en="In Excel: Data > Text to Columns, with that separator and the codes as Text.",
+        ),
+    ),
     warning(
         "template-outdated",
         Text(

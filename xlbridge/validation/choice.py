@@ -13,6 +13,7 @@ from xlbridge.validation.header import (
     nearly_matched_columns,
     normalise,
 )
+from xlbridge.validation.joined_columns import resource_of_joined
 from xlbridge.workbook.reading.assembly import WorkbookCells
 from xlbridge.workbook.reading.cells import SheetCells
 
@@ -153,6 +154,8 @@ def _of_headers(
     if not leading:
         if nearly := _nearly(sheets, catalogue.values()):
             return nearly
+        if joined := resource_of_joined(sheets, catalogue.values()):
+            return joined
         if any(cells.has_data(0) for cells in sheets):
             raise _no_fit(catalogue)
         return sheets[0], None

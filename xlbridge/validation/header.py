@@ -13,7 +13,8 @@ from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reading.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS
 
-_SEARCHED_ROWS = 50
+SEARCHED_ROWS = 50
+"""The header is looked for in so many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """
     names = header_names(resource.columns)
     best, best_score = None, 0
-    for position in range(min(cells.height, _SEARCHED_ROWS)):
+    for position in range(min(cells.height, SEARCHED_ROWS)):
         texts = map(normalise, cells.row(position))
         score = len({names[text] for text in texts if text in names})
         if score > best_score:

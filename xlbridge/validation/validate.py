@@ -17,9 +17,10 @@ from xlbridge.validation.changes import Mending
 from xlbridge.validation.choice import Choice, choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
-from xlbridge.validation.display import display
+from xlbridge.validation.display import display, quoted
 from xlbridge.validation.footers import note_footers
 from xlbridge.validation.header import Header, find_header_row, match_header
+from xlbridge.validation.joined_columns import joined_columns
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
 from xlbridge.validation.outdated import outdated_template
@@ -174,6 +175,10 @@ def judge_sheet(
 def _no_header(resource: Resource | None, cells: SheetCells) -> Finding:
     if resource is None or not cells.has_data(0):
         return Finding(CATALOGUE["sheet-empty"])
+    if joined := joined_columns(cells, resource):
+        details = {"separator": quoted(joined.separator)}
+        kind = CATALOGUE["columns-joined"]
+        return Finding(kind, row=joined.row, cell=joined.cell, details=details)
     return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
 
 

@@ -52,6 +52,7 @@ class Looks:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
         self._root = parse(package.read(self._part) if self._part else _PLAIN)
+        self._complete()
 
     def highlight(self, colour: str, font: str) -> str:
         """Return the id of the differential style that fills a cell with a colour.
@@ -110,6 +111,17 @@ class Looks:
             self._package.relate(WORKBOOK, self._part, "styles")
         self._package.put(self._part, serialised(self._root))
 
+    def _complete(self) -> None:
+        """Add the lists that there are none of: the first of each is every plain cell's."""
+        space = etree.QName(self._root).namespace or ""
+        for listing in list(parse(_PLAIN.replace(_MAIN.encode(), space.encode()))):
+            name = local_name(listing)
+            if not entries(self._root, name):
+                empty = child(self._root, name)
+                if empty is not None:
+                    self._root.remove(empty)
+                self._insert(name, listing)
+
     def _font(self, wanted: Mapping[str, str]) -> Element:
         font = etree.Element(beside(self._root, "font"))
         if "b" in wanted:
@@ -133,11 +145,7 @@ class Looks:
         listing = child(self._root, name)
         if listing is None:
             listing = etree.Element(beside(self._root, name))
-            behind = [i for i in self._root if local_name(i) in _ORDER[_ORDER.index(name) + 1 :]]
-            if behind:
-                behind[0].addprevious(listing)
-            else:
-                self._root.append(listing)
+            self._insert(name, listing)
         content = _canonical(element)
         items = [item for item in listing if isinstance(item.tag, str)]
         for place, item in enumerate(items):
@@ -146,6 +154,13 @@ class Looks:
         listing.append(element)
         listing.set("count", str(len(items) + 1))
         return str(len(items))
+
+    def _insert(self, name: str, listing: Element) -> None:
+        behind = [i for i in self._root if local_name(i) in _ORDER[_ORDER.index(name) + 1 :]]
+        if behind:
+            behind[0].addprevious(listing)
+        else:
+            self._root.append(listing)
 
 
 def _canonical(element: Element) -> bytes:
