@@ -158,3 +158,15 @@ def test_a_condition_is_told_as_cells_show_it() -> None:
     )
     assert told.pt == "motivo: obrigatória quando aprovada é FALSO ou está em branco"
     assert told.en == "motivo: required when aprovada is FALSE or blank"
+
+
+def test_of_many_allowed_values_the_first_are_named() -> None:
+    rule = RULES["isin"]
+    few, many = ({"value": [f"v{n}" for n in range(count)]} for count in (12, 300))
+    assert rule.statement(few).en == "one of: " + ", ".join(few["value"])
+    assert str(rule.details(many)["allowed"]) == f"{', '.join(few['value'])}… (300 in all)"
+
+
+def test_one_length_is_told_as_one() -> None:
+    assert RULES["str_length"].statement({"min_value": 7, "max_value": 7}).pt == "7 caracteres"
+    assert RULES["in_range"].statement({"min_value": 1, "max_value": 7}).pt == "de 1 a 7"

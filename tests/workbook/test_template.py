@@ -326,6 +326,9 @@ def test_excel_opens_what_its_limits_allow(tmp_path: Path, name: str) -> None:
         assert len(formula) <= 255
         assert not any(isinstance(token, Token) and token.type == "" for token in tokens(formula))
         assert formula.count('"') % 2 == 0
+    instructions = parts(tmp_path / "template.xlsx")["xl/worksheets/sheet2.xml"]
+    heights = [float(height) for height in re.findall(rb' ht="([^"]+)"', instructions)]
+    assert max(heights) <= 409
 
 
 def tokens(formula: str) -> list[Token]:
@@ -344,7 +347,7 @@ metadata:
   import: {{direct: imports.direct}}
   columns: {{quotes: {{kind: code}}, marks: {{kind: code}}}}
 columns:
-  {"c" * 300}: {{dtype: str, title: {"Título " * 60}, description: {"descrição " * 60}}}
+  {"c" * 300}: {{dtype: str, title: {"Título " * 60}, description: {"descrição " * 600}}}
   choice: {{dtype: str, isin: [{choices}]}}
   quotes: {{dtype: str, digits: {{width: 9, separators: '"/'}}}}
   marks: {{dtype: str, digits: {{width: 9, separators: '.,-/ ;:_()[]+*#%&@!?<>=|~^'}}}}

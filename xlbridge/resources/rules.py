@@ -11,6 +11,9 @@ from xlbridge.i18n import Text, numeral
 
 Statistics = Mapping[str, Any]
 
+_MOST_NAMED = 12
+"""So many of the values that a column allows are named; templates have all of them to choose."""
+
 TEXT_DTYPES = frozenset({"str"})
 NUMBER_DTYPES = frozenset({"Int64", "Float64"})
 DATE_DTYPES = frozenset({"datetime64[us]"})
@@ -40,6 +43,8 @@ def _number(value: object) -> Text:
 
 
 def _span(statistics: Statistics) -> Text:
+    if statistics["min_value"] == statistics["max_value"]:
+        return _number(statistics["min_value"])
     return Text(pt="de {low} a {high}", en="from {low} to {high}").format(
         low=_number(statistics["min_value"]), high=_number(statistics["max_value"])
     )
@@ -72,8 +77,14 @@ def _fixed(pt: str, en: str) -> Callable[[Statistics], Text]:
     return lambda _: Text(pt=pt, en=en)
 
 
-def _allowed(statistics: Statistics) -> str:
-    return ", ".join(str(value) for value in statistics["value"])
+def _allowed(statistics: Statistics) -> Text:
+    values = [str(value) for value in statistics["value"]]
+    named = ", ".join(values[:_MOST_NAMED])
+    if len(values) <= _MOST_NAMED:
+        return Text(pt=named, en=named)
+    return Text(pt="{named}… (são {n})", en="{named}… ({n} in all)").format(
+        named=named, n=len(values)
+    )
 
 
 def _in_words(value: object) -> Text:

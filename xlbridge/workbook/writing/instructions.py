@@ -32,6 +32,7 @@ _WIDTHS = (32, 15, 18, 46, 36, 30)
 """Of the columns of the table behind the first, which is as wide as the names that it holds."""
 _NARROWEST_NAME, _WIDEST_NAME = 32, 48
 _LINE_HEIGHT, _PADDING = 15, 5
+_HIGHEST_ROW = 409  # Excel's own
 
 _STEPS = """\
 Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
@@ -103,9 +104,9 @@ class _Page:
 
     def cells(self, cells: Sequence[tuple[str, str]]) -> None:
         if any(look in _PADDED for look, _ in cells):
-            self.sheet.set_row(
-                self.row, _PADDING + _LINE_HEIGHT * max(map(_lines, cells, self.widths))
-            )
+            lines = max(map(_lines, cells, self.widths))
+            height = _PADDING + _LINE_HEIGHT * lines
+            self.sheet.set_row(self.row, min(height, _HIGHEST_ROW))
         for index, (look, text) in enumerate(cells):
             self.sheet.write_string(self.row, index, text, self.looks[look])
         self.row += 1
