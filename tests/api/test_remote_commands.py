@@ -191,3 +191,50 @@ def test_wrong_usage_of_a_raw_call_ends_with_2(
 ) -> None:
     assert main(["api", *arguments]) == 2
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("ALL_PROXY", "socks5://user:canary-secret@127.0.0.1:9", "httpx[socks]"),
+        ("HTTPS_PROXY", "ftp://user:canary-secret@127.0.0.1:9", "http://host:port"),
+        ("HTTPS_PROXY", "http://user:canary-secret@[::1", "http://host:port"),
+        ("SSL_CERT_FILE", "/no/such/canary-secret", "SSL_CERT_FILE is no PEM file"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
+    value: str,
+    told: str,
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", "https://erp.invalid")
+    monkeypatch.setenv(variable, value)
+    assert main(["whoami"]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert "canary-secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("language", "address", "told"),
+    [
+        ("pt-BR", "https://erp.invalid", "não respondeu (o nome não foi encontrado)"),
+        ("pt-BR", "http://127.0.0.1:9", "http://127.0.0.1:9 não respondeu (conexão recusada)"),
+        ("en", "http://127.0.0.1:9", "http://127.0.0.1:9 did not answer (connection refused)"),
+    ],
+)
+def test_why_nobody_answers_is_told_in_the_users_language(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    language: str,
+    address: str,
+    told: str,
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_BASE_URL", address)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    assert main(["--lang", language, "whoami"]) == 4
+    said = capsys.readouterr().err
+    assert told in said
+    assert "xlbridge doctor" in said

@@ -47,8 +47,8 @@ class Doubtful:
 Outcome = NotExecuted | Rejected | Executed | Doubtful
 
 CHECK_ADDRESS = Text(
-    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL).",
-    en="Check the system's address (XLBRIDGE_BASE_URL).",
+    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy: xlbridge doctor",
+    en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy: xlbridge doctor",
 )
 
 

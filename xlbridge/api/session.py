@@ -118,7 +118,7 @@ class Session:
     def _read(self, reply: Reply) -> Authentication:
         """Read the login's answer; ``authenticated`` decides, whatever the status says."""
         if isinstance(reply, NoAnswer):
-            raise TransportError(reply.reason)
+            raise TransportError(reply.reason, CHECK_ADDRESS)
         try:
             answer = Authentication.model_validate(parse_json(reply))
         except ValueError:

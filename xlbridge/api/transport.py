@@ -5,9 +5,11 @@ and ``Authorization`` must not reach another origin. Plain HTTP is for loopback 
 never goes through a proxy.
 """
 
+import errno
+import socket
 import ssl
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,13 @@ from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 
 _LONGEST_CONNECT = 10.0
+_NO_SUCH_HOST = Text(pt="o nome não foi encontrado", en="the name was not found")
+_NO_WAY_THERE: Mapping[int | None, Text] = {
+    errno.ECONNREFUSED: Text(pt="conexão recusada", en="connection refused"),
+    errno.ENETUNREACH: Text(pt="rede inacessível", en="network unreachable"),
+    errno.EHOSTUNREACH: Text(pt="servidor inacessível", en="host unreachable"),
+    errno.ETIMEDOUT: Text(pt="tempo esgotado", en="timed out"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +84,22 @@ def call_of(
 class Transport:
     """The connection to one address.
 
-    Raises ``ConfigError`` for an address that is not safe, or certificates that cannot be read.
+    Raises ``ConfigError`` for an address that is not safe, and for certificates and proxies that
+    cannot be used.
     """
 
     def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
         url = checked_address(base_url)
         self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
-        self._http = httpx.Client(
-            verify=_trusted(url, ca_bundle),
-            follow_redirects=False,
-            trust_env=not self.is_local,
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
-            headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
-        )
+        with _usable_environment():
+            self._http = httpx.Client(
+                verify=_trusted(url, ca_bundle),
+                follow_redirects=False,
+                trust_env=not self.is_local,
+                timeout=httpx.Timeout(timeout, connect=min(timeout, _LONGEST_CONNECT)),
+                headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
+            )
 
     def close(self) -> None:
         """Close every connection."""
@@ -128,7 +139,7 @@ class Transport:
 
     def _describe(self, error: httpx.RequestError) -> Text:
         # Only the text of a failed connection is shown: other errors may quote what was sent.
-        detail = str(error) if isinstance(error, httpx.ConnectError) else type(error).__name__
+        detail = _reason(error) if isinstance(error, httpx.ConnectError) else type(error).__name__
         return Text(
             pt="{address} não respondeu ({detail}).",
             en="{address} did not answer ({detail}).",
@@ -152,6 +163,46 @@ def _trusted(url: httpx.URL, ca_bundle: Path | None) -> ssl.SSLContext | bool:
                 en="{file} is no PEM file of certificates: {reason}",
             ).format(file=ca_bundle, reason=reason_of(error))
         ) from None
+
+
+@contextmanager
+def _usable_environment() -> Iterator[None]:
+    """Raise ``ConfigError`` for proxies and certificates of the environment that cannot be used.
+
+    No proxy is quoted: its address may hold a password.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            Text(
+                pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
+                en="SSL_CERT_FILE is no PEM file of certificates: {reason}",
+            ).format(reason=reason_of(error))
+        ) from None
+    except (ImportError, ValueError, httpx.InvalidURL):
+        raise ConfigError(
+            Text(
+                pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
+                en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
+            ),
+            Text(
+                pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
+                en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
+            ),
+        ) from None
+
+
+def _reason(error: httpx.ConnectError) -> Text | str:
+    """Return why there is no connection, in the system's words where they are unusual."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return _NO_SUCH_HOST
+        if isinstance(cause, OSError) and cause.errno in _NO_WAY_THERE:
+            return _NO_WAY_THERE[cause.errno]
+        cause = cause.__cause__ or cause.__context__
+    return str(error)
 
 
 def _is_untrusted(error: BaseException | None) -> bool:

@@ -12,7 +12,7 @@ from xlbridge.cli.output import complain, remark, result_json
 from xlbridge.cli.progress import Activity, working
 from xlbridge.cli.sending import Sending
 from xlbridge.cli.terminal import for_stream
-from xlbridge.errors import KeptFileFailed, UsageError, XlbridgeError
+from xlbridge.errors import ApiError, KeptFileFailed, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources.resource import Mode
 from xlbridge.upload.consent import plan_text, require_token, token_of
@@ -50,7 +50,7 @@ def carry_out(desk: Desk, client: Client, job: Job, sending: Sending) -> ExitCod
         if sending.form == "json":
             result_json(job_json(job))
         unwritten = isinstance(error, KeptFileFailed)
-        if unwritten or error.hint is None:
+        if unwritten or isinstance(error, ApiError) or error.hint is None:
             remark(_GO_ON.format(job=job.id))
         if unwritten and job.state not in UNSENT and not job.state.is_final:
             complain(error)
