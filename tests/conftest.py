@@ -8,14 +8,15 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import databases
+import forked
 import pytest
 from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
-from forked import Zygote, zygote
+from forked import Zygote, shared_zygote
+from sandboxes import sandbox_process
 
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 
@@ -51,6 +52,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_unconfigure() -> None:
+    forked.end()
     databases.end()
 
 
@@ -70,10 +72,9 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+def forks() -> Zygote:
     """What gives a process of its own to a command line, without the seconds of its start."""
-    with zygote(tmp_path_factory.mktemp("zygote")) as running:
-        yield running
+    return shared_zygote()
 
 
 @pytest.fixture

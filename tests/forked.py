@@ -7,14 +7,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 Begun = Callable[["Running"], None]
 
 XLBRIDGE = "xlbridge.cli.main"
+
+_at_end = ExitStack()
 
 
 @dataclass
@@ -59,17 +63,48 @@ class Zygote:
             "arguments": arguments,
             "stdout": str(out),
             "stderr": str(err),
+            "stays": False,
         }
         with self.lock:
-            _pipe(self.process.stdin).write(json.dumps(order) + "\n")
-            _pipe(self.process.stdin).flush()
-            running = Running(self._answer()["pid"])
+            for stream in (out, err):
+                stream.write_bytes(b"")
+            running = Running(self._ask(order)["pid"])
             begun(running)
             with _killed_after(longest, running):
                 code = self._answer()["status"]
             return subprocess.CompletedProcess(
                 arguments, code, out.read_text("utf-8"), err.read_text("utf-8")
             )
+
+    @contextmanager
+    def running(
+        self, environment: Mapping[str, str], arguments: list[str], *, log: Path
+    ) -> Iterator[int]:
+        """Keep a command line running for the length of the block; give its process id.
+
+        No other process can be begun or ended by this zygote while ``run`` waits for one.
+        """
+        order = {
+            "folder": str(Path.cwd()),
+            "environment": dict(environment),
+            "module": XLBRIDGE,
+            "arguments": arguments,
+            "stdout": os.devnull,
+            "stderr": str(log),
+            "stays": True,
+        }
+        with self.lock:
+            pid: int = self._ask(order)["pid"]
+        try:
+            yield pid
+        finally:
+            with self.lock:
+                self._ask({"end": pid})
+
+    def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        _pipe(self.process.stdin).write(json.dumps(order) + "\n")
+        _pipe(self.process.stdin).flush()
+        return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(_pipe(self.process.stdout).readline())
@@ -96,6 +131,18 @@ def zygote(folder: Path) -> Iterator[Zygote]:
         _pipe(process.stdin).close()
         process.wait(timeout=30)
         _pipe(process.stdout).close()
+
+
+@cache
+def shared_zygote() -> Zygote:
+    """Return this process's own zygote, started when it is first asked for."""
+    folder = _at_end.enter_context(TemporaryDirectory(prefix="xlbridge-zygote-"))
+    return _at_end.enter_context(zygote(Path(folder)))
+
+
+def end() -> None:
+    """End what was started."""
+    _at_end.close()
 
 
 @contextmanager

@@ -4,6 +4,9 @@ Reads one JSON order a line from stdin and answers with two lines: ``{"pid": …
 lives, ``{"status": …}`` when it has ended. A fork is a process like any other, with an environment,
 a folder, streams and an end of its own, and the code in it is the program's own: ``run`` of the
 module that the order names, which finds its arguments in ``sys.argv``.
+
+A process that ``stays`` is not waited for: it is in a session of its own, its stdin is open for as
+long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line of its status.
 """
 
 import gc
@@ -13,6 +16,7 @@ import multiprocessing
 import os
 import pkgutil
 import sys
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import xlbridge
@@ -21,15 +25,21 @@ from xlbridge.resources.catalogue import load_catalogue
 _NOT_FIRST = ("xlbridge.__main__", "xlbridge.spreading.cluster")
 """The program itself, and what brings threads and is only for who has a cluster."""
 
+_PATIENCE = 10.0
 
-def carry_out(order: dict[str, Any]) -> None:
+
+def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
     """Become the process of an order."""
+    os.close(kept_open)
+    if order["stays"]:
+        os.setsid()
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
     for number, name in ((1, order["stdout"]), (2, order["stderr"])):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    os.dup2(open_input if order["stays"] else os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)  # multiprocessing took it away
     sys.argv = [order["module"], *order["arguments"]]
     importlib.import_module(order["module"]).run()
 
@@ -41,14 +51,45 @@ def main() -> None:
             importlib.import_module(module.name)
     load_catalogue()
     gc.freeze()
+    save_coverage()
     forking = multiprocessing.get_context("fork")
-    print(json.dumps({"ready": True}), flush=True)
+    open_input, kept_open = os.pipe()
+    staying: dict[int | None, BaseProcess] = {}
+    answer(ready=True)
     for line in sys.stdin:
-        process = forking.Process(target=carry_out, args=(json.loads(line),))
-        process.start()
-        print(json.dumps({"pid": process.pid}), flush=True)
+        order = json.loads(line)
+        if "end" in order:
+            end(process := staying.pop(order["end"]))
+        else:
+            process = forking.Process(target=carry_out, args=(order, open_input, kept_open))
+            process.start()
+            answer(pid=process.pid)
+            if order["stays"]:
+                staying[process.pid] = process
+                continue
+            process.join()
+        answer(status=process.exitcode)
+    os.close(kept_open)
+
+
+def save_coverage() -> None:
+    """Write down what the imports have covered, which each process would write again."""
+    if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
+        measuring.save()
+
+
+def end(process: BaseProcess) -> None:
+    """Ask a process to end, and end it where it does not."""
+    process.terminate()
+    process.join(_PATIENCE)
+    if process.is_alive():
+        process.kill()
         process.join()
-        print(json.dumps({"status": process.exitcode}), flush=True)
+
+
+def answer(**values: object) -> None:
+    """Write one line of an answer."""
+    print(json.dumps(values), flush=True)
 
 
 if __name__ == "__main__":

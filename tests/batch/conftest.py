@@ -9,13 +9,13 @@ from across_parts import Batch
 from batch_parts import RunBatch, WritePlan
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
+from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.listings import Listings
 from xlbridge.api.target import Target
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 

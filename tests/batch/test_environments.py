@@ -10,10 +10,10 @@ from batch_parts import WritePlan, new_cnpj, report, states, write_clients
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, lossy_proxy
+from sandboxes import sandbox_process
 
 from xlbridge.credentials.passwords import Place, keep_password
 from xlbridge.profiles.profile import Profile
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 PLAN = """\

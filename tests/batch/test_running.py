@@ -16,10 +16,10 @@ from batch_parts import (
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from openpyxl import load_workbook
+from sandboxes import sandbox_process
 from sheets import GOOD, write_rows
 
 from xlbridge.i18n import Text
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.journal.lock import held
 

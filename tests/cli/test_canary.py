@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from environment import ROOT, clean_environment
+from sandboxes import sandbox_process
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.main import _COMMANDS, main
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 SHEETS = ("cliente.xlsx", "cliente-com-erros.xlsx")

@@ -12,12 +12,12 @@ from typing import Any
 import openpyxl
 import pytest
 from environment import ROOT, Xlbridge, clean_environment, credentials
+from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.outcome import Executed
 from xlbridge.api.target import Target
 from xlbridge.api.upload import Upload
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.wire.imports import ImportLog, ImportState
 from xlbridge.wire.operations.utilities import IMPORT_LOG, IMPORT_PROCESS, IMPORT_QUEUE

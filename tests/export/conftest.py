@@ -8,10 +8,10 @@ import httpx
 import pytest
 from databases import database_options
 from environment import clean_environment
+from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 Ask = Callable[..., list[dict[str, Any]]]

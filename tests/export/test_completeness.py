@@ -13,6 +13,7 @@ import pytest
 from environment import Xlbridge, clean_environment, credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sandboxes import sandbox_process
 from update_times import (
     DAY,
     DISTRIBUTIONS,
@@ -34,7 +35,6 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 

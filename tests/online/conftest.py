@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from environment import clean_environment
+from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 

@@ -7,13 +7,13 @@ import pytest
 from environment import clean_environment
 from forked import Zygote
 from kill_trials import Laboratory
+from sandboxes import sandbox_process
 from trials import Site
 from wire_proxy import wire_proxy
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.embedded import sandbox_process
 
 
 @pytest.fixture(scope="session")

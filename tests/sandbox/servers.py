@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 from databases import database_options
+from sandboxes import sandbox_process
 
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 
 Start = Callable[..., RunningSandbox]

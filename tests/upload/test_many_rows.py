@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from databases import database_options
 from environment import clean_environment
+from sandboxes import sandbox_process
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.api.client import Client
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal.states import State

@@ -79,7 +79,7 @@ def sandbox_process(
         with log.open("ab") as errors:
             process = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 command,
-                env=_environment(home, environment),
+                env=own_environment(home, environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -91,7 +91,8 @@ def sandbox_process(
             _end(process)
 
 
-def _environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
+def own_environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the environment of a sandbox with a home, made of this process's or of ``base``."""
     passed = os.environ if base is None else base
     kept = {name: value for name, value in passed.items() if name not in _OWN_CREDENTIALS}
     return kept | {"XLBRIDGE_HOME": str(home)}

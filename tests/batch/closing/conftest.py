@@ -8,12 +8,12 @@ from closing_parts import Bench, send_month
 from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
+from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.batch.closing.proof import Proof
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.settings import Settings, read_settings
 from xlbridge.upload.desk import Desk
