@@ -162,7 +162,7 @@ def test_of_many_findings_a_part_is_shown_and_all_are_counted(tmp_path: Path, pa
     page.open(path, width=360)
     assert page.run("document.querySelectorAll('tbody tr').length") == 200
     assert page.run(SHOWN) == "Showing 200 of 10,000 findings (in the whole sheet: 100,000)"
-    assert "first 10000 of 100000" in page.run("document.querySelector('.cut').textContent")
+    assert "first 10,000 of 100,000" in page.run("document.querySelector('.cut').textContent")
     assert "(100,000)" in page.run("document.querySelector('option[value=codigo]').textContent")
     page.run("document.querySelector('.more').click()")
     assert page.run("document.querySelectorAll('tbody tr').length") == 400
@@ -298,6 +298,14 @@ def test_of_several_files_the_total_is_told_and_each_can_be_reached(
     assert page.run("document.activeElement.textContent") == "✓ good.xlsx"
     page.open(written(tmp_path, sample), width=360)
     assert page.run("document.querySelector('nav')") is None
+
+
+def test_a_few_findings_need_no_filters(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+    visible = "document.querySelector('.filters').checkVisibility()"
+    page.open(written(tmp_path, sheet_of(sample.findings[:3])), width=360)
+    assert not page.run(visible)
+    page.open(written(tmp_path, sample), width=360)
+    assert page.run(visible)
 
 
 def test_a_reader_of_the_screen_is_told_what_is_what(

@@ -24,7 +24,6 @@ from xlbridge.validation.reports.judged import (
     RefusedFile,
     SkippedSheet,
     by_rule,
-    cut_note,
     rule_of,
 )
 from xlbridge.validation.validate import ValidatedSheet
@@ -73,6 +72,12 @@ _WORDS = {
     "shown": Text(
         pt="Mostrados {n} de {found} achados (em toda a planilha: {total})",
         en="Showing {n} of {found} findings (in the whole sheet: {total})",
+    ),
+    "cut": Text(
+        pt="Só os primeiros {shown} dos {total} achados estão detalhados; as contagens são de "
+        "todos. Para outro número: --limit N",
+        en="Only the first {shown} of {total} findings are detailed; the counts are of all. "
+        "For another number: --limit N",
     ),
     "more": Text(pt="Mostrar mais", en="Show more"),
     "jump": Text(pt="Copiar o endereço, para ir à célula", en="Copy the address, to go there"),
@@ -146,7 +151,7 @@ def _file(item: Judged, limit: int) -> dict[str, Any]:
         "rows": len(item.rows),
         "errors": item.errors,
         "warnings": item.warnings,
-        "cut": str(cut_note(len(shown), item)) if len(shown) < len(item.findings) else None,
+        "cut": len(shown) < len(item.findings),
         "mended": [line.strip() for line in mending_text(item.mending)] if item.mending else [],
         **_details(item, shown),
     }

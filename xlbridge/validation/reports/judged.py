@@ -85,13 +85,3 @@ def _place(first: Finding) -> tuple[bool, int, str, str]:
     letters = (first.cell or "").rstrip("0123456789") if column else ""
     is_warning = first.kind.severity is Severity.WARNING
     return is_warning, column_index(letters), column or "", code
-
-
-def cut_note(shown: int, item: ValidatedSheet) -> Text:
-    """Say that not all findings are detailed; the counts always are of all."""
-    return Text(
-        pt="Só os primeiros {shown} dos {total} achados estão detalhados; as contagens são de "
-        "todos. Para outro número: --limit N",
-        en="Only the first {shown} of {total} findings are detailed; the counts are of all. "
-        "For another number: --limit N",
-    ).format(shown=shown, total=len(item.findings))

@@ -2,6 +2,7 @@
 (() => {
   const { words, files } = JSON.parse(document.getElementById("data").textContent);
   const STEP = 200;
+  const FEW = 3;
   const MOST_PRINTED = 5000;
   const say = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const count = (number) => number.toLocaleString(document.documentElement.lang);
@@ -138,6 +139,7 @@
     const filters = make("div", { class: "filters" }, ...labels, make("label", {}, words.find, search));
     const legend = file.marks.length
       ? [make("p", { class: "quiet legend" }, say(words.marks, { marks: file.marks.join("; ") }))] : [];
+    filters.hidden = total <= FEW && !search.value;
     return [filters, shown, ...legend, table, more];
   }
 
@@ -180,7 +182,11 @@
     }
     const place = say(words.place, { resource: file.resource, sheet: file.sheet });
     box.append(make("p", { class: "quiet" }, place), pills(file));
-    if (file.cut) box.append(make("p", { class: "cut" }, file.cut));
+    const total = file.errors + file.warnings;
+    if (file.cut) {
+      const told = say(words.cut, { shown: count(file.findings.length), total: count(total) });
+      box.append(make("p", { class: "cut" }, told));
+    }
     if (file.mended.length) {
       const [head, ...changes] = file.mended;
       const items = changes.map((change) => make("li", {}, change));
