@@ -108,6 +108,21 @@ KINDS: tuple[FindingKind, ...] = (
         Text(pt="Confira o ano.", en="Check the year."),
     ),
     warning(
+        "dates-swapped",
+        Text(
+            pt="Dia e mês podem estar trocados: as {dates} datas da coluna têm dia até 12, e as "
+            "{texts} que ficaram como texto têm dia acima de 12.",
+            en="Day and month may be swapped: the {dates} dates of the column have a day up to 12, "
+            "and the {texts} that stayed text have a day above 12.",
+        ),
+        Text(
+            pt="Compare com a origem; se estiverem trocados, importe-a de novo dizendo que a "
+            "coluna tem datas na ordem dia, mês, ano.",
+            en="Compare with the source; if they are swapped, import it again and say in which "
+            "order the column has day, month and year.",
+        ),
+    ),
+    warning(
         "date-has-time",
         Text(
             pt="A célula tem data e hora; só a data será enviada.",

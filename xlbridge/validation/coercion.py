@@ -23,6 +23,7 @@ from xlbridge.validation.cell_types import Cells
 from xlbridge.validation.characters import usual_width, visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
+from xlbridge.validation.swapped_dates import note_swapped
 from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
 from xlbridge.validation.text_columns import coerce_text
 from xlbridge.validation.text_values import FIRST_YEAR, has_time
@@ -118,12 +119,13 @@ def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
             problems.add(position, "type-date", {"why": _UNFORMATTED if _is_day(value) else ""})
+    swapped = note_swapped(cells, days, problems)
     for position, read, certain in read_texts(DATE_FORM, cells, reading, problems):
         days[position] = np.datetime64(read, "us")
         if has_time(cells[position]):
             problems.add(position, "date-has-time")
         else:
-            mended = read if certain else None
+            mended = read if certain and not swapped else None
             problems.add(position, "date-as-text", {"read": display(read)}, mended=mended)
     for position in np.flatnonzero(~problems.failed & ((days < _USUAL[0]) | (days >= _USUAL[1]))):
         shown = display(days[position].astype(object).date())

@@ -30,6 +30,10 @@ _FORMULA_DEPENDS = Text(
     pt="uma fórmula da coluna dá um texto cujo sentido pode vir deste.",
     en="a formula of the column gives a text that may owe its meaning to this one.",
 )
+_DOUBTED = Text(
+    pt="as datas da coluna podem ter dia e mês trocados; confira-as antes.",
+    en="day and month of the column's dates may be swapped; check them first.",
+)
 _OTHERS_DEPEND = Text(
     pt="textos que ficam na coluna têm o seu sentido por este; declare a escrita com --dates ou "
     "--numbers, ou corrija-os antes.",
@@ -53,8 +57,9 @@ def mend(sheets: Sequence[ValidatedSheet], target: Path) -> list[Mending]:
 
 def _mend_sheet(package: ChangedPackage, sheet: ValidatedSheet) -> tuple[list[Change], list[Left]]:
     proposed = {_place(f): f for f in sheet.findings if f.mended is not None and f.cell}
+    doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
     left = [
-        Left(finding, _OTHERS_DEPEND)
+        Left(finding, _DOUBTED if finding.column in doubted else _OTHERS_DEPEND)
         for finding in sheet.findings
         if finding.mended is None and finding.kind.code in _BY_EVIDENCE
     ]
