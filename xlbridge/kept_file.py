@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from xlbridge.errors import JournalError, KeptFileFailed
+from xlbridge.errors import JournalError, KeptFileFailed, UsageError
 from xlbridge.i18n import Text, reason_of
 
 _BUSY_SECONDS = 30.0
@@ -40,7 +40,10 @@ GROUP BY made.name
 
 
 class KeptFile(sqlite3.Connection):
-    """A database in a file. What it fails with is raised as ``KeptFileFailed``."""
+    """A database in a file. What it fails with is raised as ``KeptFileFailed``.
+
+    A name that is no text in UTF-8 is a ``UsageError``.
+    """
 
     def __init__(self, path: Path, **options: Any) -> None:
         self._path = path
@@ -77,6 +80,8 @@ class KeptFile(sqlite3.Connection):
             yield
         except sqlite3.Error as error:
             raise _failed(self._path, error) from error
+        except UnicodeEncodeError as error:
+            raise _no_text(error) from error
 
 
 def open_kept_file(path: Path, schema: str, **options: Any) -> KeptFile:
@@ -136,6 +141,16 @@ def _failed(path: Path, error: sqlite3.Error) -> KeptFileFailed:
     own = Text(pt=str(error), en=str(error))
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
     return _unusable(path, _REASONS.get(code, own))
+
+
+def _no_text(error: UnicodeEncodeError) -> UsageError:
+    return UsageError(
+        Text(
+            pt="Este nome não é um texto em UTF-8, e não pode ser anotado: {name!r}.",
+            en="This name is no text in UTF-8, and cannot be written down: {name!r}.",
+        ).format(name=error.object),
+        Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
+    )
 
 
 def _unusable(path: Path, reason: Text) -> KeptFileFailed:

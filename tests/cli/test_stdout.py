@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from environment import clean_environment
+from environment import ROOT, clean_environment
 
 from xlbridge.cli.main import main
 
@@ -53,6 +53,40 @@ def test_a_full_disk_is_told_and_no_defect(
     assert code == 2
     assert told.startswith("Error: cannot write to standard output: ")
     assert len(told.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
+@pytest.mark.parametrize(("closed", "code"), [("0<&-", 1), ("1>&-", 2), ("2>&-", 1)])
+def test_a_closed_stream_is_no_defect(home: Path, closed: str, code: int) -> None:
+    command = f"{sys.executable} -m xlbridge validate samples/contasreceber-com-erros.xlsx {closed}"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=ROOT,
+        env=clean_environment(home),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "defect" not in done.stderr
+    assert "dataDeVencimento" in done.stdout or code == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
+def test_without_a_terminal_to_ask_on_nothing_is_sent(home: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m xlbridge upload samples/cliente.xlsx <&-",
+        shell=True,
+        cwd=ROOT,
+        env=clean_environment(home),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "no terminal to ask on" in done.stderr) == (2, True)
 
 
 def test_what_can_be_written_ends_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from environment import Xlbridge, credentials
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.batch.ledger import Ledger
-from xlbridge.errors import JournalError, KeptFileFailed
+from xlbridge.errors import JournalError, KeptFileFailed, UsageError
 from xlbridge.kept_file import open_kept_file
 from xlbridge.resources.resource import Mode
 from xlbridge.sandbox.running import RunningSandbox
@@ -112,3 +112,11 @@ def test_an_upload_whose_journal_fails_goes_on_later(
         journal.execute("DROP TRIGGER broken")
     done = xlbridge("resume", "--yes", **settings)
     assert (done.returncode, done.stdout) == (0, "Done. Rows accepted: 1 of 1.\n")
+
+
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    with (
+        closing(open_kept_file(tmp_path / "kept.db", "CREATE TABLE t (a TEXT)")) as db,
+        pytest.raises(UsageError, match="no text in UTF-8"),
+    ):
+        db.execute("INSERT INTO t VALUES (?)", ("ol\udce1.xlsx",))

@@ -220,9 +220,23 @@ def _report_crash(error: Exception) -> int:
     return ExitCode.CRASHED
 
 
+def _open_what_is_closed() -> None:
+    """Give Python the standard streams that it was started without.
+
+    What is printed cannot be written then; no other file takes the place of a stream either.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            way = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, way), mode))
+
+
 def run() -> None:
     """Entry point of the ``xlbridge`` script."""
     end_like_interrupt()
+    # What fails while it is being thrown away has been told already, where it was used.
+    sys.unraisablehook = lambda _failure: None
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
