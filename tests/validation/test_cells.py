@@ -327,7 +327,8 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
         ("31/12/2026", Reading(dates="mdy"), "with --dates mdy; in the other one it would be 31/"),
         ("amanhã", Reading(), "This is not a date."),
         (12, Reading(), "This is not a date."),
-        ("31/12/0026", Reading(), "This is not a date."),
+        ("31/12/0026", Reading(), "This is not a date that is taken: the year is before 1905."),
+        ("1899-12-31", Reading(), "the year is before 1905"),
     ],
 )
 def test_what_is_no_date_is_told_with_its_reason(

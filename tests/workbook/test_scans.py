@@ -11,16 +11,18 @@ from damages import DAMAGES
 from environment import ROOT
 from good_rows import make_rows
 from hostile_files import CASES, write_hostile
-from packing import FIRST_ROWS, MAIN, text_cell
+from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell
 from sheets import write_rows
 
 from xlbridge.errors import WorkbookRefused
+from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.workbook.reading.exact_scan import scan_exactly
 from xlbridge.workbook.reading.number_formats import factor
 from xlbridge.workbook.reading.package import Package
 from xlbridge.workbook.reading.quick_scan import scan_quickly
 from xlbridge.workbook.reading.raw_sheet import RawSheet
+from xlbridge.workbook.reading.reader import read_workbook
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 
@@ -104,6 +106,16 @@ def test_an_error_is_that_of_its_own_cell(cells: str, errors: dict[tuple[int, in
     quick, exact = scanned(cells)
     assert quick == exact
     assert exact.errors == errors
+
+
+@pytest.mark.parametrize("value", ["12<!-- x -->34", "<![CDATA[12.5]]>", "12<![CDATA[]]>"])
+def test_a_value_that_would_be_read_in_part_is_refused(tmp_path: Path, value: str) -> None:
+    rows = f'{FIRST_ROWS}<row r="3"><!-- beside --><c r="A3"><v>{value}</v></c></row>'
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(packed(good_parts(tmp_path) | {SHEET: sheet.encode()}))
+    with pytest.raises(WorkbookRefused):
+        read_workbook(path, WorkbookLimits())
 
 
 def test_a_sheet_without_addresses_is_left_to_the_exact_one() -> None:

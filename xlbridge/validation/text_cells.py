@@ -15,16 +15,17 @@ from xlbridge.validation.characters import usual_width, visible
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.text_values import (
+    FIRST_YEAR,
     SHORT_YEAR,
     Meanings,
     Value,
     date_meanings,
     evidence,
     has_time,
-    is_missing_day,
     number_meanings,
     read_all,
     whole_meanings,
+    year_of,
 )
 
 
@@ -121,6 +122,10 @@ def _wrong_number(
 
 
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
+_TOO_EARLY = Text(
+    pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
+    en=f" that is taken: the year is before {FIRST_YEAR}",
+)
 _OTHER_ORDER = Text(
     pt=" na ordem declarada com --dates {order}; na outra seria {other}",
     en=" in the order declared with --dates {order}; in the other one it would be {other}",
@@ -139,7 +144,10 @@ def _wrong_date(
     if other is not None:
         order = "dmy" if native else "mdy"
         return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
-    return "type-date", {"why": _NO_SUCH_DAY if is_missing_day(text) else ""}
+    year = year_of(text)
+    if year is None:
+        return "type-date", {"why": ""}
+    return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
 
 
 NUMBER_FORMS = {

@@ -69,11 +69,12 @@ def date_meanings(text: str) -> Meanings[date] | None:
     return None
 
 
-def is_missing_day(text: str) -> bool:
-    """Whether a text that is no date has the form of one, of a day that no calendar has."""
-    by_year, slashed = _YEAR_FIRST.fullmatch(text), _SLASHED.fullmatch(text)
-    year = by_year[1] if by_year else slashed[4] if slashed else "0"
-    return int(year) >= FIRST_YEAR
+def year_of(text: str) -> int | None:
+    """Return the year of a text in the form of a date, whether there is that day or not."""
+    if match := _YEAR_FIRST.fullmatch(text):
+        return int(match[1])
+    match = _SLASHED.fullmatch(text)
+    return int(match[4]) if match else None
 
 
 def has_time(text: str) -> bool:

@@ -45,6 +45,8 @@ def scan_exactly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> Sheet
     parser.StartElementHandler = walk.start
     parser.EndElementHandler = walk.end
     parser.StartDoctypeDeclHandler = _refuse_document_type
+    parser.StartCdataSectionHandler = walk.interrupt
+    parser.CommentHandler = walk.interrupt
     try:
         for piece in pieces:
             parser.Parse(piece, False)
@@ -101,6 +103,12 @@ class _Walk:
             case "c" if self._cell is not None:
                 self._note((self._row, self._column), self._cell)
                 self._cell = None
+
+    def interrupt(self, *_comment: str) -> None:
+        """Refuse what stands within a value, as no program writes it: the parser would read a part
+        of the value as the whole."""
+        if self._parser.CharacterDataHandler is not None:
+            raise unreadable()
 
     def _begin_row(self, number: str | None) -> None:
         known = number is not None and _ROW_NUMBER.fullmatch(number)
