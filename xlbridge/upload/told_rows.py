@@ -56,8 +56,9 @@ def _of_complaint(job: NewJob, complaint: Complaint) -> RejectedRow:
 
 
 def _rejected(job: NewJob, row: int | None, column: str | None, message: str) -> RejectedRow:
-    known = row is not None and column in job.columns
-    cell = cell_address(row, job.columns[column]) if known else None  # type: ignore[arg-type,index]
+    cell = None
+    if row is not None and column is not None and column in job.columns:
+        cell = cell_address(row, job.columns[column])
     return RejectedRow(row, cell, column, message)
 
 

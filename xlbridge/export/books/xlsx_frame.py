@@ -102,9 +102,7 @@ def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
         **_DATED,
     }
     for index, style in enumerate(Style, start=_STYLES_FROM):
-        form = {"num_format": forms[style], "valign": "top"}
-        if style is Style.LINES:
-            form["text_wrap"] = True  # type: ignore[assignment]
+        form = {"num_format": forms[style], "valign": "top", "text_wrap": style is Style.LINES}
         cover.set_column(index, index, None, book.add_format(form))
 
 
