@@ -15,7 +15,8 @@ from environment import clean_environment
 from sheets import write_records, write_rows
 from sqlalchemy import insert
 
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import receivables

@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Table, select
 from stdnum.br import cnpj, cpf
 
 from xlbridge.sandbox.business.stock_balances import balances_of
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.seed.calendar import TODAY
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.tables import metadata
 from xlbridge.sandbox.tables.clients import clients

@@ -15,7 +15,8 @@ from sqlalchemy import Column, Integer, MetaData, func, select, text
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.storage import Storage, database_url, sqlite
 from xlbridge.sandbox.storage.layout import fingerprint
 from xlbridge.sandbox.tables import metadata

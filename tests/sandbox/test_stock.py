@@ -30,8 +30,9 @@ from xlbridge.sandbox.business.inventory_items import record_counts
 from xlbridge.sandbox.business.stock_balances import Balance, Place, balances_of
 from xlbridge.sandbox.business.stock_entries import register_entry
 from xlbridge.sandbox.business.stock_outputs import change_output, register_output
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.seed.products import make_products, product_rows
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.storage import Storage
 from xlbridge.sandbox.tables.registries import products
 from xlbridge.sandbox.tables.stock import movements

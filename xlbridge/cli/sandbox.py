@@ -15,7 +15,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles.profile import EMBEDDED_NAME
 from xlbridge.sandbox.faults import parse_faults
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.sandbox.seed import Seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.serve import Plan, serve
 from xlbridge.sandbox.server import Behaviour
 from xlbridge.settings import read_settings

@@ -17,7 +17,8 @@ from xlbridge.sandbox.app import build_app
 from xlbridge.sandbox.embedded import default_database, own_ready_file
 from xlbridge.sandbox.ending import end_with_stdin
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
-from xlbridge.sandbox.seed import Seed, Watch, seed
+from xlbridge.sandbox.seed import Watch, seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.server import Behaviour, Sandbox
 from xlbridge.sandbox.storage import Storage, database_url, reporting_trouble
 from xlbridge.sandbox.worker import Worker

@@ -19,7 +19,7 @@ from xlbridge.batch.rehearsal.stage import set_stage
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.sandbox.faults import FaultPlan, parse_faults
-from xlbridge.sandbox.seed import Seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.settings import Settings
 from xlbridge.upload.fates import Fate
 from xlbridge.workbook.atomic import reporting_failures

@@ -15,7 +15,8 @@ from xlbridge.sandbox.account import prepare_account
 from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.faults import FaultKind, FaultPlan
 from xlbridge.sandbox.running import RunningSandbox
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.seed import seed
+from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.storage import Storage, database_url, reporting_trouble
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings
 

@@ -17,11 +17,10 @@ from xlbridge.cli.progress import working
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
 from xlbridge.sandbox.embedded import require_extra
+from xlbridge.sandbox.seed_kind import Seed
 
 if TYPE_CHECKING:
     from xlbridge.batch.rehearsal.outcome import Rehearsed
-
-_SEEDS = ("empty", "demo")
 
 
 @click.command(
@@ -87,8 +86,8 @@ _SEEDS = ("empty", "demo")
 @click.option(
     "--seed",
     "kind",
-    type=click.Choice(_SEEDS),
-    default="demo",
+    type=click.Choice([kind.value for kind in Seed]),
+    default=Seed.DEMO.value,
     show_default=True,
     help=str(Text(pt="Com que um banco novo começa.", en="What a new database begins with.")),
 )
@@ -143,7 +142,6 @@ def rehearse(
     require_extra()
     from xlbridge.batch.rehearsal import rehearse as rehearsing
     from xlbridge.batch.rehearsal.report import rehearsal_json, rehearsal_text
-    from xlbridge.sandbox.seed import Seed
 
     settings = asked_settings()
     parameters = given_parameters(month, given)

@@ -1,21 +1,13 @@
 """What a new database begins with; the same every time."""
 
-from enum import StrEnum
-
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.seed.billing import seed_billing_registries
 from xlbridge.sandbox.seed.demo import Watch, seed_demo
 from xlbridge.sandbox.seed.registries import is_seeded, seed_registries
+from xlbridge.sandbox.seed_kind import Seed
 
-__all__ = ["Seed", "Watch", "seed"]
-
-
-class Seed(StrEnum):
-    """``empty`` has the supporting registries only, ``demo`` a small company's records too."""
-
-    EMPTY = "empty"
-    DEMO = "demo"
+__all__ = ["Watch", "seed"]
 
 
 def _unwatched(_done: int, _total: int) -> None:
