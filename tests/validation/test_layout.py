@@ -255,3 +255,38 @@ def test_columns_that_were_not_split_are_told(
     assert (finding.kind.code, finding.cell, finding.row) == ("columns-joined", "B2", 2)
     assert shown in finding.message.pt
     assert judged.resource is catalogue["contaspagar"]
+
+
+def test_a_header_that_names_no_column_rightly_is_found_by_what_it_means(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    names = ["Cod. Filial", "Cód. Cliente", "Vencimento", "Vlr. Lançamento"]
+    path = write_rows(tmp_path / "a.xlsx", ["Títulos em aberto"], [names, [1, 2, 3, 4]], at=(0, 1))
+    judged = validate_workbook(path, catalogue, resource="contasreceber")
+    assert judged.header_row == 2
+    assert [pair for pair in codes(judged) if pair[0]] == [
+        ("B2", "column-misspelt"),
+        ("C2", "column-misspelt"),
+        ("D2", "column-alike"),
+        ("E2", "column-misspelt"),
+    ]
+    assert {code for cell, code in codes(judged) if cell is None} == {"column-missing"}
+
+
+def test_a_header_whose_accents_were_badly_converted_is_asked_about(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", [*CLIENT, "CÃ³digo do vendedor"], [[*ROW, 1]])
+    assert codes(validate_workbook(path, catalogue)) == [("D1", "column-misspelt")]
+
+
+def test_a_table_that_stands_twice_side_by_side_is_not_called_empty(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *CLIENT], [[*ROW, *ROW]])
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    assert {code for _, code in codes(judged)} == {"column-duplicate"}
+    empty = write_rows(tmp_path / "b.xlsx", [*CLIENT, *CLIENT], [])
+    assert "sheet-empty" in {
+        code for _, code in codes(validate_workbook(empty, catalogue, resource="cliente"))
+    }

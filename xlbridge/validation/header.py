@@ -51,6 +51,19 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     return best
 
 
+def find_meant_header_row(cells: SheetCells, resource: Resource) -> int | None:
+    """Return the position of the row whose cells mean most of the columns, though they name none;
+    None where no row means two."""
+    columns = MeantColumns(resource, resource.by_name)
+    best, best_score = None, 1
+    for position in range(min(cells.height, SEARCHED_ROWS)):
+        texts = (text for text in cells.row(position) if isinstance(text, str))
+        meant = {meant.column for text in texts if (meant := columns.of(text)) is not None}
+        if len(meant) > best_score:
+            best, best_score = position, len(meant)
+    return best
+
+
 def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
     """Return the columns that the sheet's best header row names, and how many cells name none."""
     position = find_header_row(cells, resource)

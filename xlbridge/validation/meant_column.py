@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 from xlbridge.resources.column import Column
 from xlbridge.resources.header_names import plain
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.characters import visible
+from xlbridge.validation.characters import before_misreading, visible
 
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)
@@ -79,6 +79,7 @@ class MeantColumns:
 
     def of(self, header: str) -> Meant | None:
         """Return the one column that a header means, None where it means none or more than one."""
+        header = before_misreading(header) or header
         words = _words(visible(_UNIT.sub("", header))[0])
         if not words:
             return None

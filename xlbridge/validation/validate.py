@@ -19,7 +19,12 @@ from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display, quoted
 from xlbridge.validation.footers import note_footers
-from xlbridge.validation.header import Header, find_header_row, match_header
+from xlbridge.validation.header import (
+    Header,
+    find_header_row,
+    find_meant_header_row,
+    match_header,
+)
 from xlbridge.validation.joined_columns import joined_columns
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
@@ -145,6 +150,8 @@ def judge_sheet(
     """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
     cells, wanted = choice.cells, choice.resource
     position = None if wanted is None else find_header_row(cells, wanted)
+    if wanted is not None and position is None:
+        position = find_meant_header_row(cells, wanted)
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
     header = match_header(cells, position, wanted)
@@ -156,7 +163,8 @@ def judge_sheet(
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
-    if not typed.rows:
+    # Where no column could be read, nothing is known of the rows.
+    if not typed.rows and (header.columns or not cells.has_data(header.row)):
         layout.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
     codes = {name for name, column in wanted.by_name.items() if column.kind.is_code}
     return ValidatedSheet(
