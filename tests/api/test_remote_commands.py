@@ -80,6 +80,17 @@ def test_the_doctor_names_the_check_that_fails(
     assert not told["ok"]
 
 
+def test_the_doctor_names_a_broken_file_of_an_own_resource(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_SCHEMAS", str(tmp_path))
+    (tmp_path / "x.yaml").write_text("title: [\n", encoding="utf-8")
+    assert main(["doctor", "--format", "json"]) == 2
+    [wrong] = [it for it in json.loads(capsys.readouterr().out)["checks"] if not it["ok"]]
+    assert wrong["check"] == "schemas"
+    assert f"{tmp_path / 'x.yaml'}:2: " in wrong["message"] + str(wrong["advice"])
+
+
 @pytest.mark.parametrize("missing", ["XLBRIDGE_EMAIL", "XLBRIDGE_PASSWORD"])
 def test_the_doctor_names_what_is_not_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: str

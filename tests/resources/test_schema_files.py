@@ -203,6 +203,7 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
     ("old", "new", "line", "pt", "en"),
     [
         ("  codigo:\n    dtype", "\tcodigo:\n    dtype", 10, "há uma tabulação", "there is a tab"),
+        ("title: V", "title: V\n\tx: 1", 4, "há uma tabulação", "there is a tab"),
         ("title: V", "title: @V", 3, "não pode começar com @", "cannot begin with @"),
         ("title: V", "title: *V", 3, "o apelido (*)", "the alias (*)"),
         ("title: V", "title: !V V", 3, "marcas com !", "tags with !"),

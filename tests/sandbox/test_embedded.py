@@ -74,6 +74,17 @@ def test_one_that_does_not_come_up_is_told_with_its_log(
     assert "delete it" in str(told.value.hint)
 
 
+def test_it_speaks_the_language_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.db").write_text("no database")
+    set_language("pt-BR")
+    try:
+        with pytest.raises(TransportError), embedded_sandbox(Settings(home=tmp_path)):
+            pass
+    finally:
+        set_language("en")
+    assert "Erro:" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
+
+
 def test_a_home_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError), embedded_sandbox(Settings(home=tmp_path / "file" / "home")):

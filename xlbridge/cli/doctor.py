@@ -49,7 +49,11 @@ def _checks() -> list[Check]:
         profile = choose_profile(settings)
     except ConfigError as error:
         return [problem("settings", error)]
-    checks = [*diagnose_here(settings, profile), *_journal(settings.journal)]
+    checks = [
+        *diagnose_here(settings, profile),
+        *_journal(settings.journal),
+        *_schemas(settings.schemas),
+    ]
     if all(check.ok for check in checks):
         try:
             with connect(settings) as client:
@@ -69,6 +73,21 @@ def _journal(path: Path) -> Iterator[Check]:
         yield problem("journal", error)
     else:
         yield Check("journal", True, Text(pt="{path}", en="{path}").format(path=path))
+
+
+def _schemas(folder: Path) -> Iterator[Check]:
+    """Check the user's own resources, where there are any: a broken file stops most commands."""
+    # Reading YAML takes its time to import, which a help need not wait for.
+    from xlbridge.resources.catalogue import load_catalogue
+
+    try:
+        resources = load_catalogue(folder).values()
+    except XlbridgeError as error:
+        yield problem("schemas", error)
+        return
+    if own := [resource.name for resource in resources if resource.source.parent == folder]:
+        told = Text(pt="recursos seus: {names}", en="resources of your own: {names}")
+        yield Check("schemas", True, told.format(names=", ".join(own)))
 
 
 def _exit_code(checks: list[Check]) -> ExitCode:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, TransportError
 from xlbridge.helper_process import APART
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, active_language
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 from xlbridge.settings import Settings
 from xlbridge.wire.operations.utilities import AUTHENTICATE
@@ -93,7 +93,8 @@ def sandbox_process(
 
 def own_environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
     """Return the environment of a sandbox with a home, made of this process's or of ``base``."""
-    passed = os.environ if base is None else base
+    spoken = {"XLBRIDGE_LANG": active_language()}
+    passed = {**os.environ, **spoken} if base is None else base
     kept = {name: value for name, value in passed.items() if name not in _OWN_CREDENTIALS}
     return kept | {"XLBRIDGE_HOME": str(home)}
 

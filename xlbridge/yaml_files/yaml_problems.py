@@ -99,6 +99,8 @@ def _why(error: yaml.MarkedYAMLError, sign: str) -> Text | str:
     problem = error.problem or str(error)
     if error.context == IMPOSSIBLE_VALUE:
         return _IMPOSSIBLE.format(value=problem[:_LONGEST_VALUE])
+    if "a tab character" in problem:
+        return _TAB
     if "cannot start any token" in problem:
         return _TAB if sign == "\t" else _ODD_START.format(sign=sign)
     return next((what for words, what in _PROBLEMS.items() if words in problem), problem)
