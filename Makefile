@@ -1,8 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-WITH_SANDBOX := tests/sandbox tests/api tests/upload tests/export
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
+WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/api/test_login_command.py \
+	tests/api/test_remote_commands.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.

@@ -40,6 +40,14 @@ def _heed_signals() -> None:
             signal.signal(number, default)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out of a run on another database what would do the same as without it."""
+    if databases.is_postgresql():
+        same = [item for item in items if item.get_closest_marker("one_database")]
+        items[:] = [item for item in items if not item.get_closest_marker("one_database")]
+        config.hook.pytest_deselected(items=same)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is imported meanwhile stays: the garbage collector need not walk it again and again."""

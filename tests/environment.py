@@ -18,6 +18,11 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
     return kept | {"XLBRIDGE_HOME": str(home), "XLBRIDGE_LANG": "en", **more}
 
 
+def unmeasured_environment() -> dict[str, str]:
+    """The environment of programs that run none of our code: coverage would only slow them down."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
+
+
 def credentials(running: RunningSandbox, **more: str) -> dict[str, str]:
     """The environment that points the command line at a running sandbox."""
     return {

@@ -1,13 +1,12 @@
 """The built wheel carries its data and works away from the checkout."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from environment import ROOT, clean_environment
+from environment import ROOT, clean_environment, unmeasured_environment
 
 from xlbridge.resources.catalogue import load_catalogue
 
@@ -16,7 +15,8 @@ from xlbridge.resources.catalogue import load_catalogue
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel installed in it, without its dependencies."""
     built = tmp_path_factory.mktemp("wheel")
-    environment = {k: v for k, v in os.environ.items() if k != "PIP_CONSTRAINT"}
+    environment = unmeasured_environment()
+    environment.pop("PIP_CONSTRAINT", None)
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", built, ROOT]
     subprocess.run(build, check=True, capture_output=True, env=environment)
     (wheel,) = built.glob("*.whl")

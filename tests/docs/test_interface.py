@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from environment import ROOT
+from environment import ROOT, unmeasured_environment
 from interface_table import Row, rows
 
 ROWS = rows()
@@ -29,6 +29,7 @@ def test_the_tests_named_are_collected() -> None:
     done = subprocess.run(
         [sys.executable, *collect, *files],
         cwd=ROOT,
+        env=unmeasured_environment(),
         capture_output=True,
         encoding="utf-8",
         check=True,

@@ -24,6 +24,8 @@ from xlbridge.export.sheet import Sheet
 from xlbridge.resources.column import Kind
 from xlbridge.workbook.signature import COVER_SHEET
 
+pytestmark = pytest.mark.one_database
+
 NUMBERS = (Kind.INTEGER, Kind.NUMBER, Kind.MONEY)
 Same = Callable[[ExportColumn, Any, Any], bool]
 

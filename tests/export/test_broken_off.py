@@ -33,6 +33,8 @@ from xlbridge.export.spool import Spool
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 
+pytestmark = pytest.mark.one_database
+
 LEFT = f"exports/unfinished/*/*/{FINISHED}"
 
 

@@ -32,6 +32,8 @@ from xlbridge.export.spool import Spool
 from xlbridge.export.unknown_fields import UNKNOWN_FIELDS
 from xlbridge.wire.operations.registry import CLIENT_LIST
 
+pytestmark = pytest.mark.one_database
+
 MINUTE = timedelta(minutes=1)
 
 

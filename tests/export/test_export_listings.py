@@ -24,6 +24,8 @@ from xlbridge.wire.model import WireModel
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
 
+pytestmark = pytest.mark.one_database
+
 PEDIDOS = LISTINGS["pedidos"]
 
 

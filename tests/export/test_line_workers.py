@@ -34,6 +34,8 @@ from xlbridge.export.listings import LISTINGS
 from xlbridge.helper_process import usable_cores
 from xlbridge.resources.catalogue import load_catalogue
 
+pytestmark = pytest.mark.one_database
+
 LARGE = "x" * 1_200_000
 WITHIN = Filters({Filter.FROM: datetime(2025, 1, 1), Filter.TO: datetime(2025, 8, 31, 23, 59)})
 FIRST_MONTH, WEIRD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"

@@ -13,6 +13,8 @@ from xlbridge.export.books.csv_book import CSV_DIALECTS, csv_opener, neutral
 from xlbridge.export.books.jsonl_book import open_jsonl
 from xlbridge.export.listings import LISTINGS
 
+pytestmark = pytest.mark.one_database
+
 SHEETS = LISTINGS["pedidos"].sheets
 ORDER = {
     "numeroDoPedido": 7,

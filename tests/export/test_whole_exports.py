@@ -17,6 +17,8 @@ from processes import resident
 
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 
+pytestmark = pytest.mark.one_database
+
 SHEETS = {
     "pedidos": ("sales_orders", ("numeroDoPedido",), "transportadoraValorFrete"),
     "parcelas": ("sales_order_installments", ("numeroDoPedido", "numeroDaParcela"), "valor"),

@@ -17,6 +17,8 @@ from xlbridge.export.books.xlsx_book import open_xlsx
 from xlbridge.export.listings import LISTINGS
 from xlbridge.workbook.signature import COVER_SHEET
 
+pytestmark = pytest.mark.one_database
+
 PEDIDOS = LISTINGS["pedidos"]
 ESTOQUE = LISTINGS["estoque"]
 READERS = [read_openpyxl, read_calamine]

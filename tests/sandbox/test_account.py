@@ -11,6 +11,8 @@ from xlbridge.sandbox.security import find_user
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.settings import Settings
 
+pytestmark = pytest.mark.one_database
+
 
 def opened(path: str) -> Storage:
     return Storage(database_url(path))

@@ -18,6 +18,8 @@ from xlbridge.sandbox.embedded import embedded_sandbox, own_ready_file, sandbox_
 from xlbridge.sandbox.running import RunningSandbox, write_ready_file
 from xlbridge.settings import Settings
 
+pytestmark = pytest.mark.one_database
+
 
 def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
     with embedded_sandbox(Settings(home=tmp_path)) as server:

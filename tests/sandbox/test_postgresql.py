@@ -23,6 +23,8 @@ from xlbridge.sandbox.storage import postgresql as dialect
 from xlbridge.sandbox.tables.registries import abc_costs
 from xlbridge.wire.operations import OPERATIONS
 
+pytestmark = pytest.mark.one_database
+
 CLIENTS = [["nomeComercial", "seuCodigo"], *(["Da fila", "FILA"] for _ in range(20))]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from environment import unmeasured_environment
 from servers import Start, log_in
 
 from xlbridge.wire.operations import OPERATIONS
@@ -23,7 +24,14 @@ def judge(http: httpx.Client, folder: Path, *options: str) -> None:
         "--checks", "all", "--continue-on-failure", "--no-color", "--warnings", "off",
         *options,
     ]  # fmt: skip
-    judged = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    judged = subprocess.run(
+        command,
+        cwd=folder,
+        env=unmeasured_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert judged.returncode == 0, judged.stdout[-20_000:] + judged.stderr
     assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in judged.stdout
 

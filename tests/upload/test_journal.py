@@ -19,6 +19,8 @@ from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.upload.journal.job import NewJob
 from xlbridge.upload.journal.journal import Journal
 
+pytestmark = pytest.mark.one_database
+
 
 def test_a_name_that_is_taken_is_not_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
