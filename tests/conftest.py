@@ -10,6 +10,7 @@ from pathlib import Path
 import databases
 import forked
 import pytest
+import sandboxes
 from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
@@ -60,6 +61,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_unconfigure() -> None:
+    sandboxes.end()
     forked.end()
     databases.end()
 

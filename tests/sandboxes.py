@@ -1,8 +1,11 @@
 """Sandboxes without the second of their start, which ``test_embedded.py`` and others see to."""
 
+import itertools
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from forked import shared_zygote
@@ -10,6 +13,10 @@ from processes_seen import awaited, lives
 
 from xlbridge.sandbox.embedded import own_environment
 from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.storage import Storage, database_url
+
+_at_end = ExitStack()
 
 
 @contextmanager
@@ -23,6 +30,7 @@ def sandbox_process(
     """
     home.mkdir(parents=True, exist_ok=True)
     log = home / "sandbox.log"
+    _give_demo(home, options)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
@@ -31,3 +39,29 @@ def sandbox_process(
             found = awaited(lambda: read_ready_file(ready) or not lives(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
             yield found
+
+
+def end() -> None:
+    """Delete what was made."""
+    _at_end.close()
+
+
+def _give_demo(home: Path, options: Sequence[str]) -> None:
+    """Copy the demo's records where a new file would be filled with them anew, for a second."""
+    named = dict(itertools.pairwise(options))
+    database = Path(named.get("--db", home / "sandbox.db"))
+    asked = named.get("--seed", "demo") == "demo" and "--scale" not in named
+    if asked and database.parent == home and not database.exists():
+        shutil.copyfile(_demo(), database)
+
+
+@cache
+def _demo() -> Path:
+    folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-demo-")))
+    database = folder / "demo.db"
+    with (
+        closing(Storage(database_url(str(database)))) as storage,
+        storage.transaction(writing=True) as connection,
+    ):
+        seed(connection, Seed.DEMO, 1)
+    return database

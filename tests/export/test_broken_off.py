@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from environment import clean_environment, credentials
+from sandboxes import sandbox_process
 
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.client import Client
@@ -31,7 +32,7 @@ from xlbridge.export.part import FINISHED
 from xlbridge.export.result import ExportResult
 from xlbridge.export.spool import Spool
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
-from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.running import RunningSandbox
 
 pytestmark = pytest.mark.one_database
 
@@ -41,22 +42,8 @@ LEFT = f"exports/unfinished/*/*/{FINISHED}"
 @contextmanager
 def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
     """The demonstration company, in a process that a test may kill."""
-    home.mkdir(exist_ok=True)
-    ready = home / "ready.json"
-    ready.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "demo"]
-    with subprocess.Popen(
-        [*command, "--ready-file", str(ready), *options],
-        env=clean_environment(home),
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            while (running := read_ready_file(ready)) is None:
-                assert process.poll() is None
-                time.sleep(0.1)
-            yield running
-        finally:
-            process.kill()
+    with sandbox_process(home, ["--seed", "demo", *options], clean_environment(home)) as running:
+        yield running
 
 
 def exported(
