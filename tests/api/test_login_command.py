@@ -77,7 +77,7 @@ def test_production_is_chosen_each_time(
     profiles = listed(capsys)
     assert (profiles["sandbox"]["chosen"], profiles["prod"]["chosen"]) == (True, False)
     assert main(["whoami", "--profile", "prod"]) == 0
-    assert "production: True" in capsys.readouterr().out
+    assert "production: yes" in capsys.readouterr().out
 
 
 def test_refused_credentials_leave_nothing_behind(

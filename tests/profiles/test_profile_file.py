@@ -67,8 +67,9 @@ def test_the_profiles_are_read(home: Path) -> None:
 )
 def test_what_cannot_be_is_named_with_its_place(home: Path, text: str, said: str) -> None:
     write(home, text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=said) as refused:
         read_profile_file(home)
+    assert refused.value.hint is not None
 
 
 def test_a_file_that_is_no_utf8_is_refused(home: Path) -> None:

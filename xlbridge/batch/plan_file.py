@@ -28,8 +28,10 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
         raise UsageError(
             Text(pt="Não existe o plano {path}.", en="There is no plan {path}.").format(path=path),
             Text(
-                pt="Se foi para outra pasta: xlbridge batch run com o plano dali.",
-                en="If it was moved: xlbridge batch run with the plan as it lies there.",
+                pt="Confira o nome e a pasta; um plano que mudou de pasta se indica onde está "
+                "agora: xlbridge batch run PLANO",
+                en="Check its name and folder; of a plan that was moved say where it is now: "
+                "xlbridge batch run PLAN",
             ),
         )
     document = read_document(path, dates=False)

@@ -32,6 +32,15 @@ def result(text: Text | str) -> None:
     _print(str(text))
 
 
+def in_words(value: object) -> object:
+    """Return a value as a person reads it: what is true or not in words, nothing as a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return Text(pt="sim", en="yes") if value else Text(pt="não", en="no")
+    return value
+
+
 def result_json(document: Any) -> None:
     """Print the result as one JSON document, indented where a person reads it.
 

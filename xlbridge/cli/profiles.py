@@ -5,7 +5,7 @@ import click
 from xlbridge.api.address import checked_address
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
-from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.output import in_words, remark, result, result_json
 from xlbridge.credentials.passwords import find_password, forget_password
 from xlbridge.credentials.profile_edits import remove_profile, set_default
 from xlbridge.i18n import Text
@@ -56,7 +56,7 @@ def command(default: str | None, remove: str | None, form: str) -> None:
         result_json({"version": 1, "profiles": listed})
         return
     for profile in listed:
-        result("  ".join(f"{name}: {_shown(value)}" for name, value in profile.items()))
+        result("  ".join(f"{name}: {in_words(value)}" for name, value in profile.items()))
 
 
 def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:
@@ -69,9 +69,3 @@ def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[st
         "production": profile.production,
         "password": str(find_password(settings, profile).place),
     }
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, bool):
-        return Text(pt="sim", en="yes") if value else Text(pt="não", en="no")
-    return value

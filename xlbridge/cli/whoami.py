@@ -5,7 +5,7 @@ import click
 from xlbridge.cli.connection import connect
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import report_format
-from xlbridge.cli.output import result, result_json
+from xlbridge.cli.output import in_words, result, result_json
 from xlbridge.i18n import Text
 from xlbridge.wire.operations.utilities import SYSTEM_INFO
 
@@ -28,4 +28,4 @@ def command(form: str) -> None:
         result_json({"version": 1, **where, "info": info})
         return
     for name, value in (where | info).items():
-        result(f"{name}: {value}")
+        result(f"{name}: {in_words(value)}")

@@ -165,10 +165,16 @@ def _check_apart(path: Path, profiles: Mapping[str, Profile]) -> None:
             )
 
 
+_USUAL_HINT = Text(
+    pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
+    en="Mend the file. A profile may have: {fields}.",
+).format(fields=", ".join(_FIELDS))
+
+
 def _same(text: str) -> Text:
     return Text(pt=text, en=text)
 
 
 def _wrong(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
     told = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
-    return ConfigError(told, hint)
+    return ConfigError(told, hint or _USUAL_HINT)
