@@ -14,6 +14,7 @@ _HYPHENS = frozenset("‐‑‒–")
 _LOST = "\N{REPLACEMENT CHARACTER}"
 _ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
 _BYTE = "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
+_LEADS = "ÂÃâ"
 _MISREAD = re.compile(f"[ÂÃ]{_BYTE}|â{_BYTE}{_BYTE}")
 _MEANT = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔÕÚÜªº°´–—‘’“”…•®©™€\N{NO-BREAK SPACE}")
 
@@ -79,9 +80,11 @@ def has_lost(text: str) -> bool:
 def before_misreading(text: str) -> str | None:
     """Return what a text was before it was read in another encoding, or as HTML is written; None
     where it seems to be as it was."""
-    if text.isascii() and "&" not in text:
-        return None
-    meant = _MISREAD.sub(_as_utf8, _ENTITY.sub(lambda found: html.unescape(found[0]), text))
+    meant = text
+    if "&" in meant:
+        meant = _ENTITY.sub(lambda found: html.unescape(found[0]), meant)
+    if any(lead in meant for lead in _LEADS):
+        meant = _MISREAD.sub(_as_utf8, meant)
     return None if meant == text else meant
 
 
