@@ -141,3 +141,14 @@ def test_values_are_called_what_the_language_calls_them(
     set_language("en")
     assert main(["validate", "--help"]) == 0
     assert "validate [OPTIONS] FILES..." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", ["pt-BR", "en"])
+@pytest.mark.parametrize("command", [(), ("batch",)])
+def test_lists_of_commands_cut_no_sentence_short(
+    xlbridge: Xlbridge, language: str, command: tuple[str, ...]
+) -> None:
+    usage, *told = xlbridge(*command, "--help", XLBRIDGE_LANG=language).stdout.splitlines()
+    assert usage.endswith("...")
+    assert len(told) > 5
+    assert not [line for line in told if line.endswith("...")]

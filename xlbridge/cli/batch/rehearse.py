@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     "rehearse",
     help=str(
         Text(
-            pt="Ensaia o plano com as mesmas pastas num sistema à parte, sob falhas de propósito, "
+            pt="Ensaia o plano com as mesmas pastas num sistema à parte. Faz falhas de propósito "
             "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
-            en="Rehearses the plan with the very same workbooks in a private system, under faults "
-            "on purpose, and asserts: no row twice, none lost, a verdict for every one.",
+            en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
+            "and asserts: no row twice, none lost, a verdict for every one.",
         )
     ),
 )

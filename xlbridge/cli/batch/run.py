@@ -18,8 +18,8 @@ from xlbridge.i18n import Text
     "run",
     help=str(
         Text(
-            pt="Confere, envia e exporta conforme o plano; o que está feito não se repete.",
-            en="Checks, sends and exports by the plan; what is done is not done twice.",
+            pt="Confere, envia e exporta conforme o plano. O que está feito não se repete.",
+            en="Checks, sends and exports by the plan. What is done is not done twice.",
         )
     ),
 )

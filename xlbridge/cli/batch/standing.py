@@ -26,8 +26,8 @@ from xlbridge.i18n import Text
     "plan",
     help=str(
         Text(
-            pt="Mostra a ordem, o que é novo, o que mudou e o que está feito; nada é enviado.",
-            en="Shows the order, what is new, what has changed and what is done; sends nothing.",
+            pt="Mostra a ordem e o que é novo, mudou ou está feito. Nada é enviado.",
+            en="Shows the order and what is new, changed or done. Sends nothing.",
         )
     ),
 )
