@@ -100,7 +100,7 @@ def _parameter_of(name: Filter) -> str:
     metavar="SHEET",
     help=str(
         Text(
-            pt="Uma planilha só: cada linha de SHEET junto do seu registro.",
+            pt="Uma planilha só: cada linha de PLANILHA junto do seu registro.",
             en="One sheet only: each row of SHEET beside its record.",
         )
     ),
