@@ -1,13 +1,17 @@
 """The contract of the command line: exit codes, JSON, and messages instead of tracebacks."""
 
 import json
+import os
+import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import xlsxwriter
-from environment import ROOT, Xlbridge, credentials
+from environment import ROOT, Xlbridge, clean_environment, credentials
 from html_server import html_server
 from openpyxl import load_workbook
 
@@ -258,3 +262,27 @@ def test_a_home_that_is_no_folder(xlbridge: Xlbridge, tmp_path: Path) -> None:
 
 def test_all_templates_and_one_template_do_not_mix(xlbridge: Xlbridge, tmp_path: Path) -> None:
     said(xlbridge("template", "--all", tmp_path / "t", "cliente"), 2, "--all")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
+def test_a_file_that_may_not_be_read_leaves_the_others_their_report(
+    home: Path, tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed.xlsx"
+    closed.write_bytes((ROOT / "samples" / "cliente.xlsx").read_bytes())
+    closed.chmod(0)
+    as_owner = () if os.geteuid() else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    if as_owner and not shutil.which(as_owner[0]):
+        pytest.skip("the superuser may read every file")
+    done = subprocess.run(
+        [*as_owner, sys.executable, "-m", "xlbridge", "validate", closed, "samples/cliente.xlsx"],
+        cwd=ROOT,
+        env=clean_environment(home),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "closed.xlsx cannot be read: permission denied" in done.stdout
+    assert "✓ samples/cliente.xlsx" in done.stdout

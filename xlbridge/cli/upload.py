@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "upload",
     help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook, sends it.")),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(readable=False, path_type=Path))
 @click.option(
     "--mode",
     type=click.Choice(get_args(WantedMode)),

@@ -35,7 +35,7 @@ from xlbridge.workbook.reading.reader import reading_ahead
         )
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(readable=False, path_type=Path))
 @click.option(
     "-o",
     "--output",
