@@ -9,6 +9,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
     ├── PlanFileError       a batch's plan is wrong
     ├── WorkbookRefused     a file is not a workbook that can be read safely
     ├── JournalError        the upload journal forbids or cannot do what is asked
+    ├── KeptFileFailed      a database of ours on this computer cannot be read or written
     └── ApiError
         ├── TransportError        no usable answer, and nothing was applied
         ├── AuthenticationFailed  the credentials were not accepted

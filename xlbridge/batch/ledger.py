@@ -83,7 +83,7 @@ class Failure:
 class Ledger:
     """The ledger's file; safe to use from several processes at once.
 
-    Raises ``JournalError`` when it cannot be opened.
+    Raises ``KeptFileFailed`` or ``JournalError`` when it cannot be opened.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
