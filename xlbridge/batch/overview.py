@@ -56,7 +56,7 @@ _GRAVITY = (
 )
 _EMPTY = Standing.DONE
 _NO_WORKBOOK = Text(
-    pt="nenhuma pasta corresponde a {patterns}", en="no workbook matches {patterns}"
+    pt="nenhum arquivo corresponde a {patterns}", en="no workbook matches {patterns}"
 )
 
 

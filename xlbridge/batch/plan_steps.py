@@ -126,7 +126,7 @@ class StepReader:
 
 
 _NO_PATTERN = Text(
-    pt="{pattern!r} não serve: termine no nome das pastas, e ** fica sozinho entre barras.",
+    pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
     en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",
 )
 _Read = Callable[[tuple[str, ...], Any], Any]

@@ -84,7 +84,7 @@ def _line(head: str, state: StepState) -> Text:
             listing=state.step.listing, o=state.step.output
         )
     elif not _sends(state):
-        detail = Text(pt="{n} pastas conferidas", en="{n} workbooks checked").format(
+        detail = Text(pt="{n} arquivos conferidos", en="{n} workbooks checked").format(
             n=len(state.units)
         )
     else:
@@ -97,11 +97,11 @@ def _line(head: str, state: StepState) -> Text:
 def _rows_text(rows: Rows, workbooks: int) -> Text:
     if rows.read == rows.unsent:
         return Text(
-            pt="{n} pastas, {read} linhas conferidas, nada enviado",
+            pt="{n} arquivos, {read} linhas conferidas, nada enviado",
             en="{n} workbooks, {read} rows checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
     told = Text(
-        pt="{n} pastas, {read} linhas: {accepted} aceitas",
+        pt="{n} arquivos, {read} linhas: {accepted} aceitas",
         en="{n} workbooks, {read} rows: {accepted} accepted",
     ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
     for count, text in (

@@ -129,14 +129,14 @@ def rows_of(jobs: tuple[Job, ...]) -> Rows:
 
 
 _GONE = Text(
-    pt="a pasta não está mais lá, ou não pode ser lida; ponha-a de volta, ou corrija a das linhas "
-    "rejeitadas.",
+    pt="o arquivo não está mais lá, ou não pode ser lido; ponha-o de volta, ou corrija o das "
+    "linhas rejeitadas.",
     en="the workbook is no longer there, or cannot be read; put it back, or mend the rejects "
     "workbook.",
 )
 _CHANGED = Text(
-    pt="a pasta mudou depois de enviada; o que mudou não foi enviado. Ponha linhas novas em outra "
-    "pasta, ou desfaça a mudança.",
+    pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
+    "outro arquivo, ou desfaça a mudança.",
     en="the workbook was changed after it was sent; what was changed was not sent. Put new rows "
     "into another workbook, or undo the change.",
 )

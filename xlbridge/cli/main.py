@@ -35,7 +35,7 @@ _COMMANDS: dict[str, Text] = {
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
     "batch": Text(
-        pt="Muitas pastas e exportações, na ordem certa, conforme um plano.",
+        pt="Muitos arquivos e exportações, na ordem certa, conforme um plano.",
         en="Many workbooks and exports, in the right order, by a plan.",
     ),
     "listings": Text(pt="O que se pode exportar.", en="What can be exported."),

@@ -40,12 +40,12 @@ KINDS: tuple[FindingKind, ...] = (
     error(
         "reference-unknown-in-batch",
         Text(
-            pt="Não está nas pastas deste lote nem no sistema: {registry}.",
+            pt="Não está nos arquivos deste lote nem no sistema: {registry}.",
             en="This is neither in the workbooks of this batch nor in the system, among "
             "{registry}.",
         ),
         Text(
-            pt="Confira o valor, ou ponha o registro numa pasta do lote; enquanto ele não tem "
+            pt="Confira o valor, ou ponha o registro num arquivo do lote; enquanto ele não tem "
             "código, quem o nomeia é um link do plano.",
             en="Check the value, or put the record into a workbook of the batch; as long as it has "
             "no code, a link of the plan names it.",
@@ -58,7 +58,7 @@ KINDS: tuple[FindingKind, ...] = (
             en="The record that this cell names is inactive in this batch: {place}.",
         ),
         Text(
-            pt="Nomeie um registro ativo, ou ative este na sua pasta.",
+            pt="Nomeie um registro ativo, ou ative este no seu arquivo.",
             en="Name an active record, or make this one active in its workbook.",
         ),
     ),
@@ -78,13 +78,13 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "reference-unsettled",
         Text(
-            pt="Ainda não se sabe se o registro existe: a pasta {files} deste lote não se leu, ou "
-            "não está inteira no sistema.",
+            pt="Ainda não se sabe se o registro existe: o arquivo {files} deste lote não se leu, "
+            "ou não está inteiro no sistema.",
             en="It is not known yet whether the record exists: {files} of this batch could not be "
             "read, or is not wholly in the system.",
         ),
         Text(
-            pt="Corrija aquela pasta primeiro; esta espera por ela.",
+            pt="Corrija aquele arquivo primeiro; este espera por ele.",
             en="Mend that workbook first; this one waits for it.",
         ),
     ),
@@ -95,7 +95,7 @@ KINDS: tuple[FindingKind, ...] = (
             en="The row is the same, in every column, as an earlier one of this batch: {first}.",
         ),
         Text(
-            pt="Apague a que sobra. Se as duas devem ir, ponha-as na mesma pasta, ou distinga-as "
+            pt="Apague a que sobra. Se as duas devem ir, ponha-as no mesmo arquivo, ou distinga-as "
             "por uma das colunas.",
             en="Delete the one too many. If both are meant, put them into one workbook, or let a "
             "column tell them apart.",

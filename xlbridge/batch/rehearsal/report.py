@@ -99,7 +99,7 @@ def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
         id=rehearsed.batch
     )
     yield Text(
-        pt="  pastas copiadas, byte a byte, para um lugar à parte: {n}; o ambiente real não foi "
+        pt="  arquivos copiados, byte a byte, para um lugar à parte: {n}; o ambiente real não foi "
         "chamado",
         en="  workbooks copied, byte for byte, to a private place: {n}; the real environment was "
         "not called",

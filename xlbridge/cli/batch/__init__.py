@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
     "batch",
     help=str(
         Text(
-            pt="Muitas pastas e exportações, descritas uma vez num plano e feitas todo mês.",
+            pt="Muitos arquivos e exportações, descritos uma vez num plano e feitos todo mês.",
             en="Many workbooks and exports, described once in a plan and done every month.",
         )
     ),

@@ -48,7 +48,7 @@ class Consent:
 def _agreement_text(batch: Batch, agreement: Agreement) -> Iterator[Text]:
     for step, files, rows in agreement.rows:
         yield Text(
-            pt="  {step} · {resource} para {profile} · pastas: {files} · linhas: {rows}",
+            pt="  {step} · {resource} para {profile} · arquivos: {files} · linhas: {rows}",
             en="  {step} · {resource} to {profile} · workbooks: {files} · rows: {rows}",
         ).format(
             step=step.name,
@@ -59,7 +59,7 @@ def _agreement_text(batch: Batch, agreement: Agreement) -> Iterator[Text]:
         )
     if agreement.bad:
         yield Text(
-            pt="  ficam de fora, com erros: {n} pastas",
+            pt="  ficam de fora, com erros: {n} arquivos",
             en="  left out, with errors: {n} workbooks",
         ).format(n=agreement.bad)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(

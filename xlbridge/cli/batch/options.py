@@ -81,7 +81,7 @@ def how_to_run(function: Decorated) -> Decorated:
             is_flag=True,
             help=str(
                 Text(
-                    pt="Não envia nada se alguma pasta tiver erros.",
+                    pt="Não envia nada se algum arquivo tiver erros.",
                     en="Sends nothing where any workbook has errors.",
                 )
             ),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "rehearse",
     help=str(
         Text(
-            pt="Ensaia o plano com as mesmas pastas num sistema à parte. Faz falhas de propósito "
+            pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Faz falhas de propósito "
             "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
             en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
             "and asserts: no row twice, none lost, a verdict for every one.",
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help=str(
         Text(
-            pt="Cria à parte os códigos que as pastas citam e lá não há: clientes, filiais, …",
+            pt="Cria à parte os códigos que os arquivos citam e lá não há: clientes, filiais, …",
             en="Makes the codes that the workbooks name and that are lacking there: clients, "
             "branches, …",
         )

@@ -97,7 +97,7 @@ def print_batch(
         result(line)
     if findings is not None:
         told_page = Text(
-            pt="Tudo o que está errado nas pastas: {page}",
+            pt="Tudo o que está errado nos arquivos: {page}",
             en="All that is wrong in the workbooks: {page}",
         )
         result(told_page.format(page=near(findings)))
