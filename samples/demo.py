@@ -1,7 +1,7 @@
 """The whole story in one run: template, findings, mending, upload, rejection, exports.
 
-Run by ``make demo``. Everything happens on this computer, against the embedded sandbox; the
-workbooks stay in ``out/``.
+Run by ``make demo``, told in the language of the environment. Everything happens on this computer,
+against the embedded sandbox; the workbooks stay in ``out/``.
 """
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from openpyxl import load_workbook
 
+from xlbridge.i18n import Text, choose, set_language
 from xlbridge.sandbox.embedded import sandbox_process
 
 ROOT = Path(__file__).parents[1]
@@ -21,7 +22,7 @@ OUT = ROOT / "out"
 BAD = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 MENDED = OUT / "contasreceber-corrigida.xlsx"
 
-MENDING: dict[str, object] = {
+MENDING: dict[str, int | float | str | date | None] = {
     "A4": 1,
     "A5": 1,
     "B6": 1012,
@@ -49,9 +50,13 @@ MENDING: dict[str, object] = {
 
 def main() -> int:
     """Play the story and return the exit code of the demo."""
+    set_language(choose(os.environ))
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
-    tell("The embedded sandbox starts: a small company to practise on, on this computer only.")
+    tell(
+        "O sandbox embutido começa: uma pequena empresa para praticar, só neste computador.",
+        "The embedded sandbox starts: a small company to practise on, on this computer only.",
+    )
     with sandbox_process(OUT / "home", ["--seed", "demo"]) as sandbox:
         environment = os.environ | {
             "XLBRIDGE_HOME": str(OUT / "home"),
@@ -62,49 +67,71 @@ def main() -> int:
             "PYTHONIOENCODING": "utf-8",
         }
         story(environment)
-    tell("Done. The workbooks of this story:")
+    tell("Pronto. Os arquivos desta história:", "Done. The workbooks of this story:")
     for path in sorted(OUT.glob("*.*")):
         print(f"  out/{path.name}")
     return 0
 
 
 def story(environment: dict[str, str]) -> None:
-    tell("1. A template: a workbook that explains itself.")
+    tell(
+        "1. Um modelo: um arquivo que se explica.",
+        "1. A template: a workbook that explains itself.",
+    )
     xlbridge(environment, 0, "template", "contasreceber", "-o", "out/contasreceber.xlsx")
 
-    tell("2. A sheet as it comes from a colleague, and everything that is wrong in it.")
+    tell(
+        "2. Uma planilha como vem de um colega, e tudo o que há de errado nela.",
+        "2. A sheet as it comes from a colleague, and everything that is wrong in it.",
+    )
     marked = "out/contasreceber-com-erros-marcada.xlsx"
     xlbridge(environment, 1, "validate", BAD.relative_to(ROOT), "--annotate", marked)
 
-    tell("3. The same sheet with those cells mended.")
+    tell(
+        "3. A mesma planilha, com essas células corrigidas.",
+        "3. The same sheet with those cells mended.",
+    )
     mend()
     xlbridge(environment, 0, "validate", MENDED.relative_to(ROOT))
 
-    tell("4. A preview: the system reads the sheet and writes nothing.")
+    tell(
+        "4. Uma prévia: o sistema lê a planilha e não grava nada.",
+        "4. A preview: the system reads the sheet and writes nothing.",
+    )
     xlbridge(environment, 0, "upload", MENDED.relative_to(ROOT), "--mode", "preview")
 
-    tell("5. Through the queue and processar-arquivo. One row names a client who is inactive:")
-    tell("   only the system can know that. Its log line comes back to the analyst's own cell.")
+    tell(
+        "5. Pela fila e processar-arquivo. Uma linha cita um cliente inativo: só o sistema pode\n"
+        "   sabê-lo. A linha do seu log volta à célula do analista.",
+        "5. Through the queue and processar-arquivo. One row names a client who is inactive:\n"
+        "   only the system can know that. Its log line comes back to the analyst's own cell.",
+    )
     xlbridge(environment, 1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
 
     xlbridge(environment, 0, "api", "GET", "/v2/importacao/log-importacao/1")
 
-    tell("6. Sending the same rows once more is refused: nothing goes in twice.")
+    tell(
+        "6. Enviar as mesmas linhas outra vez é recusado: nada entra duas vezes.",
+        "6. Sending the same rows once more is refused: nothing goes in twice.",
+    )
     xlbridge(environment, 2, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
 
-    tell("7. Only the rejected row is mended and sent again.")
+    tell(
+        "7. Só a linha rejeitada é corrigida e enviada de novo.",
+        "7. Only the rejected row is mended and sent again.",
+    )
     job = mend_rejected_row(environment)
     xlbridge(environment, 0, "retry", job, "--yes")
     xlbridge(environment, 0, "jobs")
 
-    tell("8. Listings come back as workbooks.")
+    tell("8. Listagens voltam como pastas de trabalho.", "8. Listings come back as workbooks.")
     manifest = "out/pedidos.manifest.json"
     xlbridge(environment, 0, "export", "pedidos", "-o", "out/pedidos.xlsx", "--manifest", manifest)
     xlbridge(environment, 0, "export", "estoque", "-o", "out/estoque.xlsx")
 
 
-def tell(text: str) -> None:
-    print(f"\n{text}" if text[0] != " " else text, flush=True)
+def tell(pt: str, en: str) -> None:
+    print(f"\n{Text(pt=pt, en=en)}", flush=True)
 
 
 def xlbridge(environment: dict[str, str], expected: int, *arguments: object) -> None:
@@ -114,9 +141,11 @@ def xlbridge(environment: dict[str, str], expected: int, *arguments: object) -> 
     done = subprocess.run(
         [sys.executable, "-m", "xlbridge", *words], cwd=ROOT, env=environment, check=False
     )
-    print(f"[exit code {done.returncode}]", flush=True)
+    ended = Text(pt="[código de saída {code}]", en="[exit code {code}]")
+    print(ended.format(code=done.returncode), flush=True)
     if done.returncode != expected:
-        sys.exit(f"the demo expected the exit code {expected}")
+        other = Text(pt="a demonstração esperava {code}", en="the demo expected {code}")
+        sys.exit(str(other.format(code=expected)))
 
 
 def mend() -> None:
