@@ -104,7 +104,8 @@ def test_each_kind(
     before = registered(plain)
     with faulty(folder, plain, faults) as http:
         if status is None:
-            with pytest.raises(httpx.RemoteProtocolError):
+            # Cut before the body was read, a connection ends with a reset.
+            with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
                 http.post("/v2/cliente", json=CLIENT)
         else:
             answer = http.post("/v2/cliente", json=CLIENT)
