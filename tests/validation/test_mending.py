@@ -1,6 +1,5 @@
 """``--fix``: what is certain is mended in a copy, all else stays as it was."""
 
-import json
 import re
 import struct
 import zipfile
@@ -17,9 +16,9 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
-from environment import Xlbridge
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mended_copies import mended, places
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
 
@@ -28,23 +27,9 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.changes import Change, Mending, mending_json, mending_text
 from xlbridge.validation.mending import mend
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.validation.validate import validate_workbook
 
 CR, CP = "contasreceber", "contaspagar"
-
-
-def mended(
-    path: Path, catalogue: Catalogue, **options: Any
-) -> tuple[ValidatedSheet, list[Change], ValidatedSheet]:
-    """Judge a workbook, mend it, and judge the copy."""
-    judged = validate_workbook(path, catalogue, **options)
-    copy = path.with_name("mended.xlsx")
-    [mending] = mend([judged], copy)
-    return judged, mending.changes, validate_workbook(copy, catalogue, **options)
-
-
-def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:
-    return Counter((finding.cell, finding.kind.code) for finding in judged.findings)
 
 
 def changed(changes: Sequence[Change]) -> Counter[tuple[str | None, str]]:
@@ -407,48 +392,6 @@ def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.xlsx"]
 
 
-def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) -> None:
-    path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56"}, {}])
-    before = path.read_bytes()
-    done = xlbridge("validate", path, "--fix", "b.xlsx", "--format", "json")
-    (report,) = json.loads(done.stdout)["files"]
-    assert (done.returncode, report["file"], report["findings"]) == (0, str(path), [])
-    assert report["fixed"]["file"] == "b.xlsx"
-    assert [change["cell"] for change in report["fixed"]["changes"]] == ["I2"]
-    assert path.read_bytes() == before
-    write_records(path, CR, [{"valorDoLancamento": "1.234", "historico": " x"}])
-    done = xlbridge("validate", path, "--fix", "c.xlsx", XLBRIDGE_LANG="pt-BR")
-    assert done.returncode == 1
-    assert "F2 historico: ' x' → 'x'" in done.stdout
-    assert "number-ambiguous" in done.stdout
-
-
-def test_with_both_the_mended_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xlbridge) -> None:
-    changes = {"valorDoLancamento": "1.234", "historico": "  com espaço "}
-    path = write_records(tmp_path / "a.xlsx", CR, [changes])
-    done = xlbridge("validate", path, "--fix", "b.xlsx", "--annotate", "c.xlsx")
-    assert done.returncode == 1
-    book = openpyxl.load_workbook(tmp_path / "c.xlsx")
-    sheet = book["Plan1"]
-    assert (sheet["F2"].value, sheet["F2"].comment) == ("com espaço", None)
-    assert sheet["I2"].value == "1.234"
-    assert "number-ambiguous" in [row[6] for row in book["xlbridge"].iter_rows(values_only=True)]
-    assert "b.xlsx" in book["xlbridge"]["A2"].value
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--fix", "a.xlsx"], ["a.xlsx", "--fix", "b.xlsx"], ["--fix", "."]]
-)
-def test_the_input_is_never_written_over(
-    tmp_path: Path, xlbridge: Xlbridge, arguments: list[str]
-) -> None:
-    path = write_records(tmp_path / "a.xlsx", CR, [{"historico": " x"}])
-    before = path.read_bytes()
-    assert xlbridge("validate", path, *arguments).returncode == 2
-    assert path.read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["a.xlsx"]
-
-
 @pytest.mark.parametrize(
     "styles",
     [
@@ -487,45 +430,3 @@ def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
     row = openpyxl.load_workbook(path.with_name("mended.xlsx"))["Plan1"][2]
     assert row[7].value == datetime(2026, 12, 31)
     assert {cell.number_format for cell in row if cell is not row[7]} == {"General"}
-
-
-def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
-    tmp_path: Path, catalogue: Catalogue
-) -> None:
-    swapped = [{"dataDeEmissao": None, DUE: date(2026, month, 11)} for month in (1, 2, 3)]
-    texts = [{"dataDeEmissao": None, DUE: f"{day}/11/2026"} for day in (13, 20, 30)]
-    path = write_records(tmp_path / "a.xlsx", CR, [*swapped, *texts])
-    judged, changes, after = mended(path, catalogue)
-    assert [(finding.cell, finding.kind.code) for finding in judged.findings] == [
-        ("H2", "dates-swapped"),
-        *((cell, "date-as-text") for cell in ("H5", "H6", "H7")),
-    ]
-    assert changes == []
-    assert places(after) == places(judged)
-    [mending] = mend([judged], path.with_name("again.xlsx"))
-    assert [left.finding.cell for left in mending.left] == ["H5", "H6", "H7"]
-    assert "trocados" in mending.left[0].reason.pt
-
-
-def november(*days: int) -> list[date]:
-    return [date(2026, 11, day) for day in days]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [*november(1, 2), "13/11/2026", "14/11/2026", "15/11/2026"],
-        [*november(1, 2, 3), "13/11/2026", "14/11/2026"],
-        [*november(1, 2, 13), "13/11/2026", "14/11/2026", "15/11/2026"],
-        [*november(1, 2, 3), "10/11/2026", "14/11/2026", "15/11/2026", "16/11/2026"],
-        [*november(1, 2, 3), "2026-11-14", "2026-11-15", "2026-11-16"],
-    ],
-)
-def test_dates_beside_texts_need_not_be_swapped(
-    tmp_path: Path, catalogue: Catalogue, values: list[Any]
-) -> None:
-    records = [{"dataDeEmissao": None, DUE: value} for value in values]
-    judged, changes, after = mended(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
-    assert len(changes) == sum(isinstance(value, str) for value in values)
-    assert {finding.kind.code for finding in judged.findings} == {"date-as-text"}
-    assert after.findings == []
