@@ -85,6 +85,7 @@ NOT_EXECUTED = {
 }
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("step", DOUBTFUL.values(), ids=DOUBTFUL)
 def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client, step) -> None:
     server.steps = [step]

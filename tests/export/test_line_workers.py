@@ -216,6 +216,7 @@ WEIRD = {
 
 
 @needs_cores
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("name", WEIRD)
 def test_the_same_is_told_of_a_bad_answer(
     system: System, client: Client, tmp_path: Path, made: list[bool], name: str
