@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from environment import clean_environment
+
+from xlbridge.cli.exit_codes import ExitCode
 
 INTERRUPTED_IN_AN_IMPORT = """
 import sys
@@ -31,3 +34,42 @@ def test_an_interrupted_import_does_not_end_by_the_signal(tmp_path: Path) -> Non
         check=False,
     )
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
+
+
+ENDING = """
+import atexit
+import sys
+from xlbridge.cli.ending import end
+
+atexit.register(print, "registered")
+print("printed")
+print("told", file=sys.stderr)
+end(3)
+"""
+
+
+def test_what_was_printed_and_registered_is_not_lost_at_the_end(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING],
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "printed\nregistered\n", "told\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell limits the size of files")
+def test_what_fails_while_it_is_thrown_away_prints_no_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "xlbridge", "template", "cliente", "-o", tmp_path / "c.xlsx"]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *command],
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == ExitCode.WRONG_USAGE
+    assert done.stderr.startswith("Error: Cannot write ")
+    assert "Exception" not in done.stderr
+    assert not any(tmp_path.glob("*.xlsx"))

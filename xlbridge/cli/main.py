@@ -1,17 +1,17 @@
 """The ``xlbridge`` command: languages, lazy commands, and how every error ends."""
 
-import gc
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
-from xlbridge.cli.ending import end_like_interrupt, forget_interrupt
+from xlbridge.cli.ending import end, end_like_interrupt
 from xlbridge.cli.importing import importing
 from xlbridge.cli.output import StdoutFailed, complain
 from xlbridge.errors import XlbridgeError
@@ -231,17 +231,11 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, way), mode))
 
 
-def run() -> None:
+def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     end_like_interrupt()
-    # What fails while it is being thrown away has been told already, where it was used.
-    sys.unraisablehook = lambda _failure: None
     _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    code = main(sys.argv[1:])
-    forget_interrupt()
-    # The system takes back the memory; searching all of it for cycles first takes long.
-    gc.freeze()
-    sys.exit(code)
+    end(main(sys.argv[1:]))
