@@ -36,7 +36,7 @@ class LayoutMarks:
 
         ``computed`` tells whether there are formulas in it.
         """
-        if b"hidden=" in block:
+        if b'hidden="' in block:
             for tag, attributes in _HIDDEN.findall(block):
                 self.note(tag.decode(), _attributes(attributes))
         if b"<mergeCell " in block:

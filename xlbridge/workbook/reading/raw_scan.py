@@ -1,16 +1,21 @@
 """Scanning a sheet's raw XML beside its parsing."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import takewhile
-from threading import Event
+from threading import Event, get_native_id
 
 from xlbridge.workbook.reading.exact_scan import scan_exactly
 from xlbridge.workbook.reading.number_formats import factor
 from xlbridge.workbook.reading.package import Package
 from xlbridge.workbook.reading.quick_scan import scan_quickly
 from xlbridge.workbook.reading.raw_sheet import RawSheet
+
+_BEHIND = 10
+"""The niceness of the scan."""
 
 
 @contextmanager
@@ -30,6 +35,7 @@ def scanned_meanwhile(
         return takewhile(lambda _: not given_up.is_set(), package.sheet_pieces(sheet))
 
     def scan() -> RawSheet:
+        _give_way()
         raw = scan_quickly(pieces(), scaling)
         if raw is None:
             raw = scan_exactly(pieces(), scaling).raw
@@ -42,3 +48,9 @@ def scanned_meanwhile(
             yield other.submit(scan).result
         finally:
             given_up.set()
+
+
+def _give_way() -> None:
+    """Let this thread run where the others leave a core idle: parsing takes longer than it."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), _BEHIND)
