@@ -20,6 +20,7 @@ from xlbridge.settings import Settings
 from xlbridge.spreading.carrier import Carrier
 from xlbridge.spreading.workbooks import judge_workbooks
 from xlbridge.validation.all_sheets import JudgedWorkbook
+from xlbridge.validation.readiness import get_ready
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.reports.judged import Judged, RefusedFile, is_good
 from xlbridge.validation.together import supplied_by
@@ -27,13 +28,13 @@ from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.validation.workbook_to_judge import WorkbookToJudge
 from xlbridge.workbook.atomic import require_apart, require_new
 from xlbridge.workbook.overwriting import ANNOTATED, require_no_archive, require_own
-from xlbridge.workbook.reading.assembly import WorkbookSource
+from xlbridge.workbook.reading.assembly import ComingWorkbook
 
 
 def run(
     task: ValidationTask,
     settings: Settings,
-    first: WorkbookSource | None,
+    first: ComingWorkbook | None,
     carrier: Carrier | None,
 ) -> ExitCode:
     """Judge, mend, report and mark as the task says.
@@ -146,11 +147,13 @@ def _judge_here(
     workbooks: Sequence[WorkbookToJudge],
     catalogue: Catalogue,
     limits: WorkbookLimits,
-    first: WorkbookSource | None,
+    first: ComingWorkbook | None,
 ) -> list[Judged]:
     """Judge each file; one that cannot be judged is reported with the others."""
     judged: list[Judged] = []
     with working(Text(pt="Conferindo", en="Checking"), total=len(workbooks)) as activity:
+        if first is not None and not first.is_here():
+            get_ready(catalogue)
         for wanted, cells in zip_longest(workbooks, [first]):
             activity.tell(Text(pt="Conferindo {f}", en="Checking {f}").format(f=wanted.file))
             on_column = partial(_tell_column, activity, wanted.file)

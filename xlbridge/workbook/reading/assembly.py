@@ -22,6 +22,18 @@ WorkbookSource = Callable[[], WorkbookCells]
 """Waits for a workbook that is being read, and returns it or raises what stood in the way."""
 
 
+@dataclass(frozen=True, slots=True)
+class ComingWorkbook:
+    """A ``WorkbookSource`` that tells whether there is still something to wait for."""
+
+    source: WorkbookSource
+    is_here: Callable[[], bool]
+
+    def __call__(self) -> WorkbookCells:
+        """Wait for the workbook."""
+        return self.source()
+
+
 def assemble(messages: Iterable[Parsed]) -> WorkbookCells:
     """Put a workbook together; raises whatever reading the messages raises."""
     fingerprint: str | None = None

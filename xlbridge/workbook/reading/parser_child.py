@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from xlbridge.helper_process import helper_environment
 from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.reading.assembly import WorkbookCells, WorkbookSource, assemble
+from xlbridge.workbook.reading.assembly import ComingWorkbook, WorkbookCells, assemble
 from xlbridge.workbook.reading.refusals import too_demanding
 from xlbridge.workbook.reading.transfer import Broken, receive
 
@@ -27,7 +27,7 @@ _PATIENCE = 4
 @contextmanager
 def parsed_in_child(
     path: Path, sheet: str | None, limits: WorkbookLimits, size: int
-) -> Iterator[WorkbookSource]:
+) -> Iterator[ComingWorkbook]:
     """Parse a file in a process of its own, which begins at once and ends with the block.
 
     ``size`` is that of the unpacked content. What is yielded waits for the workbook; it raises
@@ -41,7 +41,8 @@ def parsed_in_child(
         watchdog.daemon = True
         try:
             watchdog.start()
-            yield reader.submit(_workbook, process.stdout).result  # type: ignore[arg-type]
+            coming = reader.submit(_workbook, process.stdout)  # type: ignore[arg-type]
+            yield ComingWorkbook(coming.result, coming.done)
         finally:
             process.kill()
             watchdog.cancel()

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.reading.assembly import WorkbookCells, WorkbookSource, assemble
-from xlbridge.workbook.reading.harmless import is_harmless
+from xlbridge.workbook.reading.assembly import ComingWorkbook, WorkbookCells, assemble
 from xlbridge.workbook.reading.parser_child import LIMITS_HOLD, parsed_in_child
-from xlbridge.workbook.reading.parsing import parse
 from xlbridge.workbook.reading.safety import Gate
 
 _SMALL = 256 * 2**10
@@ -29,7 +27,7 @@ def read_workbook(path: Path, limits: WorkbookLimits, sheet: str | None = None) 
 @contextmanager
 def reading(
     path: Path, limits: WorkbookLimits, sheet: str | None = None
-) -> Iterator[WorkbookSource]:
+) -> Iterator[ComingWorkbook]:
     """Begin to read a workbook, and go on while the block does something else.
 
     What is yielded waits for the workbook. Both raise as ``read_workbook`` does. Only a small file
@@ -38,9 +36,15 @@ def reading(
     gate = Gate(path, limits)
     if gate.declared_size <= _SMALL:
         gate.unpack()
+        # Nothing waits for these where a process beside this one parses.
+        from xlbridge.workbook.reading.harmless import is_harmless
+        from xlbridge.workbook.reading.parsing import parse
+
         content = gate.content
         if is_harmless(content):
-            yield lambda: assemble(parse(BytesIO(content), sheet, limits))
+            yield ComingWorkbook(
+                lambda: assemble(parse(BytesIO(content), sheet, limits)), is_here=lambda: True
+            )
             return
     if not LIMITS_HOLD:
         gate.unpack()
@@ -55,13 +59,13 @@ def reading(
 @contextmanager
 def reading_ahead(
     path: Path, limits: WorkbookLimits, sheet: str | None
-) -> Iterator[WorkbookSource | None]:
+) -> Iterator[ComingWorkbook | None]:
     """Begin to read a workbook as ``reading`` does; None where it is refused at once.
 
     Whoever reads it when its turn comes is told why.
     """
     with ExitStack() as stack:
-        source: WorkbookSource | None = None
+        source: ComingWorkbook | None = None
         with suppress(XlbridgeError):
             source = stack.enter_context(reading(path, limits, sheet))
         yield source
