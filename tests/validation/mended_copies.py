@@ -6,7 +6,7 @@ from typing import Any
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.changes import Change
-from xlbridge.validation.mending import mend
+from xlbridge.validation.copies.mending import mend
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from xlbridge.validation.cell_problems import CellProblems, Remark
+from xlbridge.validation.cells.cell_problems import CellProblems, Remark
 
 
 def remark(problems: CellProblems, number: int) -> Remark:

@@ -25,7 +25,7 @@ from sheets import GOOD, Formula, write_records
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.changes import Change, Mending, mending_json, mending_text
-from xlbridge.validation.mending import mend
+from xlbridge.validation.copies.mending import mend
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.validate import validate_workbook
 

@@ -16,7 +16,7 @@ from xlbridge.findings import Finding, Severity
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.migration import Migration, migrate
+from xlbridge.validation.copies.migration import Migration, migrate
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 from xlbridge.workbook.writing.template import template_workbook

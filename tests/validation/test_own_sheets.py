@@ -10,7 +10,7 @@ from sheets import GOOD, write_page, write_records, write_rows
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.validation.all_sheets import validate_all_sheets
-from xlbridge.validation.annotation import annotate_sheets
+from xlbridge.validation.copies.annotation import annotate_sheets
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.signature import (
     COVER_SHEET,

@@ -9,7 +9,7 @@ from mended_copies import mended, places
 from sheets import write_records
 
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.mending import mend
+from xlbridge.validation.copies.mending import mend
 
 CR = "contasreceber"
 DUE = "dataDeVencimento"

@@ -11,7 +11,7 @@ from xlbridge.batch.links import names_in
 from xlbridge.resources.checks import holds
 from xlbridge.resources.column import Kind, Link
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.cell_problems import BoolArray
+from xlbridge.validation.cells.cell_problems import BoolArray
 from xlbridge.validation.column_values import rows_in_error
 from xlbridge.validation.together import place_of
 from xlbridge.validation.validate import ValidatedSheet

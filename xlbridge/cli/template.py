@@ -103,7 +103,7 @@ def _migrate(
     old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
 ) -> None:
     # Only this needs the libraries that read workbooks.
-    from xlbridge.validation.migration import migrate
+    from xlbridge.validation.copies.migration import migrate
 
     done = migrate(old, path, resource, limits, sheet)
     remark(_MIGRATED.format(path=path, rows=done.rows))

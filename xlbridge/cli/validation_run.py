@@ -238,7 +238,7 @@ def _mend(
 ) -> list[ValidatedSheet]:
     """Write the mended copy and judge it: what is reported is what is left."""
     # What changes a copy takes its time to import, and most runs do not need it.
-    from xlbridge.validation.mending import mend
+    from xlbridge.validation.copies.mending import mend
 
     with working(Text(pt="Corrigindo", en="Mending")):
         mended = mend(sheets, target)
@@ -251,7 +251,7 @@ def _mend(
 
 def _annotate(sheets: Sequence[ValidatedSheet], target: Path, limit: int | None) -> None:
     # Imported here for the same reason as what mends.
-    from xlbridge.validation.annotation import annotate_sheets
+    from xlbridge.validation.copies.annotation import annotate_sheets
 
     with working(Text(pt="Marcando as células", en="Marking the cells")):
         annotate_sheets(sheets, target, limit)

@@ -23,7 +23,7 @@ from xlbridge.upload.report import verdict_of
 from xlbridge.upload.steps.looking import BEFORE
 from xlbridge.upload.verdict import WHOLE_REFUSED
 from xlbridge.upload.whole_reading import read_rows
-from xlbridge.validation.header import find_header_row, normalise
+from xlbridge.validation.headers.header import find_header_row, normalise
 from xlbridge.workbook.changing.beside import write_beside
 from xlbridge.workbook.reading.reader import read_workbook
 from xlbridge.workbook.signature import LIVING_COLUMNS

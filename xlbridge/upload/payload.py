@@ -18,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.columns import typed_rows
-from xlbridge.validation.header import match_header
+from xlbridge.validation.headers.header import match_header
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.reading.reader import read_workbook
 from xlbridge.workbook.writing.records import write_records

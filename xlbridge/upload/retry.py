@@ -14,7 +14,7 @@ from xlbridge.upload.journal.states import State
 from xlbridge.upload.payload import payload_frame
 from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import Retry
-from xlbridge.validation.header import normalise
+from xlbridge.validation.headers.header import normalise
 from xlbridge.validation.validate import ValidatedSheet
 from xlbridge.workbook.reading.reader import read_workbook
 from xlbridge.workbook.signature import REMARK_COLUMNS

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.choice import choose_all
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn
+from xlbridge.validation.headers.choice import choose_all
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.together import judge_together
 from xlbridge.validation.validate import ValidatedSheet, judge_sheet

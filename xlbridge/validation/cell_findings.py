@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from xlbridge.findings import Finding, Severity
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import KINDS, Remark
+from xlbridge.validation.cells.cell_problems import KINDS, Remark
 from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display
 from xlbridge.workbook.address import column_letters

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.findings import Finding, Severity
-from xlbridge.validation.cell_problems import BoolArray
+from xlbridge.validation.cells.cell_problems import BoolArray
 from xlbridge.validation.sheet_findings import alike, rows_of
 from xlbridge.validation.validate import ValidatedSheet
 

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import CellProblems, Positions
-from xlbridge.validation.cell_types import Cells
-from xlbridge.validation.coercion import coerce
-from xlbridge.validation.error_words import error_words
-from xlbridge.validation.header import Header
+from xlbridge.validation.cells.cell_problems import CellProblems, Positions
+from xlbridge.validation.cells.cell_types import Cells
+from xlbridge.validation.cells.coercion import coerce
+from xlbridge.validation.cells.error_words import error_words
+from xlbridge.validation.headers.header import Header
+from xlbridge.validation.headers.repeated_headers import repeated_headers
 from xlbridge.validation.noted_cells import NotedCells, numbered_codes
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.repeated_headers import repeated_headers
 from xlbridge.workbook.reading.cells import CellKind, SheetCells
 from xlbridge.workbook.reading.raw_sheet import CellPlace
 

@@ -20,7 +20,7 @@ import pandera.pandas as pa
 from xlbridge.resources.pandera_checks import column_checks, row_check
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.validation.cell_problems import CellProblems, Positions
+from xlbridge.validation.cells.cell_problems import CellProblems, Positions
 
 _AT_ONCE = 1 << 17
 _REPEATED = "duplicate-in-sheet"

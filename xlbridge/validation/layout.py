@@ -10,7 +10,7 @@ from xlbridge.resources.column import Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.columns import TypedRows
 from xlbridge.validation.display import display, quoted
-from xlbridge.validation.header import Header, normalise
+from xlbridge.validation.headers.header import Header, normalise
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reading.cells import SheetCells
 from xlbridge.workbook.reading.layout_marks import Range

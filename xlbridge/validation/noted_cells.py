@@ -9,9 +9,9 @@ from typing import Any
 from xlbridge.i18n import numeral
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.cell_problems import CellProblems
+from xlbridge.validation.cells.cell_problems import CellProblems
 from xlbridge.validation.display import display
-from xlbridge.validation.header import Header
+from xlbridge.validation.headers.header import Header
 from xlbridge.workbook.reading.cells import CellKind, SheetCells
 from xlbridge.workbook.reading.raw_sheet import CellPlace
 from xlbridge.workbook.reading.shown_number import shown_number

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind
-from xlbridge.validation.choice import Choice
+from xlbridge.validation.headers.choice import Choice
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.validate import judge_sheet
 from xlbridge.workbook.reading.cells import CellColumn, CellEncoder, SheetCells

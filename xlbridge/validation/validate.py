@@ -14,21 +14,21 @@ from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cell_findings import cell_findings
 from xlbridge.validation.changes import Mending
-from xlbridge.validation.choice import Choice, choose
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display, quoted
 from xlbridge.validation.footers import note_footers
-from xlbridge.validation.header import (
+from xlbridge.validation.headers.choice import Choice, choose
+from xlbridge.validation.headers.header import (
     Header,
     find_header_row,
     find_meant_header_row,
     match_header,
 )
-from xlbridge.validation.joined_columns import joined_columns
+from xlbridge.validation.headers.joined_columns import joined_columns
+from xlbridge.validation.headers.outdated import outdated_template
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
-from xlbridge.validation.outdated import outdated_template
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.sheet_findings import SheetFindings, errors_among
 from xlbridge.workbook.address import cell_address

@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 from xlbridge.resources.column import Column
 from xlbridge.resources.header_names import plain
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.characters import before_misreading, visible
+from xlbridge.validation.cells.characters import before_misreading, visible
 
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)

@@ -7,7 +7,7 @@ from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.i18n import Text
 from xlbridge.resources.layouts import Fingerprint, fates_since
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.header import normalise
+from xlbridge.validation.headers.header import normalise
 from xlbridge.workbook.reading.cells import SheetCells
 
 

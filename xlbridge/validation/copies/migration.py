@@ -10,9 +10,9 @@ from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.layouts import Fingerprint, fates_since
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.choice import choose
-from xlbridge.validation.header import find_header_row, match_header, normalise
-from xlbridge.validation.outdated import at_layout
+from xlbridge.validation.headers.choice import choose
+from xlbridge.validation.headers.header import find_header_row, match_header, normalise
+from xlbridge.validation.headers.outdated import at_layout
 from xlbridge.workbook.address import cell_address, column_letters
 from xlbridge.workbook.reading.assembly import WorkbookCells
 from xlbridge.workbook.reading.cells import SheetCells

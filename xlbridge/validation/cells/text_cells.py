@@ -9,12 +9,10 @@ from typing import Generic
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Kind
-from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells
-from xlbridge.validation.characters import usual_width, visible
-from xlbridge.validation.display import display, written
-from xlbridge.validation.reading import Reading
-from xlbridge.validation.text_values import (
+from xlbridge.validation.cells.cell_problems import CellProblems
+from xlbridge.validation.cells.cell_types import Cells
+from xlbridge.validation.cells.characters import usual_width, visible
+from xlbridge.validation.cells.text_values import (
     FIRST_YEAR,
     SHORT_YEAR,
     Meanings,
@@ -27,6 +25,8 @@ from xlbridge.validation.text_values import (
     whole_meanings,
     year_of,
 )
+from xlbridge.validation.display import display, written
+from xlbridge.validation.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)

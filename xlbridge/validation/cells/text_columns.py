@@ -18,9 +18,9 @@ from xlbridge.findings.unseen import describe
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
-from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells, Positions
-from xlbridge.validation.characters import (
+from xlbridge.validation.cells.cell_problems import CellProblems
+from xlbridge.validation.cells.cell_types import Cells, Positions
+from xlbridge.validation.cells.characters import (
     before_misreading,
     composed,
     foreign_to_codes,

@@ -18,15 +18,15 @@ import pandas as pd
 from xlbridge.i18n import Text
 from xlbridge.resources.checks import has_places
 from xlbridge.resources.column import Column, Kind
-from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells
-from xlbridge.validation.characters import usual_width, visible
+from xlbridge.validation.cells.cell_problems import CellProblems
+from xlbridge.validation.cells.cell_types import Cells
+from xlbridge.validation.cells.characters import usual_width, visible
+from xlbridge.validation.cells.swapped_dates import note_swapped
+from xlbridge.validation.cells.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
+from xlbridge.validation.cells.text_columns import coerce_text
+from xlbridge.validation.cells.text_values import FIRST_YEAR, has_time
 from xlbridge.validation.display import display, written
 from xlbridge.validation.reading import Reading
-from xlbridge.validation.swapped_dates import note_swapped
-from xlbridge.validation.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
-from xlbridge.validation.text_columns import coerce_text
-from xlbridge.validation.text_values import FIRST_YEAR, has_time
 from xlbridge.workbook.reading.cells import CellKind
 
 _EXCEL_DIGITS = Context(prec=15)

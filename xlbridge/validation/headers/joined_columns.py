@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xlbridge.resources.header_names import header_names
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.header import SEARCHED_ROWS, normalise
+from xlbridge.validation.headers.header import SEARCHED_ROWS, normalise
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reading.cells import SheetCells
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from xlbridge.validation.header import Header
+from xlbridge.validation.headers.header import Header
 from xlbridge.workbook.reading.cells import CellColumn, CellKind, SheetCells
 
 

@@ -9,9 +9,9 @@ order.
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.validation.cell_problems import CellProblems
-from xlbridge.validation.cell_types import Cells
-from xlbridge.validation.text_values import date_meanings, evidence
+from xlbridge.validation.cells.cell_problems import CellProblems
+from xlbridge.validation.cells.cell_types import Cells
+from xlbridge.validation.cells.text_values import date_meanings, evidence
 
 _FEWEST = 3
 """So many of both kinds do not come together by chance."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.resources.header_names import header_names, plain
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.characters import visible
+from xlbridge.validation.cells.characters import visible
 from xlbridge.validation.display import quoted
-from xlbridge.validation.meant_column import Meant, MeantColumns
+from xlbridge.validation.headers.meant_column import Meant, MeantColumns
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.reading.cells import SheetCells
 from xlbridge.workbook.signature import LIVING_COLUMNS, REMARK_COLUMNS

@@ -7,13 +7,13 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
-from xlbridge.validation.header import (
+from xlbridge.validation.headers.header import (
     find_header_row,
     matched_columns,
     nearly_matched_columns,
     normalise,
 )
-from xlbridge.validation.joined_columns import resource_of_joined
+from xlbridge.validation.headers.joined_columns import resource_of_joined
 from xlbridge.workbook.reading.assembly import WorkbookCells
 from xlbridge.workbook.reading.cells import SheetCells
 
