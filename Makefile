@@ -39,9 +39,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev ## ratios, printed; nothing is asserted
+bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/validate.py
+	$(BIN)/python benchmarks/validate.py --python $(VENV)-users/bin/python
 	$(BIN)/python benchmarks/seed.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/calls.py
@@ -55,7 +55,7 @@ reference: $(VENV)/.runtime ## writes docs/reference/ and the client's stub anew
 	$(BIN)/python docs/generate_client_stub.py
 
 clean:
-	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-users out dist .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,4 +66,10 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet -e '.[sandbox,parquet,dev]'
+	touch $@
+
+# What users install, without the tools of tests.
+$(VENV)-users/.done: $(VENV)/.runtime
+	$(PYTHON) -m venv $(VENV)-users
+	$(VENV)-users/bin/python -m pip install --quiet -e '.[sandbox]'
 	touch $@

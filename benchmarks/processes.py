@@ -17,9 +17,10 @@ _EVERY = 0.02
 class Cost:
     """What a command took: seconds by the clock in each run, the greatest memory in MB.
 
-    The memory is that of the process and its helpers together, looked at 50 times a second; None
-    where the system does not tell. ``processor_runs`` are the seconds of processor time that they
-    took together: on a machine with other things to do, the clock tells of those as well.
+    The memory is that of the process and its helpers together, looked at 50 times a second during
+    the first run, which is timed only where there is no other; None where the system does not tell.
+    ``processor_runs`` are the seconds of processor time that they took together: on a machine with
+    other things to do, the clock tells of those as well.
     """
 
     runs: list[float] = field(default_factory=list)
@@ -41,9 +42,11 @@ def costs(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, Cost]:
     for number in range(runs + 1):
         for name, command in commands.items():
             before = _processor_seconds()
-            seconds, megabytes = _run(name, command)
             cost = found[name]
-            cost.megabytes = max(megabytes, cost.megabytes or 0) if megabytes else None
+            if number == 0:
+                seconds, cost.megabytes = _watched(name, command)
+            else:
+                seconds = _run(name, command)
             if number or runs == 0:
                 cost.runs.append(seconds)
                 cost.processor_runs.append(_processor_seconds() - before)
@@ -67,16 +70,25 @@ def _processor_seconds() -> float:
     return ended.children_user + ended.children_system
 
 
-def _run(name: str, command: Sequence[str]) -> tuple[float, float | None]:
+def _run(name: str, command: Sequence[str]) -> float:
+    begun = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        _end(name, process)
+        return time.perf_counter() - begun
+
+
+def _watched(name: str, command: Sequence[str]) -> tuple[float, float | None]:
     begun = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         peak = _Peak(process.pid)
-        _, errors = process.communicate()
-        seconds = time.perf_counter() - begun
-        megabytes = peak.end()
+        _end(name, process)
+        return time.perf_counter() - begun, peak.end()
+
+
+def _end(name: str, process: "subprocess.Popen[bytes]") -> None:
+    _, errors = process.communicate()
     if process.returncode not in (0, 1):
         sys.exit(f"{name} ended with {process.returncode}: {errors.decode()}")
-    return seconds, megabytes
 
 
 class _Peak:

@@ -1,13 +1,15 @@
 """``xlbridge validate`` against the bare parser and what else judges sheets, whole processes.
 
 Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
-                                     [--frictionless PYTHON]
+                                     [--python PYTHON] [--frictionless PYTHON]
 
 Sheets of ROWS × 12 cells (1,000, 10,000, 100,000 and Excel's last, 1,048,575, unless told) with
 no, 1 % and 100 % bad cells. In each run the commands take turns; above 100,000 rows each is run
 once. The others are run up to 100,000 rows, and not on 100 % bad cells, where they take many
 minutes; frictionless with the interpreter that has it, this one unless told, where the extra
-``bench`` is installed. Memory is that of a command and its helper processes together.
+``bench`` is installed. All else runs with PYTHON, this one unless told: beside the tools of tests
+the import of pandera takes longer than it does for users, as it imports hypothesis where that is
+installed. Memory is that of a command and its helper processes together.
 """
 
 import argparse
@@ -46,6 +48,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", type=int, default=[1_000, 10_000, 100_000, _LAST_ROW])
     parser.add_argument("--bad", nargs="+", type=float, default=[0, 1, 100], metavar="PERCENT")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--python", metavar="PYTHON", default=sys.executable)
     parser.add_argument("--frictionless", metavar="PYTHON", default=_with_frictionless())
     asked = parser.parse_args()
     taken: list[Taken] = []
@@ -53,7 +56,7 @@ def main() -> None:
         for rows in asked.rows:
             for percent in asked.bad:
                 written = write_sheet(Path(folder) / "bad.xlsx", rows, percent / 100)
-                commands = _commands(written.path, rows, percent, asked.frictionless)
+                commands = _commands(written.path, rows, percent, asked)
                 found = costs(commands, asked.runs if rows <= _MOST_FOR_OTHERS else 0)
                 _print_costs(rows, percent, written, found)
                 taken.append(Taken(rows, percent, len(written.bad_cells), found[OURS]))
@@ -76,28 +79,28 @@ def _with_frictionless() -> str | None:
 
 
 def _commands(
-    path: Path, rows: int, percent: float, frictionless: str | None
+    path: Path, rows: int, percent: float, asked: argparse.Namespace
 ) -> dict[str, list[str]]:
     here = Path(__file__).parent
     commands = {
-        OURS: [*_ours(path), "--format", "json"],
-        BARE: [sys.executable, "-c", _BARE_READ, str(path)],
+        OURS: [*_ours(asked.python, path), "--format", "json"],
+        BARE: [asked.python, "-c", _BARE_READ, str(path)],
     }
     if rows <= _SMALL:
-        commands[IMPORT] = [sys.executable, "-c", "import pandera.pandas"]
+        commands[IMPORT] = [asked.python, "-c", "import pandera.pandas"]
     if rows <= _MOST_FOR_OTHERS and percent < _ALL:
-        commands[USUAL] = [sys.executable, str(here / "usual_pipeline.py"), str(path)]
-        if frictionless:
+        commands[USUAL] = [asked.python, str(here / "usual_pipeline.py"), str(path)]
+        if asked.frictionless:
             commands[FRICTIONLESS] = [
-                frictionless,
+                asked.frictionless,
                 str(here / "frictionless_pipeline.py"),
                 str(path),
             ]
     return commands
 
 
-def _ours(path: Path) -> list[str]:
-    return [sys.executable, "-m", "xlbridge", "validate", str(path)]
+def _ours(python: str, path: Path) -> list[str]:
+    return [python, "-m", "xlbridge", "validate", str(path)]
 
 
 def _print_costs(rows: int, percent: float, written: BadSheet, found: dict[str, Cost]) -> None:
@@ -116,7 +119,7 @@ def _print_costs(rows: int, percent: float, written: BadSheet, found: dict[str, 
 
 def _print_exactness(written: BadSheet, rows: int) -> None:
     limit = [] if rows <= _MOST_FOR_OTHERS else ["--limit", "0"]
-    command = [*_ours(written.path), "--format", "json", *limit]
+    command = [*_ours(sys.executable, written.path), "--format", "json", *limit]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     (file,) = json.loads(done.stdout)["files"]
     if limit:
