@@ -15,7 +15,7 @@ from pathlib import Path
 from openpyxl import load_workbook
 
 from xlbridge.i18n import Text, choose, set_language
-from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.serving.embedded import sandbox_process
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "out"

@@ -18,7 +18,7 @@ from forked import Zygote, shared_zygote
 from sandboxes import sandbox_process
 
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from forked import shared_zygote
 from processes_seen import awaited, lives
 
-from xlbridge.sandbox.embedded import own_environment
-from xlbridge.sandbox.running import RunningSandbox, read_ready_file
 from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.serving.embedded import own_environment
+from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
 from xlbridge.sandbox.storage import Storage, database_url
 
 _at_end = ExitStack()
@@ -25,7 +25,7 @@ def sandbox_process(
 ) -> Iterator[RunningSandbox]:
     """Run a sandbox in a process of its own, and end it afterwards.
 
-    Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from one that has imported
+    Like ``xlbridge.sandbox.serving.embedded.sandbox_process``, but forked from one that imported
     everything.
     """
     home.mkdir(parents=True, exist_ok=True)

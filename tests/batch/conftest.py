@@ -16,7 +16,7 @@ from xlbridge.api.listings import Listings
 from xlbridge.api.target import Target
 from xlbridge.online.references import Registries
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 
 @pytest.fixture(scope="session")

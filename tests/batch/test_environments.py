@@ -14,7 +14,7 @@ from sandboxes import sandbox_process
 
 from xlbridge.credentials.passwords import Place, keep_password
 from xlbridge.profiles.profile import Profile
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 PLAN = """\
 name: two

@@ -12,7 +12,7 @@ from sheets import write_records, write_rows
 from xlbridge.api.client import Client
 from xlbridge.online.references import Registries
 from xlbridge.resources.references import REFERENCES
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.wire.operations.financial import RECEIVABLE_FIND
 
 PLAN = """\

@@ -7,7 +7,7 @@ import pytest
 
 from xlbridge.batch.rehearsal.counting import Sent, tally
 from xlbridge.batch.rehearsal.outcome import Breach, Place, Tally
-from xlbridge.sandbox.holdings import Form, Held
+from xlbridge.sandbox.rehearsing.holdings import Form, Held
 from xlbridge.upload.fates import Fate
 
 A, R, N, U = Fate.ACCEPTED, Fate.REJECTED, Fate.NOT_WRITTEN, Fate.UNKNOWN

@@ -18,9 +18,9 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.sandbox.business.numbers import Numbers
 from xlbridge.sandbox.faults import FaultPlan
+from xlbridge.sandbox.rehearsing.stand_ins import StandIns
 from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.stand_ins import StandIns
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.registries import suppliers

@@ -20,7 +20,7 @@ from sandboxes import sandbox_process
 from sheets import GOOD, write_rows
 
 from xlbridge.i18n import Text
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.journal.lock import held
 
 PLAN = """\

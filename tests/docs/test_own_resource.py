@@ -18,7 +18,7 @@ from xlbridge.api.client import Client
 from xlbridge.api.outcome import Executed
 from xlbridge.api.target import Target
 from xlbridge.api.upload import Upload
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.wire.imports import ImportLog, ImportState
 from xlbridge.wire.operations.utilities import IMPORT_LOG, IMPORT_PROCESS, IMPORT_QUEUE
 

@@ -12,7 +12,7 @@ from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 Ask = Callable[..., list[dict[str, Any]]]
 

@@ -32,7 +32,7 @@ from xlbridge.export.part import FINISHED
 from xlbridge.export.result import ExportResult
 from xlbridge.export.spool import Spool
 from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 pytestmark = pytest.mark.one_database
 

@@ -35,7 +35,7 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
 MOST_MORE_CALLS = 1.5

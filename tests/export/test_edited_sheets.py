@@ -20,7 +20,7 @@ from xlbridge.export.template_layout import require_records_of
 from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.proof import Action, actions
 from xlbridge.upload.reading import Row, RowReader, lookup_for, rows_of
 from xlbridge.upload.whole_reading import read_rows

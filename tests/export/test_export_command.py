@@ -10,7 +10,7 @@ import pytest
 from xlbridge.cli.main import main
 from xlbridge.export.listings import LISTINGS
 from xlbridge.resources.column import Kind
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.workbook.signature import COVER_SHEET
 
 

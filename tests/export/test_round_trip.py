@@ -13,7 +13,7 @@ from reading import write_all
 
 from xlbridge.export.formats import FORMATS
 from xlbridge.export.listings import LISTINGS
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 
 @pytest.mark.parametrize(

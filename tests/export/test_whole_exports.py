@@ -15,7 +15,7 @@ import python_calamine
 from environment import clean_environment, credentials
 from processes import resident
 
-from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
 
 pytestmark = pytest.mark.one_database
 

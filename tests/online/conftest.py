@@ -8,7 +8,7 @@ from sandboxes import sandbox_process
 
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from xlbridge.api.target import Target
 from xlbridge.errors import TransportError
 from xlbridge.online.check import OnlineCheck
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN

@@ -19,8 +19,8 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from make_month import Month, write_month
 
-from xlbridge.sandbox.embedded import sandbox_process
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 MONTH = Month(workbooks=16, rows=6, seed="kills")
 RESOURCES = {

@@ -26,7 +26,7 @@ from wire_proxy import wire_proxy
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.sandbox.embedded import sandbox_process
+from xlbridge.sandbox.serving.embedded import sandbox_process
 
 _T = TypeVar("_T")
 

@@ -13,7 +13,7 @@ from xlbridge.api.backoff import Backoff
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 _LONGEST_PROCESSING = 20.0
 

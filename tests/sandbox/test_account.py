@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.sandbox.account import prepare_account
 from xlbridge.sandbox.security import find_user
+from xlbridge.sandbox.serving.account import prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.settings import Settings
 

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from test_import_rules import finished
 from workbooks import upload
 
-from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
 from xlbridge.sandbox.tables.imports import outbox
 
 INVOICE = ["codigoDaFilial", "codigoDoCliente", "codigoDoServicoPrestado", "valorDoServico"]

@@ -14,8 +14,8 @@ from test_durability import wait_for
 
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox.embedded import embedded_sandbox, own_ready_file, sandbox_process
-from xlbridge.sandbox.running import RunningSandbox, write_ready_file
+from xlbridge.sandbox.serving.embedded import embedded_sandbox, own_ready_file, sandbox_process
+from xlbridge.sandbox.serving.running import RunningSandbox, write_ready_file
 from xlbridge.settings import Settings
 
 pytestmark = pytest.mark.one_database
@@ -171,7 +171,7 @@ def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path) -> N
 
 def test_starting_needs_none_of_the_libraries_of_spreadsheets() -> None:
     listed = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.serve"],
+        [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.serving.serve"],
         capture_output=True,
         text=True,
         check=True,

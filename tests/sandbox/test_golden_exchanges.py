@@ -8,7 +8,7 @@ import pytest
 from exchange_files import Case, Step, filled, found_at, golden_cases, mismatches
 from workbooks import upload
 
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.wire.operations import OPERATIONS
 
 POLLS = 600

@@ -13,7 +13,7 @@ from workbooks import upload, workbook
 from xlbridge.limits import WorkbookLimits
 from xlbridge.sandbox import handlers
 from xlbridge.sandbox.call import HANDLERS, handles
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.sandbox.tables import metadata
 from xlbridge.wire.operations import OPERATIONS
 from xlbridge.wire.operations.registry import CLIENT_LIST

@@ -20,9 +20,9 @@ from workbooks import upload, workbook
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.account import prepare_account
-from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.sandbox.security import find_user, mint_token, token_owner
+from xlbridge.sandbox.serving.account import prepare_account
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.settings import Settings
 from xlbridge.validation.validate import validate_workbook

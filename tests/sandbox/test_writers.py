@@ -15,14 +15,14 @@ from sheets import write_rows
 from sqlalchemy import select
 
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.sandbox import queue, worker
-from xlbridge.sandbox.account import prepare_account
-from xlbridge.sandbox.app import build_app
+from xlbridge.sandbox.imports import queue, worker
 from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.server import Sandbox
+from xlbridge.sandbox.serving.account import prepare_account
 from xlbridge.sandbox.storage import Storage, engines, postgresql, sqlite, writers
 from xlbridge.sandbox.tables.access import users
 from xlbridge.sandbox.tables.clients import clients
+from xlbridge.sandbox.web.app import build_app
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
 

@@ -26,7 +26,7 @@ from xlbridge.errors import (
     UsageError,
 )
 from xlbridge.export.result import ExportResult
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.spreading import cluster as cluster_module
 from xlbridge.spreading.answer import WorkerDefect
 from xlbridge.spreading.carrier import Lost, ThisProcess

@@ -14,7 +14,7 @@ from upload_parts import MakeClients, new_cnpj
 from xlbridge.api.client import Client
 from xlbridge.api.target import Target
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.settings import Settings, read_settings
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal.journal import Journal

@@ -10,7 +10,7 @@ from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.consent import plan_text, require_token, token_of
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal.job import Job

@@ -12,7 +12,7 @@ from lossy_proxy import Fate, LossyProxy
 from upload_parts import MakeClients, new_cnpj, registered
 
 from xlbridge.api.client import Client
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 
 def test_ctrl_c_while_the_answer_is_awaited(

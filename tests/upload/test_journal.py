@@ -15,7 +15,7 @@ from xlbridge.batch.ledger import Ledger
 from xlbridge.errors import JournalError, KeptFileFailed, UsageError
 from xlbridge.kept_file import open_kept_file
 from xlbridge.resources.resource import Mode
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.journal.job import NewJob
 from xlbridge.upload.journal.journal import Journal
 

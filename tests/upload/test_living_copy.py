@@ -11,7 +11,7 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.api.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.living import read_codes, write_living_copy
 from xlbridge.upload.send import run_job

@@ -9,7 +9,7 @@ from sandboxes import sandbox_process
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.api.client import Client
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.journal.states import State
 from xlbridge.upload.proof import Action, actions

@@ -15,7 +15,7 @@ from sheets import records, write_page, write_records, write_rows, write_sheets
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
 from xlbridge.workbook.writing.template import write_template

@@ -10,8 +10,8 @@ import pytest
 from environment import clean_environment
 from hostile_files import CASES, SAMPLE, write_hostile
 
-from xlbridge.sandbox.embedded import sandbox_process
-from xlbridge.sandbox.running import RunningSandbox
+from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.sandbox.serving.running import RunningSandbox
 
 _READ = {"good", "findings"}
 _PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")

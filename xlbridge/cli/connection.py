@@ -29,7 +29,7 @@ def connect(settings: Settings) -> Iterator[Client]:
         with Client(target, kept=kept) as client:
             yield client
         return
-    from xlbridge.sandbox.embedded import embedded_sandbox
+    from xlbridge.sandbox.serving.embedded import embedded_sandbox
 
     remark(
         Text(

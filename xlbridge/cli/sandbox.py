@@ -14,10 +14,10 @@ from xlbridge.cli.progress import Activity, working
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import EMBEDDED_NAME
 from xlbridge.sandbox.faults import parse_faults
-from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.serve import Plan, serve
 from xlbridge.sandbox.server import Behaviour
+from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox.serving.serve import Plan, serve
 from xlbridge.settings import read_settings
 
 _SECONDS = click.FloatRange(min=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xlbridge.batch.rehearsal.outcome import Breach, Broken, Doubt, Place, TableCount, Tally
 from xlbridge.i18n import Text
-from xlbridge.sandbox.holdings import Form, Held
+from xlbridge.sandbox.rehearsing.holdings import Form, Held
 from xlbridge.upload.fates import Fate
 
 _REFUSED = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN})

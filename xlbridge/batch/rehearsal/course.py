@@ -21,7 +21,7 @@ from xlbridge.batch.standing import Standing
 from xlbridge.batch.workbooks import workbooks_of
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
-from xlbridge.sandbox.queue import is_at_work
+from xlbridge.sandbox.imports.queue import is_at_work
 from xlbridge.settings import Settings
 from xlbridge.validation.validate import ValidatedSheet
 

@@ -22,7 +22,7 @@ from xlbridge.batch.report import STANDINGS
 from xlbridge.batch.standing import UnitState
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.holdings import Form, Held, forms, held, resources_apart, table_of
+from xlbridge.sandbox.rehearsing.holdings import Form, Held, forms, held, resources_apart, table_of
 from xlbridge.sandbox.storage import Storage
 from xlbridge.upload.desk import Desk
 from xlbridge.upload.fates import Fate

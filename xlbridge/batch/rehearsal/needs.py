@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge.batch.codes import comparable
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.stand_ins import NEEDED, StandIns
+from xlbridge.sandbox.rehearsing.stand_ins import NEEDED, StandIns
 from xlbridge.sandbox.storage import Storage
 from xlbridge.validation.validate import ValidatedSheet
 

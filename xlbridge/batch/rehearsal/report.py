@@ -15,7 +15,7 @@ from xlbridge.batch.rehearsal.outcome import (
     WorkbookEnd,
 )
 from xlbridge.i18n import Text
-from xlbridge.sandbox.stand_ins import TITLES
+from xlbridge.sandbox.rehearsing.stand_ins import TITLES
 from xlbridge.upload.fates import Fate
 
 _MOST_TOLD = 10

@@ -11,12 +11,12 @@ from pathlib import Path
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.i18n.language import active_language
-from xlbridge.sandbox.account import prepare_account
-from xlbridge.sandbox.embedded import sandbox_process
 from xlbridge.sandbox.faults import FaultKind, FaultPlan
-from xlbridge.sandbox.running import RunningSandbox
 from xlbridge.sandbox.seed import seed
 from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.sandbox.serving.account import prepare_account
+from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.sandbox.storage import Storage, database_url, reporting_trouble
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings
 

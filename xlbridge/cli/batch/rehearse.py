@@ -16,8 +16,8 @@ from xlbridge.cli.output import remark, result, result_json
 from xlbridge.cli.progress import working
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.sandbox.embedded import require_extra
 from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.sandbox.serving.embedded import require_extra
 
 if TYPE_CHECKING:
     from xlbridge.batch.rehearsal.outcome import Rehearsed

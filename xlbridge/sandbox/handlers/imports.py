@@ -3,10 +3,10 @@
 from typing import Any
 
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox import queue
 from xlbridge.sandbox.answers import invalid, not_found
 from xlbridge.sandbox.call import Call, handles
-from xlbridge.sandbox.importing import read_upload, refuse_failed, take_in, wire_records
+from xlbridge.sandbox.imports import queue
+from xlbridge.sandbox.imports.importing import read_upload, refuse_failed, take_in, wire_records
 from xlbridge.wire.imports import (
     AddressingRecord,
     AddressingRecords,

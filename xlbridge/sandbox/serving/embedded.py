@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from xlbridge.errors import ConfigError, TransportError
 from xlbridge.helper_process import APART
 from xlbridge.i18n import Text, active_language
-from xlbridge.sandbox.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
 from xlbridge.settings import Settings
 from xlbridge.wire.operations.utilities import AUTHENTICATE
 from xlbridge.workbook.atomic import reporting_failures

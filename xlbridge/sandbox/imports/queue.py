@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, or_, select, update
 
-from xlbridge.sandbox.records import Line, Sheet
+from xlbridge.sandbox.imports.records import Line, Sheet
 from xlbridge.sandbox.tables.access import users
 from xlbridge.sandbox.tables.imports import import_logs, outbox, rejected_lines
 from xlbridge.wire.imports import ImportLog, ImportState, RejectedLine

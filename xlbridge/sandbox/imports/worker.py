@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Row
 
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox import queue
 from xlbridge.sandbox.answers import RequestError
-from xlbridge.sandbox.importing import read_upload, take_in
-from xlbridge.sandbox.records import Sheet
+from xlbridge.sandbox.imports import queue
+from xlbridge.sandbox.imports.importing import read_upload, take_in
+from xlbridge.sandbox.imports.records import Sheet
 from xlbridge.sandbox.server import Sandbox
 from xlbridge.sandbox.storage import TROUBLE
 

@@ -12,16 +12,16 @@ import uvicorn
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.sandbox.account import prepare_account
-from xlbridge.sandbox.app import build_app
-from xlbridge.sandbox.embedded import default_database, own_ready_file
-from xlbridge.sandbox.ending import end_with_stdin
-from xlbridge.sandbox.running import RunningSandbox, write_ready_file
+from xlbridge.sandbox.imports.worker import Worker
 from xlbridge.sandbox.seed import Watch, seed
 from xlbridge.sandbox.seed_kind import Seed
 from xlbridge.sandbox.server import Behaviour, Sandbox
+from xlbridge.sandbox.serving.account import prepare_account
+from xlbridge.sandbox.serving.embedded import default_database, own_ready_file
+from xlbridge.sandbox.serving.ending import end_with_stdin
+from xlbridge.sandbox.serving.running import RunningSandbox, write_ready_file
 from xlbridge.sandbox.storage import Storage, database_url, reporting_trouble
-from xlbridge.sandbox.worker import Worker
+from xlbridge.sandbox.web.app import build_app
 from xlbridge.settings import Settings
 
 _LOOPBACK = "127.0.0.1"

@@ -23,9 +23,9 @@ from xlbridge.sandbox.business.own_records import OwnRecordIntake
 from xlbridge.sandbox.business.payables import PayableIntake
 from xlbridge.sandbox.business.receivables import ReceivableIntake
 from xlbridge.sandbox.business.service_invoices import ServiceInvoiceIntake
+from xlbridge.sandbox.imports.records import Line, Sheet
 from xlbridge.sandbox.limits import record_problems
 from xlbridge.sandbox.parsing import explain
-from xlbridge.sandbox.records import Line, Sheet
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.imports import UPLOAD_FIELD
 from xlbridge.wire.model import WireModel
@@ -51,7 +51,7 @@ def read_upload(
     sheets is meant, or its layout is wrong.
     """
     # pandas and pandera cost most of a second: they are loaded when the first file comes.
-    sheets = importlib.import_module("xlbridge.sandbox.sheets")
+    sheets = importlib.import_module("xlbridge.sandbox.imports.sheets")
     try:
         sheet = cast("Sheet", sheets.read_workbook(content, resource, catalogue, limits))
     except (WorkbookRefused, UsageError) as error:

@@ -10,11 +10,11 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from xlbridge.sandbox import answers, handlers
-from xlbridge.sandbox.dispatch import Endpoint, Threads
 from xlbridge.sandbox.faults import Faulty
-from xlbridge.sandbox.host_check import HostCheck
-from xlbridge.sandbox.openapi import docs_page, openapi_document
 from xlbridge.sandbox.server import Sandbox
+from xlbridge.sandbox.web.dispatch import Endpoint, Threads
+from xlbridge.sandbox.web.host_check import HostCheck
+from xlbridge.sandbox.web.openapi import docs_page, openapi_document
 from xlbridge.wire.operation import Operation
 from xlbridge.wire.operations import OPERATIONS
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import xlbridge
-from xlbridge.sandbox.json_schemas import (
+from xlbridge.sandbox.web.json_schemas import (
     REFERENCE,
     WHOLE_NUMBER,
     answer_schemas,

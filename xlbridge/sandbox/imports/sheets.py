@@ -16,7 +16,7 @@ from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.records import Line, Sheet
+from xlbridge.sandbox.imports.records import Line, Sheet
 from xlbridge.validation.validate import ValidatedSheet, validate_workbook
 
 _CENTS = Decimal("0.01")

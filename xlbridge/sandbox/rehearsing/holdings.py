@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Table, select
 from xlbridge.limits import WorkbookLimits
 from xlbridge.resources.catalogue import Catalogue, record_model
 from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.importing import input_of, intake_of, read_upload
+from xlbridge.sandbox.imports.importing import input_of, intake_of, read_upload
 from xlbridge.sandbox.tables.clients import clients
 from xlbridge.sandbox.tables.financial import payables, receivables
 from xlbridge.sandbox.tables.imports import own_records

@@ -12,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from xlbridge.sandbox import answers
 from xlbridge.sandbox.answers import InvalidParameterError, RequestError
-from xlbridge.sandbox.body_limit import bounded_request
 from xlbridge.sandbox.call import HANDLERS, Call, Handler
-from xlbridge.sandbox.forms import uploaded_workbook
 from xlbridge.sandbox.parsing import given_parameters, parse_body, parse_path, parse_query
 from xlbridge.sandbox.security import token_owner
 from xlbridge.sandbox.server import JSON_LIMIT, Sandbox
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
+from xlbridge.sandbox.web.body_limit import bounded_request
+from xlbridge.sandbox.web.forms import uploaded_workbook
 from xlbridge.wire.operation import Operation
 
 _log = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""What rehearsals need of a practice database."""

@@ -1,0 +1,1 @@
+"""The sandbox as a process, in the foreground or beside a command."""

@@ -1,0 +1,1 @@
+"""The way of a request, and what the server says of itself."""
