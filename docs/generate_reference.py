@@ -17,6 +17,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
+from string import Formatter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 from uuid import UUID
@@ -221,8 +222,15 @@ def _example(value: Any) -> str:
 
 def _finding(kind: FindingKind) -> Lines:
     yield from ("", f"## {kind.code}", "", f"*{kind.severity}*", "")
-    yield f"- en: {kind.message.en} → {kind.hint.en}"
-    yield f"- pt-BR: {kind.message.pt} → {kind.hint.pt}"
+    message, hint = _template(kind.message), _template(kind.hint)
+    yield f"- en: {message.en} → {hint.en}"
+    yield f"- pt-BR: {message.pt} → {hint.pt}"
+
+
+def _template(text: Text) -> Text:
+    """Return a message with its placeholders as they stand, worded as for several."""
+    names = (name for _, name, _, _ in Formatter().parse(text.en) if name)
+    return text.format(**{name: f"{{{name}}}" for name in names})
 
 
 def _operation(operation: Operation) -> Lines:

@@ -1,6 +1,7 @@
 """Every message exists in both languages, with the same placeholders."""
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,15 @@ import pytest
 import xlbridge
 from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.i18n import Text, choose, set_language, speaking
+
+COUNTED = re.compile(
+    r"\{\w+\} (arquivos|linhas|registros|erros|avisos|partes|períodos|anexos|casas|códigos|\w+adas"
+    r"|novas|aceitas|workbooks|files|rows|records|errors|warnings|parts|windows|decimal places)\b"
+)
+"""A count followed by words that fit several only."""
+AGREEING = re.compile(r"\{\w+:[^|{}]*\|(?:[^{}]|\{[^{}]*\})*\}")
+ALWAYS_SEVERAL = {"filter_texts.py", "proof_page.py"}
+"""They tell only of what passes a limit of hundreds."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
@@ -44,6 +54,27 @@ def test_no_message_is_left_in_one_language() -> None:
         (path.name, line) for path in SOURCES for line, pt, en in texts(path) if not pt or not en
     ]
     assert blank == []
+
+
+def test_what_is_counted_agrees_with_its_number() -> None:
+    told = Text(
+        pt="{n} {n:linha aceita|linhas aceitas}; {of:a única|as {of} outras}",
+        en="{n} {n:row|rows} accepted; {of:the only one|the {of} others}",
+    )
+    several, one = told.format(n=0, of=2), told.format(n=1, of=1)
+    assert several == Text(pt="0 linhas aceitas; as 2 outras", en="0 rows accepted; the 2 others")
+    assert one == Text(pt="1 linha aceita; a única", en="1 row accepted; the only one")
+
+
+def counts_one_as_several(message: str) -> bool:
+    return bool(COUNTED.search(AGREEING.sub("", message)))
+
+
+def test_no_message_counts_one_as_several() -> None:
+    assert counts_one_as_several("{n} rows were sent")
+    found = {(path.name, told) for path in SOURCES for _, *both in texts(path) for told in both}
+    wrong = {entry for entry in found if counts_one_as_several(entry[1])}
+    assert {name for name, _ in wrong} == ALWAYS_SEVERAL, wrong
 
 
 @pytest.mark.parametrize("code", list(CATALOGUE))

@@ -54,7 +54,7 @@ def test_a_changed_sheet_cannot_ride_an_old_consent(
     first = write_job(desk, make_clients(new_cnpj()), "direct")
     second = write_job(desk, make_clients(new_cnpj(), name="other.xlsx"), "direct")
     require_token(first, f" {token_of(first).upper()} ")
-    with pytest.raises(UsageError, match="1 rows") as caught:
+    with pytest.raises(UsageError, match="1 row") as caught:
         require_token(second, token_of(first))
     assert token_of(second) in str(caught.value.hint)
 

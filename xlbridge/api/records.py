@@ -28,16 +28,16 @@ _LOOKED_AT = 10_000
 """So many characters of a body are shown at most, secrets cut out."""
 
 _CUT = Text(
-    pt="A resposta parou no meio, depois de {n} registros: nada diz que foram todos.",
-    en="The answer stopped midway, after {n} records: nothing says that they were all.",
+    pt="A resposta parou no meio, depois de {n} {n:registro|registros}: nada diz que foram todos.",
+    en="The answer stopped midway, after {n} {n:record|records}: nothing says that they were all.",
 )
 _NO_DATA = Text(
     pt="A resposta diz sucesso e não traz “data”: nada diz que não há registros.",
     en="The answer says success and brings no “data”: nothing says that there are no records.",
 )
 _NOT_JSON = Text(
-    pt="A resposta deixou de ser JSON depois de {n} registros.",
-    en="The answer stopped being JSON after {n} records.",
+    pt="A resposta deixou de ser JSON depois de {n} {n:registro|registros}.",
+    en="The answer stopped being JSON after {n} {n:record|records}.",
 )
 
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)

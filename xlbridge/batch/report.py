@@ -84,9 +84,10 @@ def _line(head: str, state: StepState) -> Text:
             listing=state.step.listing, o=state.step.output
         )
     elif not _sends(state):
-        detail = Text(pt="{n} arquivos conferidos", en="{n} workbooks checked").format(
-            n=len(state.units)
-        )
+        detail = Text(
+            pt="{n} {n:arquivo conferido|arquivos conferidos}",
+            en="{n} {n:workbook|workbooks} checked",
+        ).format(n=len(state.units))
     else:
         detail = _rows_text(state.rows, len(state.units))
     return Text(pt="{head}{told} · {detail}", en="{head}{told} · {detail}").format(
@@ -97,17 +98,19 @@ def _line(head: str, state: StepState) -> Text:
 def _rows_text(rows: Rows, workbooks: int) -> Text:
     if rows.read == rows.unsent:
         return Text(
-            pt="{n} arquivos, {read} linhas conferidas, nada enviado",
-            en="{n} workbooks, {read} rows checked, nothing sent",
+            pt="{n} {n:arquivo|arquivos}, {read} {read:linha conferida|linhas conferidas}, nada "
+            "enviado",
+            en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
     told = Text(
-        pt="{n} arquivos, {read} linhas: {accepted} aceitas",
-        en="{n} workbooks, {read} rows: {accepted} accepted",
+        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
+        "{accepted:aceita|aceitas}",
+        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
     ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
     for count, text in (
-        (rows.rejected, Text(pt="{n} rejeitadas", en="{n} rejected")),
+        (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
         (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
-        (rows.unsent, Text(pt="{n} não enviadas", en="{n} not sent")),
+        (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
     ):
         if count:
             told = Text(pt="{told}, {more}", en="{told}, {more}").format(
@@ -142,8 +145,9 @@ def _unit_text(unit: UnitState) -> Iterator[Text]:
 def _closing(steps: Sequence[StepState]) -> Iterator[Text]:
     rows = total(steps)
     yield Text(
-        pt="Linhas: {read} = {accepted} aceitas + {rejected} rejeitadas + {unknown} sem prova + "
-        "{unsent} não enviadas",
+        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {rejected} "
+        "{rejected:rejeitada|rejeitadas} + {unknown} sem prova + "
+        "{unsent} {unsent:não enviada|não enviadas}",
         en="Rows: {read} = {accepted} accepted + {rejected} rejected + {unknown} without proof + "
         "{unsent} not sent",
     ).format(rejected=rows.rejected, **asdict(rows))

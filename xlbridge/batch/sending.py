@@ -185,7 +185,7 @@ def _unusable(path: Path, judged: JudgedFile) -> UsageError:
     first = next(f for f in judged.findings if f.kind.severity is Severity.ERROR)
     return UsageError(
         Text(
-            pt="{file} tem {n} erros; o primeiro, em {cell}: {message}",
-            en="{file} has {n} errors; the first, in {cell}: {message}",
+            pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
+            en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
         ).format(file=path.name, n=judged.errors, cell=first.cell or "–", message=first.message)
     )

@@ -42,7 +42,8 @@ def counting(title: Text, activity: Activity) -> Progress:
 
 
 _RECORDS = Text(
-    pt="{title}: {n} registros, {rate}/s{left}", en="{title}: {n} records, {rate}/s{left}"
+    pt="{title}: {n} {n:registro|registros}, {rate}/s{left}",
+    en="{title}: {n} {n:record|records}, {rate}/s{left}",
 )
 _KEYS = Text(
     pt="{title}: primeiro as chaves: {n}, {rate}/s{left}",
@@ -52,26 +53,30 @@ _KEYS = Text(
 
 def _left(advance: Advance) -> Text | str:
     if advance.records_left is not None:
-        left = Text(pt=", faltam {n} a consultar", en=", {n} to ask for left")
+        left = Text(pt=", {n:falta|faltam} {n} a consultar", en=", {n} to ask for left")
         return left.format(n=advance.records_left)
     if advance.windows_left is None:
         return ""
-    return Text(pt=", faltam {n} períodos", en=", {n} windows left").format(n=advance.windows_left)
+    return Text(
+        pt=", {n:falta|faltam} {n} {n:período|períodos}", en=", {n} {n:window|windows} left"
+    ).format(n=advance.windows_left)
 
 
 def tell(exported: ExportResult, output: Path, downloads: Downloads | None) -> ExitCode:
     """Print what was written, and all that is lacking; return the exit code that says so."""
     rows = ", ".join(f"{name} {count}" for name, count in exported.sheets.items())
     told = Text(
-        pt="{file}: {n} registros ({rows})",
-        en="{file}: {n} records ({rows})",
+        pt="{file}: {n} {n:registro|registros} ({rows})",
+        en="{file}: {n} {n:record|records} ({rows})",
     )
     result(told.format(file=output, n=exported.records, rows=rows))
     if exported.reused:
         remark(
             Text(
-                pt="{n} períodos são da execução interrompida antes; --fresh pede tudo de novo.",
-                en="{n} windows are from the run that broke off; --fresh asks for everything.",
+                pt="{n} {n:período é|períodos são} da execução interrompida antes; --fresh pede "
+                "tudo de novo.",
+                en="{n} {n:window is|windows are} from the run that broke off; --fresh asks for "
+                "everything.",
             ).format(n=exported.reused)
         )
     if not exported.records:
@@ -81,7 +86,11 @@ def tell(exported: ExportResult, output: Path, downloads: Downloads | None) -> E
     for hole in exported.holes:
         remark(describe_hole(hole))
     if downloads is not None:
-        remark(Text(pt="{n} anexos baixados.", en="{n} files.").format(n=downloads.files))
+        remark(
+            Text(pt="{n} {n:anexo baixado|anexos baixados}.", en="{n} {n:file|files}.").format(
+                n=downloads.files
+            )
+        )
         for problem in downloads.problems:
             remark(problem)
     is_whole = exported.complete and not exported.missing

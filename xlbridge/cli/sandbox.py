@@ -167,13 +167,13 @@ def command(
 
 def _watch(activity: Activity, done: int, total: int) -> None:
     filling = Text(
-        pt="Enchendo o banco de dados novo: {total} pedidos de venda",
-        en="Filling the new database: {total} sales orders",
+        pt="Enchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
+        en="Filling the new database: {total} {total:sales order|sales orders}",
     ).format(total=total)
     if done == 0:
         with activity.paused():
             remark(filling)
-    written = Text(pt="{filling}, {done} gravados", en="{filling}, {done} written")
+    written = Text(pt="{filling}, {done} {done:gravado|gravados}", en="{filling}, {done} written")
     activity.tell(written.format(filling=filling, done=done))
 
 

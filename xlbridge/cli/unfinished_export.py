@@ -42,9 +42,11 @@ def keeping_windows(
         if windows := unfinished.windows():
             remark(
                 Text(
-                    pt="{n} períodos já buscados ficam guardados por {hours} horas; o mesmo "
+                    pt="{n} {n:período já buscado fica guardado|períodos já buscados ficam "
+                    "guardados} por {hours} horas; o mesmo "
                     "comando continua dali.",
-                    en="{n} windows that were fetched are kept for {hours} hours: the same command "
+                    en="{n} {n:window that was fetched is|windows that were fetched are} kept for "
+                    "{hours} hours: the same command "
                     "goes on from there.",
                 ).format(n=windows, hours=LONGEST_KEPT // timedelta(hours=1))
             )

@@ -51,13 +51,17 @@ def describe_hole(hole: FetchedWindow) -> Text:
     """Say what may be missing, and why."""
     if hole.limited:
         return Text(
-            pt="Pode faltar: vieram {records} registros, tantos quantos --limit deixa vir.",
-            en="Some may be missing: {records} records came, as many as --limit lets through.",
+            pt="Pode faltar: {records:veio|vieram} {records} {records:registro|registros}, tantos "
+            "quantos --limit deixa vir.",
+            en="Some may be missing: {records} {records:record|records} came, as many as --limit "
+            "lets through.",
         ).format(records=hole.records)
     return Text(
-        pt="Pode faltar: vieram {records} registros{span}, o máximo de uma resposta, e o período "
+        pt="Pode faltar: {records:veio|vieram} {records} {records:registro|registros}{span}, o "
+        "máximo de uma resposta, e o período "
         "não pode ser dividido.",
-        en="Some may be missing: {records} records{span} came, the most that an answer holds, and "
+        en="Some may be missing: {records} {records:record|records}{span} came, the most that an "
+        "answer holds, and "
         "the period cannot be divided.",
     ).format(records=hole.records, span=_span(hole.window))
 

@@ -46,12 +46,9 @@ class FindingKind:
     @property
     def about(self) -> Text:
         """The message without what differs from finding to finding."""
-        return Text(pt=_with_gaps(self.message.pt), en=_with_gaps(self.message.en))
-
-
-def _with_gaps(message: str) -> str:
-    gaps = {name: "…" for _, name, _, _ in Formatter().parse(message) if name is not None}
-    return message.format(**gaps).replace("….", "…")
+        gaps = {name: "…" for _, name, _, _ in Formatter().parse(self.message.en) if name}
+        told = self.message.format(**gaps)
+        return Text(pt=told.pt.replace("….", "…"), en=told.en.replace("….", "…"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,10 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "references-not-looked-up",
         Text(
-            pt="{count} de {codes} códigos não foram procurados: {registry}, um a um.",
-            en="{count} of {codes} codes were not looked up: {registry}, one by one.",
+            pt="{count} de {codes} {codes:código|códigos} não {count:foi procurado|foram "
+            "procurados}: {registry}, um a um.",
+            en="{count} of {codes} {codes:code|codes} {count:was|were} not looked up: {registry}, "
+            "one by one.",
         ),
         Text(
             pt="Confira-os no sistema, ou valide a planilha em partes.",
@@ -67,8 +69,10 @@ KINDS: tuple[FindingKind, ...] = (
     warning(
         "records-not-looked-up",
         Text(
-            pt="Não se procurou se o sistema já tem os registros de {count} linhas: {why}.",
-            en="It was not looked up whether the system has the records of {count} rows: {why}.",
+            pt="Não se procurou se o sistema já tem os registros de {count} {count:linha|linhas}: "
+            "{why}.",
+            en="It was not looked up whether the system has the records of {count} "
+            "{count:row|rows}: {why}.",
         ),
         Text(
             pt="Confira-os no sistema, ou valide a planilha em partes.",

@@ -36,8 +36,8 @@ KINDS: tuple[FindingKind, ...] = (
     error(
         "decimal-places",
         Text(
-            pt="O valor tem mais de {places} casas decimais.",
-            en="The value has more than {places} decimal places.",
+            pt="O valor tem mais de {places} {places:casa decimal|casas decimais}.",
+            en="The value has more than {places} decimal {places:place|places}.",
         ),
         Text(pt="Arredonde o valor.", en="Round the value."),
     ),

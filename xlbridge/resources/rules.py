@@ -95,7 +95,9 @@ def _in_words(value: object) -> Text:
 
 
 def _digits(statistics: Statistics) -> Text:
-    return Text(pt="{width} algarismos", en="{width} digits").format(width=statistics["width"])
+    return Text(
+        pt="{width} {width:algarismo|algarismos}", en="{width} {width:digit|digits}"
+    ).format(width=statistics["width"])
 
 
 def _condition(statistics: Statistics) -> Text:
@@ -139,7 +141,8 @@ RULES: Mapping[str, Rule] = {
         "decimal-places",
         ("places",),
         lambda s: Text(
-            pt="até {places} casas decimais", en="at most {places} decimal places"
+            pt="até {places} {places:casa decimal|casas decimais}",
+            en="at most {places} decimal {places:place|places}",
         ).format(places=s["places"]),
         lambda s: {"places": s["places"]},
         dtypes=NUMBER_DTYPES,

@@ -36,8 +36,9 @@ def require_token(job: Job, given: str) -> None:
         return
     raise UsageError(
         Text(
-            pt="A confirmação {given!r} não é a deste envio, que é de {rows} linhas.",
-            en="The confirmation {given!r} is not that of this upload, which is of {rows} rows.",
+            pt="A confirmação {given!r} não é a deste envio, que é de {rows} {rows:linha|linhas}.",
+            en="The confirmation {given!r} is not that of this upload, which is of {rows} "
+            "{rows:row|rows}.",
         ).format(given=given, rows=len(job.what.rows)),
         Text(
             pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
@@ -72,7 +73,11 @@ def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> I
 
 
 def _parts(job: Job) -> Text | str:
-    return Text(pt=", em {n} partes", en=", in {n} parts").format(n=job.parts) if job.parts else ""
+    return (
+        Text(pt=", em {n} {n:parte|partes}", en=", in {n} {n:part|parts}").format(n=job.parts)
+        if job.parts
+        else ""
+    )
 
 
 def _actions(job: Job, resource: Resource) -> Iterator[Text]:
@@ -80,8 +85,9 @@ def _actions(job: Job, resource: Resource) -> Iterator[Text]:
     if plan is None:
         return
     counted = Text(
-        pt="  no sistema: {create} novas, {update} já lá com outros valores, "
-        "{unchanged} já lá e iguais, {unread} não conferidas",
+        pt="  no sistema: {create} {create:nova|novas}, {update} já lá com outros valores, "
+        "{unchanged} já lá e {unchanged:igual|iguais}, {unread} {unread:não conferida|não "
+        "conferidas}",
         en="  in the system: {create} new, {update} there with other values, "
         "{unchanged} there and the same, {unread} not looked up",
     )

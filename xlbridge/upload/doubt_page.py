@@ -26,10 +26,12 @@ overflow-wrap:anywhere}small{color:#595959}.wide{overflow-x:auto}
 """
 
 _ASKED = Text(
-    pt="As {rows} linhas deste envio estão no sistema ou não? O xlbridge não conseguiu provar: "
-    "{reason}. Até alguém decidir, elas não são enviadas de novo.",
-    en="Are the {rows} rows of this upload in the system or not? xlbridge could not prove it: "
-    "{reason}. Until someone decides, they are not sent again.",
+    pt="{rows:A linha deste envio está|As {rows} linhas deste envio estão} no sistema ou não? O "
+    "xlbridge não conseguiu provar: "
+    "{reason}. Até alguém decidir, {rows:ela não é enviada|elas não são enviadas} de novo.",
+    en="{rows:Is the row|Are the {rows} rows} of this upload in the system or not? xlbridge could "
+    "not prove it: "
+    "{reason}. Until someone decides, {rows:it is|they are} not sent again.",
 )
 _STEPS = (
     Text(

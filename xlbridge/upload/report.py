@@ -28,13 +28,15 @@ _HEADLINES = {
         en="Rows accepted: {accepted}; rejected: {rejected}.",
     ),
     State.REJECTED: Text(
-        pt="Rejeitado: nenhuma das {read} linhas foi gravada.",
-        en="Rejected: none of the {read} rows was written.",
+        pt="Rejeitado: {read:a linha não|nenhuma das {read} linhas} foi gravada.",
+        en="Rejected: {read:the row was not|none of the {read} rows was} written.",
     ),
     State.IN_DOUBT: Text(
-        pt="Em dúvida: não se sabe se as {read} linhas foram gravadas ({reason}). Para conferir no "
+        pt="Em dúvida: não se sabe se {read:a linha foi gravada|as {read} linhas foram gravadas} "
+        "({reason}). Para conferir no "
         "sistema, a partir de {settled}: xlbridge resume {job}",
-        en="In doubt: whether the {read} rows were written is not known ({reason}). To look in the "
+        en="In doubt: whether {read:the row was|the {read} rows were} written is not known "
+        "({reason}). To look in the "
         "system, from {settled} on: xlbridge resume {job}",
     ),
     State.NEEDS_PERSON: Text(
@@ -44,9 +46,11 @@ _HEADLINES = {
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
-        pt="Em partes: {accepted} de {read} linhas aceitas até agora, {rejected} rejeitadas. Para "
+        pt="Em partes: {accepted} de {read} {read:linha aceita|linhas aceitas} até agora, "
+        "{rejected} {rejected:rejeitada|rejeitadas}. Para "
         "continuar: xlbridge resume {job}",
-        en="In parts: {accepted} of {read} rows accepted so far, {rejected} rejected. To continue: "
+        en="In parts: {accepted} of {read} {read:row|rows} accepted so far, {rejected} rejected. "
+        "To continue: "
         "xlbridge resume {job}",
     ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),

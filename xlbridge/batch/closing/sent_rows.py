@@ -18,8 +18,8 @@ _TWICE = Text(
     en="{file}, row {row}: accepted by more than one upload ({jobs})",
 )
 _ROWS_DIFFER = Text(
-    pt="{file}: a planilha tem {rows} linhas, e os envios dela têm {sent}",
-    en="{file}: the sheet has {rows} rows, and its uploads have {sent}",
+    pt="{file}: a planilha tem {rows} {rows:linha|linhas}, e os envios dela têm {sent}",
+    en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
 )
 _VERDICT_DIFFERS = Text(
     pt="{file}: as linhas do envio {job} não somam o resultado dele",

@@ -21,10 +21,12 @@ _TOLD_WRONG = Text(
     pt="dada por recusada, e está em {table}", en="told to be refused, and is in {table}"
 )
 _STRAY = Text(
-    pt="{table}: {n} linhas a mais do que foi enviado", en="{table}: {n} rows more than were sent"
+    pt="{table}: {n} {n:linha|linhas} a mais do que foi enviado",
+    en="{table}: {n} {n:row|rows} more than were sent",
 )
 _GONE = Text(
-    pt="{table}: {n} linhas que lá estavam sumiram", en="{table}: {n} rows that were there are gone"
+    pt="{table}: {n} {n:linha que lá estava sumiu|linhas que lá estavam sumiram}",
+    en="{table}: {n} {n:row that was there is gone|rows that were there are gone}",
 )
 
 

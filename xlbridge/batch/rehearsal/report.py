@@ -113,7 +113,8 @@ def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
         faults=rehearsed.faults or "–"
     )
     yield Text(
-        pt="  corridas: {faulty} sob falhas, {killed} delas mortas no meio; {calm} sem falhas",
+        pt="  corridas: {faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} "
+        "sem falhas",
         en="  runs: {faulty} under faults, {killed} of them killed in the middle; {calm} without",
     ).format(faulty=course.faulty, killed=course.killed, calm=course.calm)
 
@@ -122,9 +123,11 @@ def _workbook_text(workbook: WorkbookEnd) -> Text:
     rows = _rows_json([workbook])
     good = rows["accepted"] == rows["read"]
     told = Text(
-        pt="{mark} {step} · {name}: {read} linhas = {accepted} aceitas + {rejected} rejeitadas + "
-        "{unknown} em dúvida + {unsent} não enviadas",
-        en="{mark} {step} · {name}: {read} rows = {accepted} accepted + {rejected} rejected + "
+        pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
+        "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
+        "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas}",
+        en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
+        "rejected + "
         "{unknown} in doubt + {unsent} not sent",
     ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
     if workbook.problem is None:

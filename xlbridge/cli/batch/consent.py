@@ -59,8 +59,8 @@ def _agreement_text(batch: Batch, agreement: Agreement) -> Iterator[Text]:
         )
     if agreement.bad:
         yield Text(
-            pt="  ficam de fora, com erros: {n} arquivos",
-            en="  left out, with errors: {n} workbooks",
+            pt="  {n:fica|ficam} de fora, com erros: {n} {n:arquivo|arquivos}",
+            en="  left out, with errors: {n} {n:workbook|workbooks}",
         ).format(n=agreement.bad)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
         token=agreement.token

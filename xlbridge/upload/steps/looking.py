@@ -29,8 +29,8 @@ _IN_PARTS = Text(
     en="; with --chunk-rows {most} each part is read",
 ).format(most=MOST_REQUESTS)
 COUNT_DIFFERS = Text(
-    pt="o sistema leu {n} linhas, e a planilha tem {rows}",
-    en="the system read {n} rows, and the sheet has {rows}",
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
 )
 _REFUSED = Text(
     pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"

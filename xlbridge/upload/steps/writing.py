@@ -183,6 +183,6 @@ def _progress(log: ImportLog, rows: int) -> Text:
     state = waited if log.situacao is ImportState.PENDING else Text(pt="processando", en="running")
     done = log.registrosImportados + log.registrosRejeitados
     return Text(
-        pt="Log {id}: {state}, {done} de {rows} linhas",
-        en="Log {id}: {state}, {done} of {rows} rows",
+        pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}",
+        en="Log {id}: {state}, {done} of {rows} {rows:row|rows}",
     ).format(id=log.id, state=state, done=done, rows=rows)
