@@ -11,10 +11,16 @@ from pathlib import Path
 from forked import shared_zygote
 from processes_seen import awaited, lives
 
-from xlbridge.sandbox.seed import Seed, seed
+from xlbridge.sandbox.security import HashCost
+from xlbridge.sandbox.seed import seed
+from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.sandbox.serving.account import prepare_account
 from xlbridge.sandbox.serving.embedded import own_environment
 from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.settings import Settings
+
+_NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
 
 _at_end = ExitStack()
 
@@ -30,7 +36,7 @@ def sandbox_process(
     """
     home.mkdir(parents=True, exist_ok=True)
     log = home / "sandbox.log"
-    _give_demo(home, options)
+    _give_database(home, options)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
@@ -46,22 +52,33 @@ def end() -> None:
     _at_end.close()
 
 
-def _give_demo(home: Path, options: Sequence[str]) -> None:
-    """Copy the demo's records where a new file would be filled with them anew, for a second."""
+def _give_database(home: Path, options: Sequence[str]) -> None:
+    """Make a new database beforehand, as the sandbox would.
+
+    A file is a copy of one that is filled already, and each login costs next to nothing.
+    """
     named = dict(itertools.pairwise(options))
-    database = Path(named.get("--db", home / "sandbox.db"))
-    asked = named.get("--seed", "demo") == "demo" and "--scale" not in named
-    if asked and database.parent == home and not database.exists():
-        shutil.copyfile(_demo(), database)
+    url = database_url(named.get("--db", str(home / "sandbox.db")))
+    kind, scale = Seed(named.get("--seed", "demo")), int(named.get("--scale", "1"))
+    if url.get_backend_name() == "sqlite":
+        path = Path(str(url.database))
+        if path.exists():
+            return
+        shutil.copyfile(_filled(kind, scale), path)
+    with closing(Storage(url)) as storage:
+        _fill(storage, kind, scale)
+        prepare_account(storage, Settings(home=home), _NEXT_TO_NOTHING)
 
 
 @cache
-def _demo() -> Path:
-    folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-demo-")))
-    database = folder / "demo.db"
-    with (
-        closing(Storage(database_url(str(database)))) as storage,
-        storage.transaction(writing=True) as connection,
-    ):
-        seed(connection, Seed.DEMO, 1)
+def _filled(kind: Seed, scale: int) -> Path:
+    folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-filled-")))
+    database = folder / "sandbox.db"
+    with closing(Storage(database_url(str(database)))) as storage:
+        _fill(storage, kind, scale)
     return database
+
+
+def _fill(storage: Storage, kind: Seed, scale: int) -> None:
+    with storage.transaction(writing=True) as connection:
+        seed(connection, kind, scale)

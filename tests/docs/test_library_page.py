@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from environment import ROOT, clean_environment, credentials
-
-from xlbridge.sandbox.serving.embedded import sandbox_process
+from sandboxes import sandbox_process
 
 PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

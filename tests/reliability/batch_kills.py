@@ -18,8 +18,8 @@ from typing import Any
 from environment import clean_environment, credentials
 from forked import Zygote
 from make_month import Month, write_month
+from sandboxes import sandbox_process
 
-from xlbridge.sandbox.serving.embedded import sandbox_process
 from xlbridge.sandbox.serving.running import RunningSandbox
 
 MONTH = Month(workbooks=16, rows=6, seed="kills")

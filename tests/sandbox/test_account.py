@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.sandbox.security import find_user
+from xlbridge.sandbox.security import HashCost, find_user, hash_password, password_matches
 from xlbridge.sandbox.serving.account import prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
 from xlbridge.settings import Settings
@@ -54,3 +54,12 @@ def test_one_database_has_one_kept_password_however_it_is_spelt(
         accounts.append(prepare_account(storage, settings))
         storage.close()
     assert accounts[0] == accounts[1]
+
+
+def test_a_hash_tells_what_it_costs_and_an_earlier_one_cost_the_same() -> None:
+    told, salt, digest = hash_password("secret").rsplit("$", 2)
+    assert told == "16384$8$1"
+    cheap = hash_password("secret", HashCost(n=2, r=1, p=1))
+    for stored in (cheap, f"{salt}${digest}"):
+        assert password_matches("secret", stored)
+        assert not password_matches("Secret", stored)

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from environment import clean_environment
 from hostile_files import CASES, SAMPLE, write_hostile
+from sandboxes import sandbox_process
 
-from xlbridge.sandbox.serving.embedded import sandbox_process
 from xlbridge.sandbox.serving.running import RunningSandbox
 
 _READ = {"good", "findings"}

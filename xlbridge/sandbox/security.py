@@ -10,13 +10,25 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select
 
 from xlbridge.sandbox.tables.access import tokens, users
 
-_SCRYPT = {"n": 2**14, "r": 8, "p": 1}
 _SALT_BYTES = 16
+
+
+class HashCost(NamedTuple):
+    """What scrypt is to cost: its work, the size of a block, how many of them side by side."""
+
+    n: int
+    r: int
+    p: int
+
+
+STANDARD_COST = HashCost(n=2**14, r=8, p=1)
+"""A twentieth of a second for each password that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +40,19 @@ class Token:
     expiration: datetime
 
 
-def hash_password(password: str) -> str:
-    """Return a salted scrypt hash: ``salt$digest``, in base64."""
+def hash_password(password: str, cost: HashCost = STANDARD_COST) -> str:
+    """Return a salted scrypt hash with its cost: ``n$r$p$salt$digest``, the last two in base64."""
     salt = secrets.token_bytes(_SALT_BYTES)
-    digest = hashlib.scrypt(password.encode(), salt=salt, **_SCRYPT)
-    return f"{b64encode(salt).decode()}${b64encode(digest).decode()}"
+    digest = hashlib.scrypt(password.encode(), salt=salt, **cost._asdict())
+    return "$".join([*map(str, cost), b64encode(salt).decode(), b64encode(digest).decode()])
 
 
 def password_matches(password: str, stored: str) -> bool:
     """Tell, in constant time, whether a password has the stored hash."""
-    salt, _, digest = stored.partition("$")
-    found = hashlib.scrypt(password.encode(), salt=b64decode(salt), **_SCRYPT)
+    *told, salt, digest = stored.split("$")
+    # Earlier databases do not tell the cost.
+    cost = HashCost(*map(int, told)) if told else STANDARD_COST
+    found = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
     return hmac.compare_digest(found, b64decode(digest))
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import URL, Connection, insert, select, update
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
-from xlbridge.sandbox.security import find_user, hash_password
+from xlbridge.sandbox.security import STANDARD_COST, HashCost, find_user, hash_password
 from xlbridge.sandbox.storage import Storage, shown
 from xlbridge.sandbox.tables.access import users
 from xlbridge.settings import Settings
@@ -28,10 +28,13 @@ class Account:
     password: str = field(repr=False)
 
 
-def prepare_account(storage: Storage, settings: Settings) -> Account:
+def prepare_account(
+    storage: Storage, settings: Settings, cost: HashCost = STANDARD_COST
+) -> Account:
     """Return the credentials that the database accepts from here on.
 
     Those of the environment win; else those of an earlier run are kept; else new ones are made.
+    ``cost`` is what each later try of a password that is new here takes.
     Raises ``ConfigError`` when the database has a user whose password none of these gives.
     """
     path = _file(settings.home, storage.url)
@@ -45,10 +48,10 @@ def prepare_account(storage: Storage, settings: Settings) -> Account:
             return Account(email, password)
         if not _is_known(connection, email):
             account = Account(email, password or secrets.token_urlsafe(_PASSWORD_BYTES))
-            _register(connection, account)
+            _register(connection, account, cost)
         elif settings.password:
             account = Account(email, settings.password)
-            _change_password(connection, account)
+            _change_password(connection, account, cost)
         else:
             raise _unknown_password(storage.url, email)
         if password is None:
@@ -76,21 +79,21 @@ def _is_known(connection: Connection, email: str) -> bool:
     return found.one_or_none() is not None
 
 
-def _register(connection: Connection, account: Account) -> None:
+def _register(connection: Connection, account: Account, cost: HashCost) -> None:
     connection.execute(
         insert(users).values(
             code="INTEGRACAO",
             name="Usuário de integração",
             email=account.email,
-            password=hash_password(account.password),
+            password=hash_password(account.password, cost),
             administrator=False,
             active=True,
         )
     )
 
 
-def _change_password(connection: Connection, account: Account) -> None:
-    password = hash_password(account.password)
+def _change_password(connection: Connection, account: Account, cost: HashCost) -> None:
+    password = hash_password(account.password, cost)
     connection.execute(
         update(users).where(users.c.email == account.email).values(password=password)
     )
