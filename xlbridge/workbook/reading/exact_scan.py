@@ -89,10 +89,10 @@ class _Walk:
                 self.scan.raw.layout.note(tag, attributes)
             case "c":
                 self._begin_cell(attributes)
-            case "f":
+            case "f" if self._cell is not None:
                 self._formula = True
                 self.scan.raw.layout.note_formula(self._row, self._column)
-            case "v":
+            case "v" if self._cell is not None:
                 self._value = []
                 self._parser.CharacterDataHandler = self._value.append
 

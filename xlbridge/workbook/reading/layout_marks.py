@@ -16,6 +16,7 @@ _HIDDEN = re.compile(rb'<(row|col)\b([^>]*\bhidden="(?:1|true)"[^>]*)>')
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ref)="([^"]*)"')
 _FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[\s>/]')
+_ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
 
 
 @dataclass(slots=True)
@@ -31,20 +32,27 @@ class LayoutMarks:
     merged: list[Range] = field(default_factory=list)
     formulas: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def note_block(self, block: bytes, *, computed: bool) -> None:
-        """Note what a piece of XML says, written as programs write large sheets.
+    def note_block(self, block: bytes, *, computed: bool) -> bool:
+        """Note what a piece of XML says; False where it is not written as programs write large
+        sheets.
 
         ``computed`` tells whether there are formulas in it.
         """
         if b'hidden="' in block:
             for tag, attributes in _HIDDEN.findall(block):
-                self.note(tag.decode(), _attributes(attributes))
+                said = _attributes(attributes)
+                if tag == b"row" and "r" not in said:
+                    return False
+                self.note(tag.decode(), said)
         if b"<mergeCell " in block:
             for attributes in _MERGED.findall(block):
                 self.note("mergeCell", _attributes(attributes))
-        if computed:
-            for letters, row in _FORMULA.findall(block):
-                self.note_formula(int(row), column_index(letters.decode()))
+        if not computed:
+            return True
+        formulas = _FORMULA.findall(block)
+        for letters, row in formulas:
+            self.note_formula(int(row), column_index(letters.decode()))
+        return len(formulas) == len(_ANY_FORMULA.findall(block))
 
     def note(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Note what an element says; its tag is given without prefix."""

@@ -13,7 +13,8 @@ from xlbridge.workbook.reading.raw_sheet import CellPlace, RawSheet
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 # Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
 ERROR_CELL = re.compile(
-    rb'(<c\b(?>([^>]*?\st="e"[^>]*+))(?<!/)>(?:(?!</?c\b).)*?<v>)([^<]+)(?=<)', re.DOTALL
+    rb'(<c\b(?>([^>]*?\st="e"[^>]*+))(?<!/)>(?:(?!</?c\b).)*?<v\b[^>]*+(?<!/)>)([^<]+)(?=<)',
+    re.DOTALL,
 )
 """A cell with an error: all before the error, the cell's attributes, the error."""
 
@@ -38,12 +39,16 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     raw = RawSheet()
     styled = _styled_cell(scaling)
     for number, block in enumerate(_blocks(pieces)):
-        if number == 0 and (_PREFIXED.search(block) or not _is_addressed(block)):
+        if number == 0 and _PREFIXED.search(block):
+            return None
+        # The first row stands in one of the first two blocks.
+        if number < 2 and not _is_addressed(block):
             return None
         computed = _FORMULA_BEGINS.search(block) is not None
         if _is_unusual(block) or not _note(block, raw, computed=computed):
             return None
-        raw.layout.note_block(block, computed=computed)
+        if not raw.layout.note_block(block, computed=computed):
+            return None
         if styled and not _note_styles(block, styled, scaling, raw):
             return None
     return raw

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from threading import Event, get_native_id
 
@@ -53,4 +53,8 @@ def scanned_meanwhile(
 def _give_way() -> None:
     """Let this thread run where the others leave a core idle: parsing takes longer than it."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), _BEHIND)
+        # Some systems forbid even this, and nobody may take back what was given up before.
+        with suppress(OSError):
+            thread = get_native_id()
+            niceness = os.getpriority(os.PRIO_PROCESS, thread)
+            os.setpriority(os.PRIO_PROCESS, thread, max(niceness, _BEHIND))

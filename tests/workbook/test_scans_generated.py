@@ -1,0 +1,105 @@
+"""The quick scan tells what the exact one does of every sheet that it does not leave to it."""
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packing import MAIN
+
+from xlbridge.workbook.address import column_letters
+from xlbridge.workbook.reading.exact_scan import scan_exactly
+from xlbridge.workbook.reading.quick_scan import scan_quickly
+
+SCALING = {2: 100.0}
+
+ROW_MARKS = ["", ' hidden="1"', ' hidden="true"', ' hidden="0"', ' ht="15" hidden="1" spans="1:3"']
+BELOW = [
+    "",
+    '<mergeCells count="1"><mergeCell ref="A2:B3"/></mergeCells>',
+    '<mergeCells count="2"><mergeCell ref="A1:A2" /><mergeCell\nref="B1:B2"/></mergeCells>',
+    "<dataValidations><dataValidation><formula1>B1</formula1></dataValidation></dataValidations>",
+    '<extLst><ext><x14:f xmlns:x14="x"><xm:f xmlns:xm="m">L!A1</xm:f></x14:f></ext></extLst>',
+]
+ABOVE = ["", '<cols><col min="1" max="2" width="9" hidden="1" customWidth="1"/></cols>']
+TEXTS = ["a", ' t="e"', "a>b", '<c r="A1" hidden="1">', "<f>", "<v>", "é&", "!", "it's"]
+FORMULAS = ["<f>A1+1</f>", '<f t="shared" si="0"/>', '<f t="array" ref="A1">A1&gt;2</f>', "<f/>"]
+RESULTS = ["<v>2</v>", "<v></v>", "<v/>", "", "<v>-7</v>", "<v >3</v >"]
+ERRORS = ["<v>#N/A</v>", "<v>#REF!</v>", "<v></v>", "<v/>", ""]
+STYLES = ["", ' s="1"', ' s="2"']
+SPACES = ["", "", "", " ", "\n"]
+
+
+def inline(text: str) -> str:
+    return f"<is><t>{escape(text)}</t></is>"
+
+
+USUAL = st.one_of(
+    st.tuples(st.just(""), st.sampled_from(RESULTS)),
+    st.tuples(st.just(' t="s"'), st.just("<v>0</v>")),
+    st.tuples(st.just(' t="b"'), st.just("<v>1</v>")),
+    st.tuples(st.just(' t="inlineStr"'), st.sampled_from(TEXTS).map(inline)),
+    st.tuples(st.just(' t="e"'), st.sampled_from(ERRORS)),
+    st.tuples(
+        st.sampled_from(["", ' t="str"', ' t="e"', ' t="b"']),
+        st.tuples(*map(st.sampled_from, (FORMULAS, SPACES, RESULTS))).map("".join),
+    ),
+)
+UNUSUAL = st.sampled_from(
+    [
+        (' t="inlineStr"', inline("='x'")),
+        (' t="e"', "<v>&#35;N/A</v>"),
+        (" t='e'", "<v>#N/A</v>"),
+        ("", "<!-- <f/> --><v>1</v>"),
+    ]
+)
+
+
+@st.composite
+def cells(draw: st.DrawFn, row: int, column: int, odd: bool) -> str:
+    address = f"{column_letters(column)}{row}"
+    addresses = [f' r="{address}"']
+    if odd and draw(st.integers(0, 9)) == 0:
+        addresses = ["", f" r='{address}'", f' r="{address.lower()}"']
+    kind, content = draw(USUAL | UNUSUAL if odd else USUAL)
+    style = draw(st.sampled_from(STYLES))
+    attributes = draw(st.permutations([draw(st.sampled_from(addresses)), style, kind]))
+    opened = f"<c{''.join(attributes)}{draw(st.sampled_from(SPACES))}"
+    return f"{opened}/>" if not content else f"{opened}>{content}</c>"
+
+
+@st.composite
+def sheets(draw: st.DrawFn, odd: bool) -> bytes:
+    rows = []
+    for row in draw(st.lists(st.integers(1, 40), unique=True, max_size=6).map(sorted)):
+        places = draw(st.lists(st.integers(0, 3), unique=True, max_size=4).map(sorted))
+        number = "" if odd and draw(st.integers(0, 9)) == 0 else f' r="{row}"'
+        inside = "".join(draw(cells(row, column, odd)) for column in places)
+        rows.append(f"<row{number}{draw(st.sampled_from(ROW_MARKS))}>{inside}</row>")
+    above, below = draw(st.sampled_from(ABOVE)), draw(st.sampled_from(BELOW))
+    data = f"<sheetData>{''.join(rows)}</sheetData>"
+    return f'<worksheet xmlns="{MAIN}">{above}{data}{below}</worksheet>'.encode()
+
+
+def pieces_of(sheet: bytes, cuts: Sequence[int]) -> list[bytes]:
+    ends = [*sorted(cut % len(sheet) for cut in cuts), len(sheet)]
+    return [sheet[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+CUTS = st.lists(st.integers(0, 10_000), max_size=3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(sheet=sheets(odd=False), cuts=CUTS)
+def test_it_tells_of_usual_sheets_what_the_exact_one_does(
+    sheet: bytes, cuts: Sequence[int]
+) -> None:
+    quick = scan_quickly(pieces_of(sheet, cuts), SCALING)
+    assert quick == scan_exactly([sheet], SCALING).raw
+
+
+@settings(max_examples=200, deadline=None)
+@given(sheet=sheets(odd=True), cuts=CUTS)
+def test_it_leaves_to_the_exact_one_what_it_cannot_tell(sheet: bytes, cuts: Sequence[int]) -> None:
+    quick = scan_quickly(pieces_of(sheet, cuts), SCALING)
+    assert quick in (None, scan_exactly([sheet], SCALING).raw)
