@@ -36,6 +36,53 @@ def test_an_interrupted_import_does_not_end_by_the_signal(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 
 
+INTERRUPTED_AGAIN = """
+import io
+import sys
+from xlbridge.cli.main import run
+
+class Interrupting(io.StringIO):
+    def write(self, text):
+        raise KeyboardInterrupt
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "xlbridge.cli.doctor":
+            exec("raise KeyboardInterrupt")
+
+sys.stderr = Interrupting()
+sys.meta_path.insert(0, sys.stderr)
+sys.argv = ["xlbridge", "doctor"]
+run()
+"""
+
+INTERRUPTED_AT_THE_END = """
+import atexit
+import signal
+import sys
+from xlbridge.cli.main import run
+
+atexit.register(signal.raise_signal, signal.SIGINT)
+atexit.register(signal.raise_signal, signal.SIGTERM)
+sys.argv = ["xlbridge", "--version"]
+run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal ends the process at once there")
+@pytest.mark.parametrize(
+    ("code", "script"), [(130, INTERRUPTED_AGAIN), (0, INTERRUPTED_AT_THE_END)]
+)
+def test_another_interruption_changes_nothing(tmp_path: Path, code: int, script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+
+
 ENDING = """
 import atexit
 import sys

@@ -55,6 +55,30 @@ def test_a_full_disk_is_told_and_no_defect(
     assert len(told.splitlines()) == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (0, ("validate", ROOT / "samples/cliente.xlsx", "-o", "r.json", "--format", "json")),
+        (2, ("validate", "missing.xlsx")),
+        (2, ("validate", "--unknown")),
+    ],
+)
+def test_a_full_log_changes_nothing(home: Path, code: int, arguments: tuple[str, ...]) -> None:
+    home.mkdir(exist_ok=True)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "xlbridge", *arguments],
+            cwd=home,
+            env=clean_environment(home),
+            stdout=subprocess.DEVNULL,
+            stderr=full,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == code
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
 @pytest.mark.parametrize(("closed", "code"), [("0<&-", 1), ("1>&-", 2), ("2>&-", 1)])
 def test_a_closed_stream_is_no_defect(home: Path, closed: str, code: int) -> None:

@@ -9,15 +9,21 @@ from types import FrameType
 from typing import NoReturn
 
 _NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
+_SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 """Not each system has each."""
 
 
 def end_like_interrupt() -> None:
     """Let signals that ask for an end raise ``KeyboardInterrupt``; ignored ones stay ignored."""
-    for name in _NAMES:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+
+
+def ignore_interrupts() -> None:
+    """Let nothing come between the outcome of a command, which is settled, and its exit code."""
+    for number in (signal.SIGINT, *_SIGNALS):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

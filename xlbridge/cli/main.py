@@ -11,9 +11,9 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
-from xlbridge.cli.ending import end, end_like_interrupt
+from xlbridge.cli.ending import end, end_like_interrupt, ignore_interrupts
 from xlbridge.cli.importing import importing
-from xlbridge.cli.output import StdoutFailed, complain
+from xlbridge.cli.output import StdoutFailed, complain, remark, remarking
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
 
@@ -63,6 +63,9 @@ _LOCAL = frozenset({"resources", "template", "listings", "sandbox", "batch rehea
 
 _HUNG_UP = 141
 """As a shell has it: whoever read the output went away."""
+
+_INTERRUPTED = 130
+"""As a shell has it, and as ``ExitCode`` does, which is not imported for this."""
 
 
 class _LazyGroup(click.Group):
@@ -150,10 +153,11 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(str(Text(pt="Interrompido.", en="Interrupted.")), err=True)
-        return 130
+        remark(Text(pt="Interrompido.", en="Interrupted."))
+        return _INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        with remarking():
+            error.show()
         return error.exit_code
     except XlbridgeError as error:
         return _report(error)
@@ -190,7 +194,7 @@ def _report_stdout(failure: OSError) -> int:
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",
         en="Error: cannot write to standard output: {reason}.",
     )
-    click.echo(str(told.format(reason=failure.strerror)), err=True)
+    remark(told.format(reason=failure.strerror))
     return ExitCode.WRONG_USAGE
 
 
@@ -216,7 +220,7 @@ def _report_crash(error: Exception) -> int:
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    click.echo(str(told.format(kind=type(error).__name__, f=report.name)), err=True)
+    remark(told.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
 
 
@@ -234,8 +238,15 @@ def _open_what_is_closed() -> None:
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     end_like_interrupt()
-    _open_what_is_closed()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    end(main(sys.argv[1:]))
+    try:
+        _open_what_is_closed()
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        code = main(sys.argv[1:])
+        ignore_interrupts()
+    except KeyboardInterrupt:
+        # Another one, while the first was dealt with.
+        ignore_interrupts()
+        code = _INTERRUPTED
+    end(code)

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -17,7 +18,22 @@ class StdoutFailed(OSError):
 
 def remark(text: Text | str) -> None:
     """Tell the user something that is not the result."""
-    click.echo(str(text), err=True)
+    with remarking():
+        click.echo(str(text), err=True)
+
+
+@contextmanager
+def remarking() -> Iterator[None]:
+    """Let what is told on stderr be lost where it cannot be written: what is done is not.
+
+    Whoever reads it and goes away ends the command all the same.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
 
 
 def complain(error: XlbridgeError) -> None:
