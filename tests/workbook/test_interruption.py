@@ -12,6 +12,8 @@ import pytest
 import xlsxwriter
 from environment import clean_environment
 
+from xlbridge.workbook.changing.changed_package import changed_package
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 
 _PATIENCE = 60
@@ -101,3 +103,11 @@ def test_the_parsing_process_does_not_outlive_a_killed_command(
     command.communicate(timeout=_PATIENCE)
     assert is_gone(child)
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
+
+
+def test_an_interruption_that_leaves_a_copy_unclosed_is_no_refusal(large: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), changed_package(large):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ValueError("Can't close the ZIP file")

@@ -238,6 +238,8 @@ def _open_what_is_closed() -> None:
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     end_like_interrupt()
+    # What fails while it is being thrown away has been told already, where it was used.
+    sys.unraisablehook = lambda _failure: None
     try:
         _open_what_is_closed()
         for stream in (sys.stdout, sys.stderr):

@@ -106,6 +106,9 @@ def changed_package(path: Path) -> Iterator["ChangedPackage"]:
         with zipfile.ZipFile(path) as source:
             yield ChangedPackage(source)
     except _NOT_UNDERSTOOD as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            # Another interruption, while the copy was being closed for the first.
+            raise error.__context__ from None
         raise WorkbookRefused(
             "unreadable",
             Text(
