@@ -8,13 +8,18 @@ from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered
 
 from xlbridge.api.client import Client
+from xlbridge.batch.closing.given import ProofFile
+from xlbridge.batch.closing.sent_rows import Uploads
 from xlbridge.errors import JournalError, TransportError, UsageError
+from xlbridge.i18n import Text
 from xlbridge.upload.consent import plan_text
 from xlbridge.upload.desk import Desk
+from xlbridge.upload.fates import Fate as RowFate
 from xlbridge.upload.journal.job import Job
 from xlbridge.upload.journal.states import State
 from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import WantedMode, choose_mode
+from xlbridge.upload.payload import file_hash
+from xlbridge.upload.plan import Plan, WantedMode, choose_mode
 from xlbridge.upload.report import job_json, job_text
 from xlbridge.upload.resolving import Resolution
 from xlbridge.upload.retry import mended_rows, require_rejected
@@ -72,13 +77,63 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
         require_rejected(part)
     rejects = Path(job.last("rejects_file"))
     assert part.last("rejects_file") is None
-    book = load_workbook(rejects)
-    sheet = book["cliente"]
-    column = [cell.value for cell in sheet[1]].index("cnpj") + 1
-    sheet.cell(3, column).value = new_cnpj()
-    book.save(rejects)
+    put_cnpj(rejects, 3, new_cnpj())
     mended = mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
     assert mended.retry.origins == (6, 7)
+
+
+def test_mended_rows_go_again_in_parts_once_and_none_twice(
+    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    taken = [new_cnpj() for _ in range(3)]
+    run_job(desk, client, split_job(desk, make_clients(*taken), "direct", 9), YES)
+    path = make_clients(new_cnpj(), *taken, name="mais.xlsx", called="Outro")
+    job = run_job(desk, client, split_job(desk, path, "queue", 9), AT_ONCE)
+    rejects = Path(job.last("rejects_file"))
+    mended_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
+    for row, document in mended_cnpj.items():
+        put_cnpj(rejects, row, document)
+    mended = mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    assert mended.sheet.resource is not None
+    plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
+    again = write_down(
+        desk,
+        mended.sheet,
+        mended.sheet.resource,
+        plan,
+        "rehearsal",
+        retry=mended.retry,
+        chunk_rows=2,
+    )
+    assert [len(part.what.rows) for part in desk.journal.parts_of(again)] == [2, 1]
+    staged: list[str] = []
+
+    def cut_the_second(_method: str, asked: str) -> Fate:
+        staged.extend([asked] if "/fila" in asked else [])
+        return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
+
+    proxy.decide = cut_the_second
+    with pytest.raises(TransportError):
+        run_job(desk, client, again, AT_ONCE)
+    with pytest.raises(UsageError, match="not sent again yet"):
+        mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    proxy.decide = lambda _method, _path: "pass"
+    assert run_job(desk, client, again, AT_ONCE).state is State.DONE
+    assert all(registered(client, document) for document in mended_cnpj.values())
+    with pytest.raises(UsageError, match="not sent again yet"):
+        mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
+    sent = Uploads(desk.journal).of("clientes", whole)
+    assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.what.rows))
+    assert {row.fate for row in sent.rows} == {RowFate.ACCEPTED}
+
+
+def put_cnpj(path: Path, row: int, document: str) -> None:
+    book = load_workbook(path)
+    sheet = book["cliente"]
+    column = [cell.value for cell in sheet[1]].index("cnpj") + 1
+    sheet.cell(row, column).value = document
+    book.save(path)
 
 
 def test_a_part_that_is_refused_before_sending_stops_all(

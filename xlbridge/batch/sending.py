@@ -123,7 +123,15 @@ class Sender:
         desk = self.batch.sites.desk(target.step.profile)
         plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
         resource = desk.catalogue.named(job.what.resource)
-        again = write_down(desk, mended.sheet, resource, plan, job.what.profile, retry=mended.retry)
+        again = write_down(
+            desk,
+            mended.sheet,
+            resource,
+            plan,
+            job.what.profile,
+            retry=mended.retry,
+            chunk_rows=target.step.sending.chunk_rows if target.step.sending else None,
+        )
         self._run(target, again)
 
     def _accept_change(self, target: Target, state: UnitState) -> None:

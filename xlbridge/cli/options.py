@@ -162,6 +162,13 @@ living_copy = _option(
     en="Writes a copy of the workbook with state, reason and code beside its rows.",
 )
 
+in_parts = _option(
+    "--chunk-rows",
+    type=click.IntRange(min=1),
+    pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
+    en="Sends in parts of that many rows, each an upload of its own.",
+)
+
 how_to_send = _all_of(
     [
         _option(

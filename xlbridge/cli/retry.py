@@ -8,7 +8,7 @@ import click
 from xlbridge.cli.desk import evidenced, open_desk
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.importing import importing
-from xlbridge.cli.options import how_to_read, how_to_send, report_format
+from xlbridge.cli.options import how_to_read, how_to_send, in_parts, report_format
 from xlbridge.cli.output import remark
 from xlbridge.cli.sending import Sending
 from xlbridge.i18n import Text
@@ -36,12 +36,14 @@ from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
         )
     ),
 )
+@in_parts
 @how_to_read
 @how_to_send
 @report_format
 def command(
     job_id: str,
     file: Path | None,
+    chunk_rows: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
     **how: Any,
@@ -80,5 +82,13 @@ def command(
         with connect(desk.settings) as client:
             profile = client.target.profile
             require_lawful(client.target.production, sending, plan.mode)
-            again = write_down(desk, mended.sheet, resource, plan, profile, retry=mended.retry)
+            again = write_down(
+                desk,
+                mended.sheet,
+                resource,
+                plan,
+                profile,
+                retry=mended.retry,
+                chunk_rows=chunk_rows,
+            )
             return carry_out(desk, client, again, sending)

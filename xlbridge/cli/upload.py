@@ -8,7 +8,7 @@ import click
 from xlbridge.cli.desk import open_desk
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.importing import importing
-from xlbridge.cli.options import how_to_read, how_to_send, report_format, which_sheet
+from xlbridge.cli.options import how_to_read, how_to_send, in_parts, report_format, which_sheet
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import working
 from xlbridge.cli.sending import Sending
@@ -47,16 +47,7 @@ if TYPE_CHECKING:
         )
     ),
 )
-@click.option(
-    "--chunk-rows",
-    type=click.IntRange(min=1),
-    help=str(
-        Text(
-            pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
-            en="Sends in parts of that many rows, each an upload of its own.",
-        )
-    ),
-)
+@in_parts
 @which_sheet
 @how_to_read
 @how_to_send

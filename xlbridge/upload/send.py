@@ -62,12 +62,17 @@ def write_down(
     note: dict[str, Any] = {"file_hash": file_hash(sheet.file)}
     if retry is not None:
         note |= {"retry_of": retry.of, "origins": list(retry.origins)}
-        return desk.journal.create(new, digests, note=note)
-    if chunk_rows is None or chunk_rows >= len(sheet.rows):
-        return desk.journal.unsent(new) or desk.journal.create(new, digests, again=again, note=note)
-    parts = list(book.chunks(chunk_rows))
-    waiting = desk.journal.unsent(new, parts=[len(part.rows) for part, _ in parts])
-    return waiting or desk.journal.create_split(new, parts, again=again, note=note)
+    parts: list[Part] = []
+    if chunk_rows is not None and chunk_rows < len(sheet.rows):
+        parts = list(book.chunks(chunk_rows))
+    # What a retry has not sent gives way to the next: only that one knows which rows are which.
+    sizes = [len(part.rows) for part, _ in parts]
+    waiting = desk.journal.unsent(new, parts=sizes) if retry is None else None
+    if waiting is not None:
+        return waiting
+    if not parts:
+        return desk.journal.create(new, digests, again=again, note=note)
+    return desk.journal.create_split(new, parts, again=again, note=note)
 
 
 def run_job(desk: Desk, client: Client, job: Job, options: RunOptions) -> Job:

@@ -117,13 +117,13 @@ class Uploads:
 
     def _origins(self, job: Job) -> Mapping[int, int]:
         """Return which row of the step's workbook each row of a job's sheet is."""
-        note = job.events[0].detail
+        whole = job if job.parent is None else self._journal.job(job.parent)
+        note = whole.events[0].detail
         if "retry_of" not in note:
             return {row: row for row in job.what.rows}
         earlier = self._origins(self._journal.job(note["retry_of"]))
-        return {
-            row: earlier[origin] for row, origin in zip(job.what.rows, note["origins"], strict=True)
-        }
+        pairs = zip(whole.what.rows, note["origins"], strict=True)
+        return {row: earlier[origin] for row, origin in pairs}
 
 
 def _adds_up(job: Job, fates: Sequence[Fate]) -> bool:
