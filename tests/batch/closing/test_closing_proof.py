@@ -207,7 +207,7 @@ def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -
     path.write_bytes(b"another")
     bench.add("clientes", path, 2, job.id)
     breaches = [str(breach) for breach in closed(bench).breaches]
-    assert any(f"has {told} rows" in breach for breach in breaches)
+    assert any(f"has {told} row" in breach for breach in breaches)
     assert any(f"read {told}, but accepted 2" in breach for breach in breaches)
     assert any("no upload is of this content" in breach for breach in breaches)
 
