@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from sheets import GOOD, write_records
+from sheets import GOOD, write_records, write_rows
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources.catalogue import Catalogue
@@ -120,27 +120,47 @@ def test_a_formula_with_a_result_is_told_however_many_empty_ones_come_first(
 
 
 @pytest.mark.parametrize(
-    ("footer", "found"),
+    ("total", "found"),
     [
         (["TOTAL DE CLIENTES: 7"], ["row-total"]),
         (["Total geral", None, "7"], ["row-total"]),
         (["Subtotal:"], ["row-total"]),
+        (["SUBTOTAL SÃO PAULO"], ["row-total"]),
+        (["Sub-total – Campinas", "J"], ["row-total"]),
+        (["Totais"], ["row-total"]),
+        (["Total parcial"], ["row-total"]),
+        (["Total clientes", None, "7"], ["row-total"]),
+        (["Total (7)"], ["row-total"]),
+        (["Total - 7 clientes"], ["row-total"]),
+        (["Qtde. de clientes: 7"], ["row-total"]),
+        (["Quantidade total: 7"], ["row-total"]),
+        (["Contagem Geral", "7"], ["row-total"]),
         (["Total Distribuidora"], []),
+        (["Total-Med Farmácia"], []),
+        (["Total 90 Comércio Ltda"], []),
+        (["Totalmente Demais Modas"], []),
+        (["Número Um Calçados"], []),
+        (["Contagem Auto Peças"], []),
         (["Padaria Total"], []),
         (["Total", "F", "529.982.247-25"], []),
     ],
 )
-def test_a_total_below_the_records_is_told(
-    tmp_path: Path, catalogue: Catalogue, footer: list[str | None], found: list[str]
+@pytest.mark.parametrize("below", [0, 20], ids=["at-the-end", "in-the-middle"])
+def test_a_total_among_the_records_is_told(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    total: list[str | None],
+    found: list[str],
+    below: int,
 ) -> None:
-    good = GOOD["cliente"]
-    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
-        page = book.add_worksheet()
-        page.write_row(0, 0, ["nomeComercial", "natureza", "cpf"])
-        page.write_row(1, 0, [good["nomeComercial"], "F", "529.982.247-25"])
-        page.write_row(3, 0, footer)
-    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, resource="cliente")
-    assert [f.kind.code for f in judged.findings if f.kind.code == "row-total"] == found
+    record = [GOOD["cliente"]["nomeComercial"], "F", "529.982.247-25"]
+    others = [[*record[:2], None]] * below
+    path = write_rows(
+        tmp_path / "a.xlsx", ["nomeComercial", "natureza", "cpf"], [record, [], total, *others]
+    )
+    judged = validate_workbook(path, catalogue, resource="cliente")
+    totals = [f for f in judged.findings if f.kind.code == "row-total"]
+    assert [(f.cell, f.kind.code) for f in totals] == [("A4", code) for code in found]
 
 
 @pytest.mark.parametrize("typed", ["69.879.837/0001-59", "69879837000159", 69879837000159])

@@ -105,9 +105,14 @@ def test_the_parsing_process_does_not_outlive_a_killed_command(
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
 
 
-def test_an_interruption_that_leaves_a_copy_unclosed_is_no_refusal(large: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), changed_package(large):
+def interrupted_in_closing(workbook: Path) -> None:
+    with changed_package(workbook):
         try:
             raise KeyboardInterrupt
         finally:
             raise ValueError("Can't close the ZIP file")
+
+
+def test_an_interruption_that_leaves_a_copy_unclosed_is_no_refusal(large: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_in_closing(large)

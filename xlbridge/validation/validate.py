@@ -17,7 +17,6 @@ from xlbridge.validation.changes import Mending
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display, quoted
-from xlbridge.validation.footers import note_footers
 from xlbridge.validation.headers.choice import Choice, choose
 from xlbridge.validation.headers.header import (
     Header,
@@ -29,6 +28,7 @@ from xlbridge.validation.headers.joined_columns import joined_columns
 from xlbridge.validation.headers.outdated import outdated_template
 from xlbridge.validation.judge import judge
 from xlbridge.validation.layout import note_layout
+from xlbridge.validation.no_records import note_no_records
 from xlbridge.validation.reading import Reading
 from xlbridge.validation.sheet_findings import SheetFindings, errors_among
 from xlbridge.workbook.address import cell_address
@@ -159,7 +159,7 @@ def judge_sheet(
     typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = note_layout(wanted, header, cells, typed)
-    note_footers(wanted, typed)
+    note_no_records(wanted, typed)
     judge(typed.frame, wanted, typed.problems)
     columns = {name: cells.first_column + place for name, place in header.columns.items()}
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
