@@ -349,6 +349,40 @@ def test_a_plan_without_workbooks_says_so(run_batch: RunBatch, write_plan: Write
     assert found["steps"][0]["problem"] == "no workbook matches p*.xlsx"
 
 
+OWN = """\
+schema_type: dataframe
+version: 0.35.0
+title: Fornecedores
+coerce: false
+strict: false
+metadata: {resource: fornecedor, import: {direct: imports.direct}, natural_keys: [nome]}
+columns:
+  nome: {dtype: str, nullable: false, required: true}
+"""
+
+
+def test_a_batch_of_own_resources_is_known_without_saying_where_they_are(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "fornecedor.yaml").write_text(OWN, encoding="utf-8")
+    write_rows(tmp_path / "f.xlsx", ["nome"], [["Um"]])
+    plan = write_plan("name: a\nsteps:\n  v:\n    validate: f.xlsx\n    resource: fornecedor\n")
+    assert run_batch("run", plan, "--schemas", folder).returncode == 0
+    assert report(run_batch("status", "a", "--format", "json"), 0)["done"]
+    assert report(run_batch("resume", "--format", "json"), 0)["done"]
+    assert run_batch("status", "a", "--schemas", folder).returncode == 0
+    folder.rename(tmp_path / "moved")
+    lost = run_batch("status", "a")
+    assert lost.returncode == 2
+    assert str(folder) in lost.stderr
+    assert "--schemas" in lost.stderr
+    assert run_batch("status", "a", "--schemas", tmp_path / "moved").returncode == 0
+    unsaid = run_batch("plan", plan)
+    assert (unsaid.returncode, "--schemas DIR" in unsaid.stderr) == (2, True)
+
+
 def test_batches_are_listed_and_unknown_ones_named(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

@@ -18,12 +18,16 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class KnownBatch:
-    """A batch that was begun: its plan's file and the parameters that were given."""
+    """A batch that was begun: its plan's file and the parameters that were given.
+
+    ``own_schemas`` is the folder of own resources that it was last run with, if one was given.
+    """
 
     id: str
     created_at: datetime
     plan: Path
     parameters: Mapping[str, str]
+    own_schemas: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,8 @@ class Ledger:
         """Close the file."""
         self._db.close()
 
-    def begin(self, plan: Plan) -> KnownBatch:
-        """Write a batch down, or that its plan lies elsewhere now.
+    def begin(self, plan: Plan, own_schemas: Path | None = None) -> KnownBatch:
+        """Write a batch down, or that its plan or its own resources lie elsewhere now.
 
         Raises ``UsageError`` when there is another plan of that name: its workbooks would be taken
         for those of this one.
@@ -108,6 +112,10 @@ class Ledger:
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
                 (plan.batch, self._moment(), str(plan.path), json.dumps(dict(plan.parameters))),
+            )
+            self._db.execute(
+                "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
+                (plan.batch, None if own_schemas is None else str(own_schemas)),
             )
         return self.batch(plan.batch)
 
@@ -125,10 +133,19 @@ class Ledger:
 
     def batches(self) -> list[KnownBatch]:
         """Return all batches, newest first."""
-        found = self._db.execute("SELECT * FROM batches ORDER BY created_at DESC, id DESC")
+        found = self._db.execute(
+            "SELECT batches.*, folder FROM batches LEFT JOIN schemas ON batch = id "
+            "ORDER BY created_at DESC, id DESC"
+        )
         return [
-            KnownBatch(name, datetime.fromisoformat(at), Path(plan), json.loads(parameters))
-            for name, at, plan, parameters in found.fetchall()
+            KnownBatch(
+                name,
+                datetime.fromisoformat(at),
+                Path(plan),
+                json.loads(parameters),
+                None if folder is None else Path(folder),
+            )
+            for name, at, plan, parameters, folder in found.fetchall()
         ]
 
     def checked(self, batch: str, step: str, file: str, check: Check) -> None:

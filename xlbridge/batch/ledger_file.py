@@ -11,6 +11,10 @@ CREATE TABLE IF NOT EXISTS batches (
     plan TEXT NOT NULL,
     parameters TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS schemas (
+    batch TEXT PRIMARY KEY REFERENCES batches (id),
+    folder TEXT
+);
 CREATE TABLE IF NOT EXISTS checks (
     batch TEXT NOT NULL REFERENCES batches (id),
     step TEXT NOT NULL,

@@ -72,7 +72,8 @@ class StepReader:
         kind = "upload" if "upload" in body else "validate"
         resource = body.get("resource")
         if resource is not None and resource not in self._catalogue:
-            self._texts.wrong((*place, "resource"), unknown(resource, tuple(self._catalogue)))
+            told = _NO_RESOURCE.format(told=unknown(resource, tuple(self._catalogue)))
+            self._texts.wrong((*place, "resource"), told)
         else:
             for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
                 self._texts.wrong((*place, "links", column), what)
@@ -125,6 +126,10 @@ class StepReader:
         return read_filters(given)
 
 
+_NO_RESOURCE = Text(
+    pt="{told} Recursos próprios de outra pasta: --schemas PASTA.",
+    en="{told} Own resources from another folder: --schemas DIR.",
+)
 _NO_PATTERN = Text(
     pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
     en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",

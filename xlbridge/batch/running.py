@@ -122,7 +122,7 @@ class BatchRun:
         A workbook that cannot be dealt with stops what depends on its step, and nothing else.
         Raises ``ConfigError`` where an environment cannot be used at all.
         """
-        self._batch.ledger.begin(self._batch.plan)
+        self._batch.ledger.begin(self._batch.plan, self._batch.own_schemas)
         ran = Ran(checked=self._check())
         self._batch.ledger.forget_failures(self._batch.id)
         agreement = self._agreement(ran.checked)

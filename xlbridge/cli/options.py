@@ -63,10 +63,8 @@ validation_format = _option(
 )
 
 
-def _use_schemas(context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:
+def use_schemas(context: click.Context, folder: Path) -> None:
     """Set the environment for this command, and so for the sandbox that it may start."""
-    if folder is None:
-        return
     before = os.environ.get(SCHEMAS_VARIABLE)
     os.environ[SCHEMAS_VARIABLE] = str(folder.resolve())
 
@@ -79,11 +77,16 @@ def _use_schemas(context: click.Context, _parameter: click.Parameter, folder: Pa
     context.call_on_close(restore)
 
 
+def _use_given(context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:
+    if folder is not None:
+        use_schemas(context, folder)
+
+
 own_schemas = _option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    callback=_use_schemas,
+    callback=_use_given,
     is_eager=True,
     expose_value=False,
     pt="A pasta com os seus próprios recursos (se não for dita: XLBRIDGE_HOME/schemas).",

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import click
+
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import Ledger
 from xlbridge.batch.overview import StepState
@@ -15,6 +17,7 @@ from xlbridge.batch.written_proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.batch.sites import open_sites
 from xlbridge.cli.environment import asked_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import use_schemas
 from xlbridge.cli.output import result, result_json
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -56,14 +59,16 @@ def open_batch(
     settings = settings or asked_settings()
     read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
     with open_ledger(settings) as ledger, open_sites(settings) as sites:
-        yield Batch(read, ledger, sites)
+        own = settings.own_schemas
+        yield Batch(read, ledger, sites, None if own is None else own.resolve())
 
 
 @contextmanager
 def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
     """Open a batch that was begun, the newest one where none is named.
 
-    Raises ``UsageError`` when there is none.
+    Its own resources are those that it was run with, where no others are asked for. Raises
+    ``UsageError`` when there is none, or the folder of its own resources is gone.
     """
     settings = asked_settings()
     with open_ledger(settings) as ledger:
@@ -74,8 +79,24 @@ def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
             known = batches[0]
         else:
             known = ledger.batch(batch_id)
+    if known.own_schemas is not None and settings.own_schemas is None:
+        if not known.own_schemas.is_dir():
+            raise UsageError(
+                _SCHEMAS_GONE.format(id=known.id, folder=known.own_schemas), _SAY_WHERE
+            )
+        use_schemas(click.get_current_context(), known.own_schemas)
     with open_batch(known.plan, known.parameters) as batch:
         yield batch
+
+
+_SCHEMAS_GONE = Text(
+    pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
+    en="The folder with the own resources of the batch {id} is no longer there: {folder}.",
+)
+_SAY_WHERE = Text(
+    pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
+    en="Put it back, or say where it is: --schemas DIR.",
+)
 
 
 def print_batch(
