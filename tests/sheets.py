@@ -59,6 +59,10 @@ class Percent(float):
     """A number that is shown as a percentage."""
 
 
+class Dollars(float):
+    """A number that is shown as an amount of US dollars."""
+
+
 class Padded(int):
     """A number that is shown with leading zeros."""
 
@@ -95,6 +99,7 @@ def write_page(
         time: book.add_format({"num_format": "hh:mm"}),
         Percent: book.add_format({"num_format": "0.0%"}),
         Padded: book.add_format({"num_format": "00000"}),
+        Dollars: book.add_format({"num_format": "[$US$-409] #,##0.00"}),
     }
     if title:
         page.write_string(0, 0, title)
@@ -105,7 +110,7 @@ def write_page(
                 page.write_formula(row, column, "=NA()", None, str(value))
             elif isinstance(value, Formula):
                 page.write_formula(row, column, str(value), None, "")
-            elif isinstance(value, Percent | Padded):
+            elif isinstance(value, Percent | Padded | Dollars):
                 page.write_number(row, column, value, formats[type(value)])
             elif isinstance(value, date | time):
                 page.write_datetime(row, column, value, formats[type(value)])

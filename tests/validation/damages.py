@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-from sheets import ErrorCell, Formula, Padded, Percent
+from sheets import Dollars, ErrorCell, Formula, Padded, Percent
 
 from xlbridge.resources.column import Column, Kind
 
@@ -199,6 +199,7 @@ TEXT_NUMBERS = [
     Damage("barcode for a number", "type-number", NUMBERS, _value(1.93373700000001e43)),
     Damage("point and three digits", "number-ambiguous", NUMBERS, _value("1.234")),
     Damage("comma and three digits", "number-ambiguous", NUMBERS, _value("1,234")),
+    Damage("shown in dollars", "number-currency", _of_kind(Kind.MONEY), _of_good(Dollars)),
     Damage("shown as a percentage", "number-percent", NUMBERS, _value(Percent(0.025))),
 ]  # fmt: skip
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from xlbridge.workbook.reading.code_formats import number_formats_of
-from xlbridge.workbook.reading.raw_sheet import RawSheet
 
 PART = "xl/worksheets/sheet1.xml"
 
@@ -26,7 +25,7 @@ def test_the_formats_of_some_columns_are_found(tmp_path: Path, cells: str) -> No
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(PART, f'<sheetData><row r="2">{cells}</row></sheetData>')
-    raw = RawSheet()
-    raw.part, raw.formats = PART, {1: "0.00"}
-    assert number_formats_of(path, raw, {0, 2}) == {(2, 0): "0.00"}
-    assert number_formats_of(path, raw, set()) == {}
+    formats = {1: "0.00"}
+    assert number_formats_of(path, PART, formats, {0, 2}) == {(2, 0): "0.00"}
+    assert number_formats_of(path, PART, formats, set()) == {}
+    assert number_formats_of(path, PART, {}, {0, 2}) == {}

@@ -187,4 +187,19 @@ KINDS: tuple[FindingKind, ...] = (
             en="Check the value, and format the cell without the division by a thousand.",
         ),
     ),
+    warning(
+        "number-currency",
+        Text(
+            pt="A célula mostra {currency}, e a coluna é em reais: o número será enviado como "
+            "está.",
+            en="The cell shows {currency}, and the column is in reais: the number is sent as it "
+            "is.",
+        ),
+        Text(
+            pt="Converta o valor para reais, ou troque o formato da célula se ele já está em "
+            "reais.",
+            en="Convert the amount to reais, or change the cell's format if it is in reais "
+            "already.",
+        ),
+    ),
 )

@@ -1,6 +1,6 @@
 """The data rows of a sheet as typed columns."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,9 @@ from xlbridge.validation.cells.coercion import coerce
 from xlbridge.validation.cells.error_words import error_words
 from xlbridge.validation.headers.header import Header
 from xlbridge.validation.headers.repeated_headers import repeated_headers
-from xlbridge.validation.noted_cells import NotedCells, numbered_codes
+from xlbridge.validation.noted_cells import FormatsOf, NotedCells, telling_formats
 from xlbridge.validation.reading import Reading
 from xlbridge.workbook.reading.cells import CellKind, SheetCells
-from xlbridge.workbook.reading.raw_sheet import CellPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +31,6 @@ class TypedRows:
     problems: Mapping[str, CellProblems]
 
 
-FormatsOf = Callable[[Collection[int]], Mapping[CellPlace, str]]
-"""Tells the number formats of the cells in some columns, those that may show a number as something
-else than its digits."""
-
 OnColumn = Callable[[str, int, int, int], None]
 """Told each column before it is typed: its name, its place, of how many, and the rows."""
 
@@ -46,13 +41,13 @@ def typed_rows(
     cells: SheetCells,
     reading: Reading,
     on_column: OnColumn = lambda *_: None,
-    formats_of: FormatsOf = lambda _: {},
+    formats_of: FormatsOf = lambda _, __: {},
 ) -> TypedRows:
     """Type the cells below the header, column by column.
 
     A column of the resource that the sheet lacks is there, with no values.
     """
-    formats = formats_of(numbered_codes(resource, header, cells))
+    formats = telling_formats(resource, header, cells, formats_of)
     rows = _data_rows(cells, header.row)
     numbers = np.array(rows, dtype=np.int64)
     headers = np.searchsorted(numbers, repeated_headers(header, cells))

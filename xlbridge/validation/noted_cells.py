@@ -2,27 +2,47 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from xlbridge.i18n import numeral
-from xlbridge.resources.column import Column
+from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cells.cell_problems import CellProblems
 from xlbridge.validation.display import display
 from xlbridge.validation.headers.header import Header
 from xlbridge.workbook.reading.cells import CellKind, SheetCells
+from xlbridge.workbook.reading.currencies import foreign_currency
 from xlbridge.workbook.reading.raw_sheet import CellPlace
 from xlbridge.workbook.reading.shown_number import shown_number
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 
 
-def numbered_codes(resource: Resource, header: Header, cells: SheetCells) -> frozenset[int]:
-    """Return the zero-based places of the columns of codes that have numbers."""
-    codes = (column.name for column in resource.columns if column.kind.is_code)
-    places = (header.columns[name] for name in codes if name in header.columns)
+FormatsOf = Callable[[Mapping[int, str], Collection[int]], Mapping[CellPlace, str]]
+"""Tells which cells of some columns, zero-based, have which of some number formats, given by the
+style that has them."""
+
+
+def telling_formats(
+    resource: Resource, header: Header, cells: SheetCells, formats_of: FormatsOf
+) -> Mapping[CellPlace, str]:
+    """Return the formats by which cells tell more than their numbers: of codes all that may show
+    something else than the digits, of amounts those that show another currency."""
+    formats = cells.raw.formats
+    foreign = {style: code for style, code in formats.items() if foreign_currency(code)}
+    codes = [column for column in resource.columns if column.kind.is_code]
+    amounts = [column for column in resource.columns if column.kind is Kind.MONEY]
+    return {
+        **formats_of(formats, _with_numbers(codes, header, cells)),
+        **formats_of(foreign, _with_numbers(amounts, header, cells) if foreign else ()),
+    }
+
+
+def _with_numbers(columns: Iterable[Column], header: Header, cells: SheetCells) -> frozenset[int]:
+    """Return the zero-based places of the columns that have numbers."""
+    places = (header.columns[c.name] for c in columns if c.name in header.columns)
     return frozenset(
         cells.first_column + place
         for place in places
@@ -62,13 +82,16 @@ class NotedCells:
             self.problems.add(position, code, {"shown": shown, "stored": stored})
 
     def note_shown(self, formats: Mapping[CellPlace, str]) -> None:
-        """Note the numbers in a column of codes of which not just the digits are shown."""
-        if not self.column.kind.is_code:
-            return
+        """Note the codes that show not just their digits, the amounts that show other money."""
         for position, form in self._noted(formats):
             value = self._usable_number(position)
-            if value is not None:
+            if value is None:
+                continue
+            if self.column.kind.is_code:
                 self._note_shown(position, display(value), form)
+            else:
+                currency = {"currency": foreign_currency(form)}
+                self.problems.add(position, "number-currency", currency)
 
     def _note_shown(self, position: int, stored: str, form: str) -> None:
         width = self.column.width

@@ -155,7 +155,7 @@ def judge_sheet(
     if wanted is None or position is None:
         return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
     header = match_header(cells, position, wanted)
-    formats_of = partial(number_formats_of, path, cells.raw)
+    formats_of = partial(number_formats_of, path, cells.raw.part)
     typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = note_layout(wanted, header, cells, typed)

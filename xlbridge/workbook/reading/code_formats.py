@@ -5,34 +5,36 @@ The cells of all columns would be too many to note while a workbook is read.
 
 import re
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from xlbridge.workbook.address import column_index, column_letters
-from xlbridge.workbook.reading.raw_sheet import CellPlace, RawSheet
+from xlbridge.workbook.reading.raw_sheet import CellPlace
 
 _CHUNK = 1 << 20
 _LONGEST_TAG = 1 << 12
 _STYLE = re.compile(rb"""\ss=["'](\d+)["']""")
 
 
-def number_formats_of(path: Path, raw: RawSheet, columns: Collection[int]) -> dict[CellPlace, str]:
-    """Return the formats of the cells in some columns that may show a number as something else.
+def number_formats_of(
+    path: Path, part: str, formats: Mapping[int, str], columns: Collection[int]
+) -> dict[CellPlace, str]:
+    """Return the formats of the cells in some columns of a sheet.
 
-    ``raw`` is what was read of the sheet, ``columns`` are zero-based. A cell that is written
-    without its address tells nothing.
+    ``part`` is the sheet's, ``formats`` are those that are looked for, by the style that has them,
+    ``columns`` are zero-based. A cell that is written without its address tells nothing.
     """
-    if not raw.formats or not columns:
+    if not formats or not columns:
         return {}
     letters = b"|".join(column_letters(column).encode() for column in columns)
-    styles = b"|".join(str(style).encode() for style in raw.formats)
+    styles = b"|".join(str(style).encode() for style in formats)
     quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
     exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
     found = {}
-    for block in _blocks(path, raw.part):
+    for block in _blocks(path, part):
         cells = quick.findall(block) if _is_usual(block) else _exactly(exact, block)
         for column, row, style in cells:
-            code = raw.formats.get(int(style))
+            code = formats.get(int(style))
             if code is not None:
                 found[int(row), column_index(column.decode())] = code
     return found
