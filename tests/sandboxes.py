@@ -34,9 +34,8 @@ def sandbox_process(
     Like ``xlbridge.sandbox.serving.embedded.sandbox_process``, but forked from one that imported
     everything.
     """
-    home.mkdir(parents=True, exist_ok=True)
     log = home / "sandbox.log"
-    _give_database(home, options)
+    give_database(home, options)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
@@ -52,11 +51,12 @@ def end() -> None:
     _at_end.close()
 
 
-def _give_database(home: Path, options: Sequence[str]) -> None:
-    """Make a new database beforehand, as the sandbox would.
+def give_database(home: Path, options: Sequence[str]) -> None:
+    """Make a new database beforehand, as the sandbox would with these options.
 
     A file is a copy of one that is filled already, and each login costs next to nothing.
     """
+    home.mkdir(parents=True, exist_ok=True)
     named = dict(itertools.pairwise(options))
     url = database_url(named.get("--db", str(home / "sandbox.db")))
     kind, scale = Seed(named.get("--seed", "demo")), int(named.get("--scale", "1"))

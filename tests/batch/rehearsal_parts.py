@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from batch_parts import new_cnpj
 from environment import clean_environment
+from forked import shared_zygote
 from sheets import write_records, write_rows
 from sqlalchemy import insert
 
@@ -94,16 +94,8 @@ class Month:
     def rehearse(self, *options: object) -> "subprocess.CompletedProcess[str]":
         """Run the real command."""
         command = ["batch", "rehearse", str(self.plan), "--seed", "empty", *map(str, options)]
-        return subprocess.run(
-            [sys.executable, "-m", "xlbridge", *command],
-            cwd=self.folder,
-            env=clean_environment(self.home, **self.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=900,
-            check=False,
-        )
+        own = clean_environment(self.home, **self.environment)
+        return shared_zygote().run(self.folder, own, command, longest=900)
 
     def report(self, code: int, *options: object) -> dict[str, Any]:
         """Rehearse and return the report, the exit code being as expected."""

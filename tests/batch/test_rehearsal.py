@@ -53,7 +53,7 @@ def real_system() -> Iterator[tuple[str, list[str]]]:
             self.close_connection = True
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}", asked

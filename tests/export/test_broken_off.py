@@ -9,14 +9,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environment import clean_environment, credentials
-from sandboxes import sandbox_process
+from forked import Zygote
+from sandboxes import give_database, sandbox_process
 
 from xlbridge.api.backoff import Backoff
 from xlbridge.api.client import Client
@@ -41,8 +42,12 @@ LEFT = f"exports/unfinished/*/*/{FINISHED}"
 
 @contextmanager
 def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
-    """The demonstration company, in a process that a test may kill."""
-    with sandbox_process(home, ["--seed", "demo", *options], clean_environment(home)) as running:
+    """A quarter of the demonstration company's orders, in a process that a test may kill."""
+    demo = ["--seed", "demo"]
+    give_database(home, demo)
+    with closing(sqlite3.connect(home / "sandbox.db")) as base, base:
+        base.execute("DELETE FROM sales_orders WHERE numeroDoPedido % 4")
+    with sandbox_process(home, [*demo, *options], clean_environment(home)) as running:
         yield running
 
 
@@ -85,7 +90,7 @@ def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_pat
         port = running.base_url.rpartition(":")[2]
 
         def kill(advance: Advance) -> None:
-            if advance.records > 1_000:
+            if advance.records > 250:
                 os.kill(running.pid, signal.SIGKILL)
 
         with pytest.raises(TransportError):
@@ -145,28 +150,23 @@ def test_a_closed_terminal_and_a_time_limit_leave_no_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path, forks: Zygote) -> None:
     home, output = tmp_path / "own", tmp_path / "out" / "p.xlsx"
     output.parent.mkdir()
     manifest = tmp_path / "m.json"
     with sandbox(tmp_path / "server", "--faults", "delay=0.15") as running:
-        command = export_command(output)
         told = broken_off(running, home, output, signal.SIGINT)
         assert "goes on from there" in told
         environment = clean_environment(home, **credentials(running))
         kept = len(list(home.glob(LEFT)))
+        command = ["export", "pedidos", "-o", str(output), "--manifest", str(manifest), "--force"]
         fresh, again = (
-            subprocess.run(
-                [*command, "--manifest", str(manifest), "--force", *option],
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stderr
-            for option in (["--from", "01/01/2025", "--fresh"], [])
+            forks.run(tmp_path, environment, [*command, *option])
+            for option in (["--from", "01/10/2026", "--fresh"], [])
         )
-    assert "broke off" not in fresh
-    assert f"{kept} windows are from the run that broke off" in again
+    assert fresh.returncode == again.returncode == 0
+    assert "broke off" not in fresh.stderr
+    assert f"{kept} windows are from the run that broke off" in again.stderr
     assert json.loads(manifest.read_text())["reused"] == kept >= 3
     assert list(home.glob(LEFT)) == []
 

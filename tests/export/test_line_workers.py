@@ -111,7 +111,7 @@ def client(system: System) -> Iterator[Client]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     target = Target("t", f"http://127.0.0.1:{server.server_address[1]}", "a@example.com", "unused")
     with Client(target, backoff=Backoff(tries=1)) as opened:

@@ -44,9 +44,8 @@ def differences(sheet: Sheet, rows: Rows, answers: list[dict[str, Any]]) -> list
     ]
 
 
-@pytest.mark.parametrize("read", [read_calamine, read_openpyxl])
-def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask, read) -> None:
-    orders = ask(PEDIDO, dataInferior="01/01/2026")
+def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> None:
+    orders = ask(PEDIDO, dataInferior="01/07/2026")
     lines = {
         "pedidos": orders,
         "parcelas": [line for order in orders for line in order["parcelas"]],
@@ -54,18 +53,19 @@ def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask, read)
     }
     listing = LISTINGS["pedidos"]
     output = tmp_path / "pedidos.xlsx"
-    filters = Filters({Filter.FROM: datetime(2026, 1, 1)})
+    filters = Filters({Filter.FROM: datetime(2026, 7, 1)})
     exported = export_listing(client, listing, filters, output, FORMATS["xlsx"])
 
     assert exported.complete
     assert exported.records == len(orders) > 100
     assert exported.sheets == {name: len(found) for name, found in lines.items()}
-    found = read(output)
-    for sheet in listing.sheets:
-        assert differences(sheet, found[sheet.name], lines[sheet.name]) == []
-    header, *rows = found["parcelas"]
-    cents = sum(Decimal(str(row[header.index("valor")])) for row in rows)
-    assert cents == sum(line["valor"] for line in lines["parcelas"])
+    for read in (read_calamine, read_openpyxl):
+        found = read(output)
+        for sheet in listing.sheets:
+            assert differences(sheet, found[sheet.name], lines[sheet.name]) == [], read
+        header, *rows = found["parcelas"]
+        cents = sum(Decimal(str(row[header.index("valor")])) for row in rows)
+        assert cents == sum(line["valor"] for line in lines["parcelas"])
 
 
 @pytest.mark.parametrize(
@@ -113,16 +113,15 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
 def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Client) -> None:
     told: list[Advance] = []
     listing, output = LISTINGS["contatos"], tmp_path / "c.csv"
-    done = export_listing(
-        client, listing, Filters(), output, FORMATS["csv"], on_progress=told.append
-    )
+    lately = Filters({Filter.FROM: datetime(2026, 10, 1)})
+    done = export_listing(client, listing, lately, output, FORMATS["csv"], on_progress=told.append)
     assert told[0] == Advance(0, 0, None)
     assert told[1].is_of_keys
     own = told[1 + max(n for n, one in enumerate(told) if one.is_of_keys) :]
     clients = own[0].records_left
     assert own[0].records == 0
     assert clients is not None
-    assert clients > 100
+    assert 20 < clients < 200
     assert (own[-1].records, own[-1].records_left) == (done.records, 0)
 
     told.clear()

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,8 +13,7 @@ import pytest
 import python_calamine
 from environment import clean_environment, credentials
 from processes import resident
-
-from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
+from sandboxes import sandbox_process
 
 pytestmark = pytest.mark.one_database
 
@@ -67,32 +65,12 @@ def of_workbook(path: Path, sheet: str, key: tuple[str, ...], amount: str) -> tu
     return count, keys, cents
 
 
-@contextmanager
-def demo_sandbox(home: Path, scale: int) -> Iterator[RunningSandbox]:
-    """A sandbox with the demo's records, however long it takes to make them."""
-    ready = home / "ready.json"
-    seed = ["--seed", "demo", "--scale", str(scale), "--ready-file", str(ready)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "xlbridge", "sandbox", *seed],
-        env=clean_environment(home),
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        while (running := read_ready_file(ready)) is None:
-            assert process.poll() is None
-            time.sleep(0.2)
-        yield running
-    finally:
-        process.terminate()
-        process.wait()
-
-
 @pytest.mark.parametrize("scale", [1, pytest.param(50, marks=pytest.mark.slow)])
 def test_orders_are_those_of_the_database(tmp_path: Path, scale: int) -> None:
     home = tmp_path / "home"
-    home.mkdir()
     output = tmp_path / "pedidos.xlsx"
-    with demo_sandbox(home, scale) as sandbox:
+    seed = ["--seed", "demo", "--scale", str(scale)]
+    with sandbox_process(home, seed, clean_environment(home)) as sandbox:
         command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "-o", str(output)]
         process = subprocess.Popen(
             command,

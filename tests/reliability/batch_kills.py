@@ -23,6 +23,9 @@ from sandboxes import sandbox_process
 from xlbridge.sandbox.serving.running import RunningSandbox
 
 MONTH = Month(workbooks=16, rows=6, seed="kills")
+SMALL = replace(MONTH, workbooks=8)
+"""A workbook of each resource."""
+
 RESOURCES = {
     "clients": "cnpjcpf, nomeComercial, seuCodigo, email, telefone",
     "receivables": "numeroDoDocumento, codigoDaFilial, historico, valorDoLancamento, "
@@ -57,7 +60,7 @@ class Workshop:
     folder: Path
     zygote: Zygote
 
-    def undisturbed(self, month: Month = MONTH) -> Left:
+    def undisturbed(self, month: Month) -> Left:
         """Run the month to its end."""
         with self._course("undisturbed", month) as course:
             return course.end(kills=0)
@@ -73,9 +76,9 @@ class Workshop:
             write_month(course.folder, month)
             return errors, course.end(kills=0)
 
-    def killed(self, seed: int, kills: int, longest: float) -> Left:
+    def killed(self, month: Month, seed: int, kills: int, longest: float) -> Left:
         """Run the month, killed so many times after up to ``longest`` seconds each time."""
-        with self._course(f"killed-{seed}", MONTH) as course:
+        with self._course(f"killed-{seed}", month) as course:
             random, done = Random(seed), 0
             for _ in range(kills):
                 ended = course.run(random.uniform(0.0, longest))

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from batch_kills import MONTH, Left, Workshop
+from batch_kills import MONTH, SMALL, Left, Workshop
 from forked import Zygote
 from make_month import Month, all_rows
 
 AT_MOST = 20
-LONGEST = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -18,34 +17,35 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, forks: Zygote) -> Worksho
 
 @pytest.fixture(scope="module")
 def undisturbed(workshop: Workshop) -> Left:
-    return workshop.undisturbed()
+    return workshop.undisturbed(SMALL)
 
 
 def test_an_undisturbed_batch_sends_every_row(undisturbed: Left) -> None:
     rows = sum(found["accepted"] for _, found in undisturbed.steps.values())
-    assert rows == MONTH.workbooks * MONTH.rows
-    assert len(undisturbed.records["own_records"]) == 3 * 2 * MONTH.rows
+    assert rows == SMALL.workbooks * SMALL.rows
+    assert len(undisturbed.records["own_records"]) == 3 * SMALL.rows
 
 
-def kill_batches(workshop: Workshop, undisturbed: Left, kills: int, seed: int) -> None:
+def kill_batches(
+    workshop: Workshop, undisturbed: Left, month: Month, kills: int, seed: int, longest: float
+) -> None:
     """Kill as many batches as it takes for so many kills; each must end as the undisturbed one."""
     done = 0
     while done < kills:
-        left = workshop.killed(seed=seed, kills=min(AT_MOST, kills - done), longest=LONGEST)
+        left = workshop.killed(month, seed, min(AT_MOST, kills - done), longest)
         assert (left.steps, left.records) == (undisturbed.steps, undisturbed.records)
         assert left.kills
         done, seed = done + left.kills, seed + 1
 
 
 def test_killed_batches_end_as_an_undisturbed_one(workshop: Workshop, undisturbed: Left) -> None:
-    kill_batches(workshop, undisturbed, kills=6, seed=1)
+    kill_batches(workshop, undisturbed, SMALL, kills=6, seed=1, longest=0.75)
 
 
 @pytest.mark.slow
-def test_many_killed_batches_end_as_an_undisturbed_one(
-    workshop: Workshop, undisturbed: Left
-) -> None:
-    kill_batches(workshop, undisturbed, kills=200, seed=100)
+def test_many_killed_batches_end_as_an_undisturbed_one(workshop: Workshop) -> None:
+    undisturbed = workshop.undisturbed(MONTH)
+    kill_batches(workshop, undisturbed, MONTH, kills=200, seed=100, longest=1.5)
 
 
 def planted(month: Month, bad: float) -> int:
@@ -59,8 +59,8 @@ def planted(month: Month, bad: float) -> int:
 def test_a_mended_batch_ends_as_one_that_was_good_at_once(
     workshop: Workshop, undisturbed: Left
 ) -> None:
-    errors, left = workshop.mended(MONTH, bad=0.1)
-    assert errors == planted(MONTH, bad=0.1) > 0
+    errors, left = workshop.mended(SMALL, bad=0.1)
+    assert errors == planted(SMALL, bad=0.1) > 0
     assert (left.steps, left.records) == (undisturbed.steps, undisturbed.records)
 
 
