@@ -12,6 +12,17 @@ KINDS: tuple[FindingKind, ...] = (
             en="Fill in the sheet below the header.",
         ),
     ),
+    warning(
+        "sheets-hidden",
+        Text(
+            pt="Há planilhas ocultas, que não são lidas: {listed}.",
+            en="There are hidden sheets, which are not read: {listed}.",
+        ),
+        Text(
+            pt="Se os dados estão numa delas, reexiba-a no Excel, ou diga qual com --sheet.",
+            en="If the data is in one of them, unhide it in Excel, or say which with --sheet.",
+        ),
+    ),
     error(
         "header-not-found",
         Text(

@@ -17,7 +17,7 @@ from xlbridge.validation.changes import Mending
 from xlbridge.validation.collector import without_collector
 from xlbridge.validation.columns import OnColumn, TypedRows, typed_rows
 from xlbridge.validation.display import display, quoted
-from xlbridge.validation.headers.choice import Choice, choose
+from xlbridge.validation.headers.choice import Choice, choose, listed
 from xlbridge.validation.headers.header import (
     Header,
     find_header_row,
@@ -153,7 +153,8 @@ def judge_sheet(
     if wanted is not None and position is None:
         position = find_meant_header_row(cells, wanted)
     if wanted is None or position is None:
-        return ValidatedSheet(path, wanted, cells.name, findings=[_no_header(wanted, cells)])
+        findings = [_no_header(wanted, cells), *_hidden(choice, None)]
+        return ValidatedSheet(path, wanted, cells.name, findings=findings)
     header = match_header(cells, position, wanted)
     formats_of = partial(number_formats_of, path, cells.raw.part)
     typed = typed_rows(wanted, header, cells, reading, on_column, formats_of)
@@ -165,7 +166,7 @@ def judge_sheet(
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
     # Where no column could be read, nothing is known of the rows.
     if not typed.rows and (header.columns or not cells.has_data(header.row)):
-        layout.append(Finding(CATALOGUE["sheet-empty"], row=header.row))
+        layout += [Finding(CATALOGUE["sheet-empty"], row=header.row), *_hidden(choice, header.row)]
     codes = {name for name, column in wanted.by_name.items() if column.kind.is_code}
     return ValidatedSheet(
         path,
@@ -188,6 +189,13 @@ def _no_header(resource: Resource | None, cells: SheetCells) -> Finding:
         kind = CATALOGUE["columns-joined"]
         return Finding(kind, row=joined.row, cell=joined.cell, details=details)
     return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
+
+
+def _hidden(choice: Choice, row: int | None) -> list[Finding]:
+    """Tell of the sheets where the data may be that this one lacks."""
+    if not choice.hidden:
+        return []
+    return [Finding(CATALOGUE["sheets-hidden"], row=row, details={"listed": listed(choice.hidden)})]
 
 
 def _mute_broken_columns(header: Header, typed: TypedRows) -> None:

@@ -7,6 +7,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.resource import Resource
+from xlbridge.validation.display import quoted
 from xlbridge.validation.headers.header import (
     find_header_row,
     matched_columns,
@@ -21,12 +22,21 @@ _FEW = 3
 """One in so many required columns may be missing where the headers tell the resource."""
 
 
+_NAMED = 5
+_LONGEST_NAME = 31
+"""Excel's limit; a file may say anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The sheet to judge, and the resource to judge it by; None where nothing tells."""
+    """The sheet to judge, and the resource to judge it by; None where nothing tells.
+
+    ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake.
+    """
 
     cells: SheetCells
     resource: Resource | None
+    hidden: Sequence[str] = ()
 
 
 def choose(
@@ -39,17 +49,17 @@ def choose(
     """
     wanted = catalogue.named(resource) if resource else _of_fingerprint(workbook, catalogue)
     if not workbook.sheets:
-        raise _no_sheet()
+        raise _no_sheet(workbook.hidden)
     if sheet is not None:
         cells = workbook.sheets[0]
-        return Choice(cells, wanted or _of_headers([cells], catalogue)[1])
+        return Choice(cells, wanted or _of_headers([cells], catalogue, ())[1])
     sheets = _with_data(workbook.sheets, [wanted] if wanted else list(catalogue.values()))
     if wanted is not None:
-        return Choice(_sheet_for(sheets, wanted), wanted)
+        return Choice(_sheet_for(sheets, wanted), wanted, workbook.hidden)
     for cells in sheets:
         if cells.name in catalogue:
-            return Choice(cells, catalogue[cells.name])
-    return Choice(*_of_headers(sheets, catalogue))
+            return Choice(cells, catalogue[cells.name], workbook.hidden)
+    return Choice(*_of_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
 
 
 def choose_all(
@@ -148,7 +158,7 @@ def _sheet_for(sheets: list[SheetCells], resource: Resource) -> SheetCells:
 
 
 def _of_headers(
-    sheets: list[SheetCells], catalogue: Catalogue
+    sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
 ) -> tuple[SheetCells, Resource | None]:
     leading = _leading(sheets, catalogue.values())
     if not leading:
@@ -157,7 +167,7 @@ def _of_headers(
         if joined := resource_of_joined(sheets, catalogue.values()):
             return joined
         if any(cells.has_data(0) for cells in sheets):
-            raise _no_fit(catalogue)
+            raise _no_fit(catalogue, hidden)
         return sheets[0], None
     if len(leading) > 1:
         names = sorted({resource.name for _, resource in leading})
@@ -198,30 +208,44 @@ def _nearly(
     return leading[0] if len(leading) == 1 else None
 
 
-def _no_sheet() -> UsageError:
+def _no_sheet(hidden: Sequence[str]) -> UsageError:
     return UsageError(
         Text(
             pt="A pasta de trabalho não tem planilha visível para dados.",
             en="The workbook has no visible sheet for data.",
         ),
         Text(
-            pt="Reexiba a planilha no Excel, ou diga qual com --sheet.",
-            en="Unhide the sheet in Excel, or say which with --sheet.",
-        ),
+            pt="Reexiba a planilha no Excel, ou diga qual com --sheet{listed}.",
+            en="Unhide the sheet in Excel, or say which with --sheet{listed}.",
+        ).format(listed=f": {listed(hidden)}" if hidden else ""),
     )
 
 
-def _no_fit(catalogue: Catalogue) -> UsageError:
+def _no_fit(catalogue: Catalogue, hidden: Sequence[str]) -> UsageError:
+    others = _HIDDEN.format(listed=listed(hidden)) if hidden else ""
     return UsageError(
         Text(
             pt="Não dá para saber de que recurso é a planilha.",
             en="It cannot be told which resource the sheet is for.",
         ),
         Text(
-            pt="Diga com --resource; existem: {names}.",
-            en="Say it with --resource; there are: {names}.",
-        ).format(names=", ".join(catalogue)),
+            pt="Diga com --resource; existem: {names}.{others}",
+            en="Say it with --resource; there are: {names}.{others}",
+        ).format(names=", ".join(catalogue), others=others),
     )
+
+
+_HIDDEN = Text(
+    pt=" Há planilhas ocultas, que não são lidas: {listed}; reexiba-as, ou diga qual com --sheet.",
+    en=" There are hidden sheets, which are not read: {listed}; unhide them, or say which with "
+    "--sheet.",
+)
+
+
+def listed(sheets: Sequence[str]) -> str:
+    """Return the names of sheets as a message gives them: the first few."""
+    named = ", ".join(quoted(name[:_LONGEST_NAME]) for name in sheets[:_NAMED])
+    return named + (" …" if len(sheets) > _NAMED else "")
 
 
 _WHICH_SHEET = Text(

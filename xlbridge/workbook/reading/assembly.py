@@ -1,6 +1,6 @@
 """A workbook's cells, put together from what its parsing tells."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xlbridge.workbook.reading.cells import CellColumn, SheetCells
@@ -11,11 +11,13 @@ from xlbridge.workbook.reading.parsed import Parsed, RowsRead, SheetBegun, Workb
 class WorkbookCells:
     """The sheets that were read, in the workbook's order.
 
-    ``fingerprint`` is that of the template it was made from, None where there is none.
+    ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
+    are the names of hidden sheets.
     """
 
     fingerprint: str | None
     sheets: list[SheetCells] = field(repr=False)
+    hidden: Sequence[str] = ()
 
 
 WorkbookSource = Callable[[], WorkbookCells]
@@ -36,17 +38,17 @@ class ComingWorkbook:
 
 def assemble(messages: Iterable[Parsed]) -> WorkbookCells:
     """Put a workbook together; raises whatever reading the messages raises."""
-    fingerprint: str | None = None
+    begun = WorkbookBegun(None, ())
     sheets: list[SheetCells] = []
     columns: list[CellColumn] = []
     for message in messages:
         match message:
             case WorkbookBegun():
-                fingerprint = message.fingerprint
+                begun = message
             case SheetBegun():
                 columns = [CellColumn() for _ in range(message.width)]
                 sheets.append(SheetCells(message.name, message.first_column, columns, message.raw))
             case RowsRead():
                 for column, more in zip(columns, message.columns, strict=True):
                     column.extend(more)
-    return WorkbookCells(fingerprint, sheets)
+    return WorkbookCells(begun.fingerprint, sheets, begun.hidden)

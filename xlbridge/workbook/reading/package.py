@@ -58,6 +58,12 @@ class Package:
         own: frozenset[str] = frozenset().union(*added, self._summary_sheets())
         return own - {LISTS_SHEET}.intersection(visible)
 
+    def hidden_sheets(self) -> list[str]:
+        """Return the names of the hidden sheets, without those that xlbridge added."""
+        own = self.own_sheets()
+        names = (e.get("name", "") for e in self._sheet_elements() if _is_hidden(e))
+        return [name for name in names if name not in own]
+
     def counts_from_1904(self) -> bool:
         """Tell whether days are counted from 1904 instead of 1900."""
         properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))

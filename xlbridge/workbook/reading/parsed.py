@@ -9,9 +9,10 @@ from xlbridge.workbook.reading.raw_sheet import RawSheet
 
 @dataclass(frozen=True, slots=True)
 class WorkbookBegun:
-    """The first thing that is known of a workbook: the fingerprint of its template."""
+    """The first that is known of a workbook: its template's fingerprint, its hidden sheets."""
 
     fingerprint: str | None
+    hidden: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

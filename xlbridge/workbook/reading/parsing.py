@@ -50,7 +50,7 @@ def parse(workbook: BinaryIO, sheet: str | None, limits: WorkbookLimits) -> Iter
     """
     with zipfile.ZipFile(workbook) as archive:
         package = Package(archive)
-        yield WorkbookBegun(package.fingerprint())
+        yield WorkbookBegun(package.fingerprint(), package.hidden_sheets())
         formats = package.number_formats()
         with _refusing():
             # The parser keeps a copy.

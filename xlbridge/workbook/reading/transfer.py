@@ -80,7 +80,7 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 def _packed(message: Parsed) -> tuple[dict[str, Any], list[bytes | bytearray]]:
     match message:
         case WorkbookBegun():
-            return {"workbook": message.fingerprint}, []
+            return {"workbook": message.fingerprint, "hidden": message.hidden}, []
         case SheetBegun():
             place = {"sheet": message.name, "left": message.first_column, "width": message.width}
             return place | {"raw": _packed_raw(message.raw)}, []
@@ -90,7 +90,7 @@ def _packed(message: Parsed) -> tuple[dict[str, Any], list[bytes | bytearray]]:
 
 def _unpacked(head: dict[str, Any], buffers: Sequence[bytes]) -> Parsed:
     if "workbook" in head:
-        return WorkbookBegun(head["workbook"])
+        return WorkbookBegun(head["workbook"], head["hidden"])
     if "sheet" in head:
         return SheetBegun(head["sheet"], head["left"], head["width"], _unpacked_raw(head["raw"]))
     parts = zip(*[iter(buffers)] * 4, strict=True)

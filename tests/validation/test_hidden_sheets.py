@@ -1,0 +1,76 @@
+"""Hidden sheets are not read; where no other has the data, they are named."""
+
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+from sheets import records, write_page
+
+from xlbridge.errors import UsageError
+from xlbridge.resources.catalogue import Catalogue
+from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+
+
+def workbook(path: Path, visible: list[list[str]], hidden: tuple[str, ...] = ("Dados",)) -> Path:
+    """A visible sheet with some rows, and hidden ones with a good client each."""
+    with xlsxwriter.Workbook(path) as book:
+        write_page(book, "Capa", [], visible)
+        for name in hidden:
+            write_page(book, name, *records("cliente", [{}]))
+            book.get_worksheet_by_name(name).hide()
+    return path
+
+
+def told(judged: ValidatedSheet) -> list[tuple[str, str]]:
+    return [(f.kind.code, str(f.message)) for f in judged.findings]
+
+
+def test_they_are_named_where_the_resource_cannot_be_told(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["Leia-me"], ["Dados do cliente"]])
+    with pytest.raises(UsageError) as refused:
+        validate_workbook(path, catalogue)
+    assert "hidden sheets, which are not read: 'Dados'; unhide them" in str(refused.value.hint)
+    assert validate_workbook(path, catalogue, sheet="Dados").ok
+
+
+def test_a_sheet_of_the_users_choice_is_held_against_no_hidden_one(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["Leia-me"], ["Dados do cliente"]])
+    with pytest.raises(UsageError) as refused:
+        validate_workbook(path, catalogue, sheet="Capa")
+    assert "Dados" not in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("visible", "resource", "code"),
+    [
+        ([], None, "sheet-empty"),
+        ([["Leia-me"], ["Dados"]], "cliente", "header-not-found"),
+        ([["nomeComercial", "natureza", "cnpj"]], None, "sheet-empty"),
+    ],
+)
+def test_they_are_named_beside_a_sheet_without_data(
+    tmp_path: Path, catalogue: Catalogue, visible: list[list[str]], resource: str, code: str
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", visible)
+    judged = validate_workbook(path, catalogue, resource=resource)
+    named = "There are hidden sheets, which are not read: 'Dados'."
+    assert told(judged)[0][0] == code
+    assert told(judged)[1:] == [("sheets-hidden", named)]
+
+
+def test_the_first_few_are_named(tmp_path: Path, catalogue: Catalogue) -> None:
+    names = tuple(f"Mês {number}" for number in range(1, 8))
+    path = workbook(tmp_path / "a.xlsx", [["Leia-me"]], names)
+    with pytest.raises(UsageError) as refused:
+        validate_workbook(path, catalogue)
+    assert "'Mês 1', 'Mês 2', 'Mês 3', 'Mês 4', 'Mês 5' …" in str(refused.value.hint)
+
+
+def test_they_are_no_matter_where_the_data_is_visible(tmp_path: Path, catalogue: Catalogue) -> None:
+    header, rows = records("cliente", [{}])
+    path = workbook(tmp_path / "a.xlsx", [header, *rows], ("Listas", "Cidades"))
+    assert told(validate_workbook(path, catalogue)) == []
