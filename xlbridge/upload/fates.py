@@ -11,12 +11,14 @@ class Fate(StrEnum):
     """What became of a row.
 
     ``NOT_WRITTEN`` are rows that nobody complained about and that were not applied all the same:
-    they fell with their sheet, were never sent, or a person saw that they are not there.
+    they fell with their sheet, or a person saw that they are not there. ``UNSENT`` are those that
+    nothing was sent of that could write.
     """
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     NOT_WRITTEN = "not_written"
+    UNSENT = "unsent"
     UNKNOWN = "unknown"
 
 
@@ -26,13 +28,15 @@ def row_fates(job: Job) -> tuple[Fate, ...]:
     if job.state is State.NEEDS_PERSON and (proven := job.last("proven")) is not None:
         return tuple(Fate.ACCEPTED if there else Fate.UNKNOWN for there in proven)
     refused = {row.row for row in verdict_of(job).rejected_rows}
-    rest = _fate_of_the_others(job.state)
+    rest = _fate_of_the_others(job)
     return tuple(Fate.REJECTED if row in refused else rest for row in rows)
 
 
-def _fate_of_the_others(state: State) -> Fate:
-    if state in {State.DONE, State.PARTIAL}:
+def _fate_of_the_others(job: Job) -> Fate:
+    if job.state in {State.DONE, State.PARTIAL}:
         return Fate.ACCEPTED
-    if state.frees_rows or state in UNSENT:
+    if job.state is State.REJECTED or (job.state.frees_rows and job.last("resolved")):
         return Fate.NOT_WRITTEN
+    if job.state.frees_rows or job.state in UNSENT:
+        return Fate.UNSENT
     return Fate.UNKNOWN

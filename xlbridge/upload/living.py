@@ -112,7 +112,7 @@ def _of_part(desk: Desk, job: Job) -> dict[int, RowRemark]:
                 remarks[row] = RowRemark(_REJECTED, "; ".join(reasons[row]))
             case Fate.NOT_WRITTEN if job.state is State.REJECTED:
                 remarks[row] = RowRemark(_NOT_APPLIED, str(WHOLE_REFUSED))
-            case Fate.NOT_WRITTEN:
+            case Fate.NOT_WRITTEN | Fate.UNSENT:
                 remarks[row] = RowRemark(_NOT_SENT, _why(job))
             case Fate.ACCEPTED:
                 remarks[row] = RowRemark(_ACCEPTED, code=codes.get(row, ""))

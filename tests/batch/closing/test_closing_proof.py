@@ -189,12 +189,13 @@ def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:
     assert (titles.amount, titles.unread, titles.found, titles.difference) == (15, 7, 8, 0)
 
 
-def test_workbooks_that_were_not_sent_count_as_rejected(bench: Bench) -> None:
+def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: Bench) -> None:
     path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")
     bench.add("clientes", path, 2, because=because)
     proof = closed(bench)
-    assert proof.counts == Counts(read=2, rejected=2, not_written=2)
+    assert proof.counts == Counts(read=2, unsent=2)
+    assert "rows not sent: 2" in map(str, open_items(proof))
     assert proof.steps[0].files[0].file.not_sent_because == because
 
 

@@ -22,9 +22,10 @@ from xlbridge.upload.report import verdict_of
 from xlbridge.upload.send import require_profile
 
 _DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, sem resultado "
-    "{unknown}",
-    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, unknown {unknown}",
+    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, não enviadas "
+    "{unsent}, sem resultado {unknown}",
+    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, not sent {unsent}, "
+    "unknown {unknown}",
 )
 
 _ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
@@ -141,6 +142,7 @@ def _breaches(proofs: Sequence[FileProof], rows: Sequence[SeenRow]) -> Iterator[
                 read=proof.counts.read,
                 accepted=proof.counts.accepted,
                 rejected=proof.counts.rejected,
+                unsent=proof.counts.unsent,
                 unknown=proof.counts.unknown,
             )
 

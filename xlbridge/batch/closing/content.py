@@ -17,8 +17,10 @@ _TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {batch}"
 
 
 _ROWS = Text(
-    pt="lidas {read} · aceitas {accepted} · rejeitadas {rejected} · sem resultado {unknown}",
-    en="read {read} · accepted {accepted} · rejected {rejected} · unknown {unknown}",
+    pt="lidas {read} · aceitas {accepted} · rejeitadas {rejected} · não enviadas {unsent} · "
+    "sem resultado {unknown}",
+    en="read {read} · accepted {accepted} · rejected {rejected} · not sent {unsent} · "
+    "unknown {unknown}",
 )
 _READ_BACK = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "

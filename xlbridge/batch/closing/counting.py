@@ -12,16 +12,17 @@ from xlbridge.upload.fates import Fate
 
 
 def count_rows(file: SentFile, rows: Sequence[SeenRow]) -> Counts:
-    """Count what became of a workbook's rows; all of one that was never sent are not written."""
+    """Count what became of a workbook's rows; all of one without uploads were not sent."""
     fates = Counter(row.fate for row in file.rows)
     if not file.jobs:
-        fates[Fate.NOT_WRITTEN] = file.file.rows_in_sheet
+        fates[Fate.UNSENT] = file.file.rows_in_sheet
     seen = Counter(row.seen for row in rows if row.accepted)
     return Counts(
         read=file.file.rows_in_sheet,
         accepted=fates[Fate.ACCEPTED],
         rejected=fates[Fate.REJECTED] + fates[Fate.NOT_WRITTEN],
         not_written=fates[Fate.NOT_WRITTEN],
+        unsent=fates[Fate.UNSENT],
         unknown=fates[Fate.UNKNOWN],
         **{kind.value: seen[kind] for kind in Seen},
     )

@@ -61,15 +61,16 @@ def _state(row: SeenRow) -> Open | None:
 _OPEN = {Seen.MISSING: Open.MISSING, Seen.DOUBLED: Open.DOUBLED}
 
 
+_FALLEN = frozenset({Fate.NOT_WRITTEN, Fate.UNSENT})
+
+
 def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
     """Yield what the system said of the rows of a workbook that are not written in the end.
 
     What it said of a sheet as a whole has no row.
     """
     refused = {(row.job.id, row.row) for row in file.rows if row.fate is Fate.REJECTED}
-    fallen = {row.job.id for row in file.rows if row.fate is Fate.NOT_WRITTEN} | {
-        job for job, _ in refused
-    }
+    fallen = {row.job.id for row in file.rows if row.fate in _FALLEN} | {job for job, _ in refused}
     for job in file.jobs:
         for said in verdict_of(job).rejected_rows:
             if (job.id, said.row) in refused or (said.row is None and job.id in fallen):

@@ -40,14 +40,15 @@ class Open(StrEnum):
 class Counts:
     """How many rows were read, what became of them, and what the system has of the accepted ones.
 
-    ``rejected`` counts every row that was not written; of these nobody complained about
-    ``not_written``, which were never sent or fell with others.
+    ``rejected`` counts the rows that were sent and not written; of these nobody complained about
+    ``not_written``, which fell with others. ``unsent`` are those that were never sent.
     """
 
     read: int = 0
     accepted: int = 0
     rejected: int = 0
     not_written: int = 0
+    unsent: int = 0
     unknown: int = 0
     same: int = 0
     differs: int = 0
@@ -63,7 +64,8 @@ class Counts:
     def adds_up(self) -> bool:
         """Whether every row that was read is accounted for, and each accepted row looked at."""
         seen = self.same + self.differs + self.missing + self.doubled + self.unread
-        return self.read == self.accepted + self.rejected + self.unknown and self.accepted == seen
+        told = self.accepted + self.rejected + self.unsent + self.unknown
+        return self.read == told and self.accepted == seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ def _contradictions(
 
 
 def _that_counts(sendings: Sequence[SentRow]) -> SentRow:
-    for fate in (Fate.UNKNOWN, Fate.ACCEPTED, Fate.REJECTED):
+    for fate in (Fate.UNKNOWN, Fate.ACCEPTED, Fate.REJECTED, Fate.NOT_WRITTEN):
         of_fate = [sent for sent in sendings if sent.fate is fate]
         if of_fate:
             return of_fate[-1]

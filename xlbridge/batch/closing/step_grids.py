@@ -32,6 +32,7 @@ def step_grid(proof: Proof) -> Grid:
                 10,
                 alarming=True,
             ),
+            Heading(Text(pt="Não enviadas", en="Not sent"), 10, alarming=True),
             Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
             Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
             Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
@@ -43,10 +44,10 @@ def step_grid(proof: Proof) -> Grid:
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
-            pt="Lidas = aceitas + rejeitadas + sem resultado. Aceitas = iguais + com diferença + "
-            "ausentes + mais de uma vez + sem leitura possível.",
-            en="Read = accepted + rejected + unknown. Accepted = the same + different + missing + "
-            "more than once + cannot be read back.",
+            pt="Lidas = aceitas + rejeitadas + não enviadas + sem resultado. Aceitas = iguais + "
+            "com diferença + ausentes + mais de uma vez + sem leitura possível.",
+            en="Read = accepted + rejected + not sent + unknown. Accepted = the same + different + "
+            "missing + more than once + cannot be read back.",
         ),
     )
 
@@ -66,6 +67,7 @@ def _line(
             counts.accepted,
             counts.rejected,
             counts.not_written,
+            counts.unsent,
             counts.unknown,
             counts.same,
             counts.differs,

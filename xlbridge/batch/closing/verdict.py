@@ -21,10 +21,10 @@ ACCEPTED = Text(
 OPEN = Text(pt="Em aberto: {n}", en="Open: {n}")
 
 _REJECTED = Text(
-    pt="linhas rejeitadas ou não enviadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
-    en="rows rejected or not sent: {n} (of these, not written without a refusal of their own: "
-    "{fallen})",
+    pt="linhas rejeitadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
+    en="rows rejected: {n} (of these, not written without a refusal of their own: {fallen})",
 )
+_UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
 _COUNTED = {
     "unknown": Text(
         pt="linhas sem resultado, em dúvida ou ainda a caminho: {n}",
@@ -82,6 +82,8 @@ def open_items(proof: Proof) -> Iterator[Text]:
         yield _TOTALS.format(n=counted(apart))
     if rejected := proof.counts.rejected:
         yield _REJECTED.format(n=counted(rejected), fallen=counted(proof.counts.not_written))
+    if unsent := proof.counts.unsent:
+        yield _UNSENT.format(n=counted(unsent))
     for step in proof.steps:
         for file in step.files:
             if (why := file.file.not_sent_because) is not None:

@@ -10,7 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsing.holdings import Form, Held
 from xlbridge.upload.fates import Fate
 
-_REFUSED = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN})
+_NOT_THERE = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN, Fate.UNSENT})
 
 _TWICE = Text(
     pt="o conteúdo dela entrou em {table} mais vezes do que foi aceito",
@@ -153,7 +153,7 @@ class _Replacing(_Count):
         self._there = {form.key: form.content for form in after.rows}
         self._said: defaultdict[bytes, set[bytes]] = defaultdict(set)
         for row in rows:
-            if row.form is not None and row.fate not in _REFUSED:
+            if row.form is not None and row.fate not in _NOT_THERE:
                 self._said[row.form.key].add(row.form.content)
 
     def expected(self) -> int:
@@ -172,7 +172,7 @@ class _Replacing(_Count):
             if not self._stands(row):
                 yield Broken(Breach.LOST, _LOST.format(table=self.name), row.place)
         for row in self.rows:
-            if row.fate in _REFUSED and self._is_new(row):
+            if row.fate in _NOT_THERE and self._is_new(row):
                 yield Broken(Breach.TOLD_WRONG, _TOLD_WRONG.format(table=self.name), row.place)
         sent = {row.form.key for row in self.rows if row.form is not None}
         changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}

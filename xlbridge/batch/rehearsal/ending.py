@@ -30,7 +30,7 @@ from xlbridge.upload.payload import load_payload
 from xlbridge.upload.report import verdict_of
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
-_REFUSED = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN})
+_NOT_THERE = frozenset({Fate.REJECTED, Fate.NOT_WRITTEN, Fate.UNSENT})
 
 
 def held_now(storage: Storage, catalogue: Catalogue) -> list[Held]:
@@ -83,7 +83,7 @@ def _proof_file(batch: Batch, unit: UnitState, rows: int) -> ProofFile:
 
 
 def _workbook_end(unit: UnitState, file: SentFile) -> WorkbookEnd:
-    fates = {row.origin: row.fate for row in file.rows}
+    fates = {row.origin: row.fate for row in file.rows if row.fate is not Fate.UNSENT}
     return WorkbookEnd(file.step, unit.name, file.file.rows_in_sheet, fates, unit.problem)
 
 
@@ -94,7 +94,7 @@ def _refusals(unit: UnitState, file: SentFile) -> Iterator[Refusal]:
             column = f"{refused.column}: " if refused.column else ""
             why.setdefault((job.id, refused.row), f"{column}{refused.message}")
     for row in file.rows:
-        if row.fate in _REFUSED:
+        if row.fate in _NOT_THERE:
             said = why.get((row.job.id, row.row))
             told = _reason(row) if said is None else Text(pt=said, en=said)
             yield Refusal(Place(file.step, unit.name, row.origin), told)
