@@ -6,7 +6,7 @@ import pytest
 from sheets import write_records
 
 from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
+from xlbridge.resources.catalogue import Catalogue, load_catalogue
 from xlbridge.validation.readiness import get_ready
 from xlbridge.validation.validate import validate_workbook
 from xlbridge.workbook.reading.reader import reading
@@ -41,3 +41,48 @@ def test_a_large_workbook_tells_when_it_is_there(tmp_path: Path) -> None:
         assert not workbook.is_here()
         assert workbook().sheets[0].height == MANY + 1
         assert workbook.is_here()
+
+
+ODD = """
+schema_type: dataframe
+version: 0.35.0
+title: Tudo
+description: Every kind of column, with rules that little can hold
+coerce: false
+strict: false
+metadata:
+  resource: cliente
+  layout: 1
+  title_en: Everything
+  import: {direct: imports.direct, queue: imports.queue, needs_processar: true}
+  columns:
+    "a {x} | 100%": {kind: code}
+    slip: {kind: code}
+    amount: {kind: money}
+columns:
+  a: {title: A, dtype: str, required: true, nullable: false, isin: [a, "b {}"], no_repeats: {}}
+  "a {x} | 100%": {title: "{0}", dtype: str, nullable: true, nbs: {}, telephone: {}}
+  slip: {title: S, dtype: str, nullable: true, boleto: {}, email: {}, telephone: {}}
+  code: {title: C, dtype: str, nullable: true, cep: {}, uf: {}, ncm: {}, nbs: {}, cnpj: {}}
+  amount: {title: V, dtype: Float64, nullable: true, greater_than: 1.0e+308, decimals: {places: 0}}
+  net: {title: N, dtype: Float64, nullable: true, in_range: {min_value: -1.0, max_value: -1.0}}
+  number: {title: I, dtype: Int64, nullable: true, no_repeats: {}}
+  day: {title: Day, dtype: "datetime64[us]", nullable: true, no_repeats: {}}
+  other day: {title: Other, dtype: "datetime64[us]", nullable: true}
+  flag: {title: F, dtype: boolean, required: true, nullable: false, no_repeats: {}}
+checks:
+  - {column: day, other: other day, options: {check_name: not_before}}
+  - {column: amount, other: net, options: {check_name: not_above}}
+  - {column: number, other: amount, columns: [net], options: {check_name: sum_not_above}}
+  - {column: day, columns: [day, flag, a], options: {check_name: no_repeated_rows}}
+  - {column: code, other: flag, values: [true, null], options: {check_name: required_when}}
+  - {column: slip, check: cnpj, other: amount, values: [1.0], options: {check_name: valid_when}}
+"""
+"""An own resource that comes first, in place of a shipped one."""
+
+
+def test_an_odd_own_resource_can_be_got_ready_for(tmp_path: Path) -> None:
+    (tmp_path / "odd.yaml").write_text(ODD, encoding="utf-8")
+    catalogue = load_catalogue(tmp_path)
+    assert next(iter(catalogue.values())).title.pt == "Tudo"
+    get_ready(catalogue)
