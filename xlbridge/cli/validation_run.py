@@ -43,23 +43,7 @@ def run(
     cannot be read. ``carrier`` judges the files in place of this process; None where nothing does.
     Raises ``UsageError`` when what is asked for cannot be.
     """
-    if (task.annotated or task.fixed) and len(task.files) > 1:
-        raise UsageError(
-            Text(
-                pt="--annotate e --fix servem para um arquivo de cada vez.",
-                en="--annotate and --fix take one file at a time.",
-            )
-        )
-    if task.all_sheets and task.sheet is not None:
-        raise UsageError(
-            Text(
-                pt="--all-sheets e --sheet se excluem.",
-                en="--all-sheets and --sheet exclude one another.",
-            )
-        )
-    require_apart([task.output, task.annotated, task.fixed], task.files)
-    if not task.force:
-        _require_replaceable(task)
+    _require_possible(task)
     workbooks = list(_workbooks(task))
     catalogue = load_catalogue(settings.schemas)
     if carrier is None:
@@ -82,6 +66,38 @@ def run(
     if failure is not None:
         raise failure
     return max(_exit_code(judged), gravest)
+
+
+def _require_possible(task: ValidationTask) -> None:
+    """Raise ``UsageError`` when what is asked for cannot be."""
+    if (task.annotated or task.fixed) and len(task.files) > 1:
+        raise UsageError(
+            Text(
+                pt="--annotate e --fix servem para um arquivo de cada vez.",
+                en="--annotate and --fix take one file at a time.",
+            )
+        )
+    if task.all_sheets and task.sheet is not None:
+        raise UsageError(
+            Text(
+                pt="--all-sheets e --sheet se excluem.",
+                en="--all-sheets and --sheet exclude one another.",
+            )
+        )
+    require_apart([task.output, task.annotated, task.fixed], task.files)
+    if not task.force:
+        _require_replaceable(task)
+
+
+def _require_replaceable(task: ValidationTask) -> None:
+    """Raise ``UsageError`` when something that was not written by such a command would be lost."""
+    if task.annotated:
+        require_own(task.annotated, ANNOTATED)
+    if task.fixed:
+        # Nothing tells a mended copy from a workbook that someone goes on working in.
+        require_new(task.fixed)
+    if task.output:
+        require_no_archive(task.output)
 
 
 _NOT_MENDED = Text(
@@ -122,17 +138,6 @@ def _workbooks(task: ValidationTask) -> Iterator[WorkbookToJudge]:
             all_sheets=task.all_sheets,
             reading=Reading(dates=task.dates, numbers=task.numbers),
         )
-
-
-def _require_replaceable(task: ValidationTask) -> None:
-    """Raise ``UsageError`` when something that was not written by such a command would be lost."""
-    if task.annotated:
-        require_own(task.annotated, ANNOTATED)
-    if task.fixed:
-        # Nothing tells a mended copy from a workbook that someone goes on working in.
-        require_new(task.fixed)
-    if task.output:
-        require_no_archive(task.output)
 
 
 def _sheets_of(judged: Sequence[Judged]) -> list[ValidatedSheet]:

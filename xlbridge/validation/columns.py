@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from xlbridge.resources.column import Column
 from xlbridge.resources.resource import Resource
 from xlbridge.validation.cells.cell_problems import CellProblems, Positions
 from xlbridge.validation.cells.cell_types import Cells
@@ -15,7 +17,7 @@ from xlbridge.validation.headers.header import Header
 from xlbridge.validation.headers.repeated_headers import repeated_headers
 from xlbridge.validation.noted_cells import FormatsOf, NotedCells, telling_formats
 from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reading.cells import CellKind, SheetCells
+from xlbridge.workbook.reading.cells import CellColumn, CellKind, SheetCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,7 @@ def typed_rows(
         else:
             filled = Cells(cells.columns[place], numbers)
             filled.kinds[headers] = CellKind.EMPTY
-            errors = list(filled.set_aside(error_words(cells.columns[place])))
-            arrays[column.name], found = coerce(column, filled, reading)
-            for position, word in errors:
-                found.add(position, "cell-error", {"error": word})
+            arrays[column.name], found = _typed(column, filled, cells.columns[place], reading)
             noted = NotedCells(column, cells, place, rows, found)
             noted.note_raw()
             noted.note_scaled()
@@ -75,6 +74,17 @@ def typed_rows(
     _note_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems))
+
+
+def _typed(
+    column: Column, filled: Cells, own: CellColumn, reading: Reading
+) -> tuple[Any, CellProblems]:
+    """Return the values of a column, of whose cells the words for errors have none."""
+    errors = list(filled.set_aside(error_words(own)))
+    values, found = coerce(column, filled, reading)
+    for position, word in errors:
+        found.add(position, "cell-error", {"error": word})
+    return values, found
 
 
 def _note_headers(

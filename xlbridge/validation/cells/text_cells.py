@@ -64,16 +64,7 @@ def read_texts(
     meanings = read_all(texts, form.understand)
     declared = form.declared(reading)
     native, _ = evidence(meanings.values())
-    staying = [
-        meaning
-        for text, meaning in meanings.items()
-        if form.lasting(text) or (meaning.ambiguous and native is None)
-    ]
-    certain = (
-        declared is not None
-        or not any(meaning.ambiguous for meaning in staying)
-        or evidence(staying)[0] == native
-    )
+    certain = declared is not None or _is_certain(form, meanings, native)
     if declared is not None:
         native = declared
     for position, text in zip(positions.tolist(), texts, strict=True):
@@ -88,6 +79,18 @@ def read_texts(
             problems.add(position, *form.wrong(text, declared, other))
         else:
             yield position, value, certain
+
+
+def _is_certain(
+    form: TextForm[Value], meanings: Mapping[str, Meanings[Value]], native: bool | None
+) -> bool:
+    """Whether the texts that stay mean the same without the others of the column."""
+    staying = [
+        meaning
+        for text, meaning in meanings.items()
+        if form.lasting(text) or (meaning.ambiguous and native is None)
+    ]
+    return not any(meaning.ambiguous for meaning in staying) or evidence(staying)[0] == native
 
 
 def _decided(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
