@@ -27,6 +27,7 @@ steps:
     export: clientes
     output: listing.xlsx
 """
+REHEARSED = "name: r\nsteps:\n  r:\n    upload: cliente.xlsx\n    resource: cliente\n"
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox"}
 """``sandbox`` shows its user the password that it has made for them."""
@@ -73,7 +74,8 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["batch", "resume", "--yes"]
     yield ["batch", "status", "canary"]
     yield ["batch", "proof"]
-    yield ["batch", "rehearse", str(plan), "--faults", "error-before@0.1"]
+    plan.write_text(REHEARSED, encoding="utf-8")
+    yield ["batch", "rehearse", str(plan), "--seed", "empty", "--faults", "error-before@0.1"]
     for form in ("xlsx", "csv", "jsonl"):
         manifest = str(folder / f"{form}.json")
         yield ["export", "clientes", "-o", str(folder / f"c.{form}"), "--manifest", manifest]

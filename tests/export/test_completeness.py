@@ -110,7 +110,20 @@ HARD = {
 """Where nobody comes near to 1.5 who has not seen the moments: see ``docs/exports.md``."""
 
 
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
+MORE_OF_THE_SAME = {
+    *(f"bursts of {size} only" for size in (20, 40, 150, 200, 240, 300, 400, 450)),
+    *(f"half in bursts of {size}" for size in (100, 200, 400, 450)),
+}
+"""Sizes between those of the fast suite."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in MORE_OF_THE_SAME))
+        for name in DISTRIBUTIONS
+    ],
+)
 def test_few_more_calls_than_who_knew_every_moment(name: str) -> None:
     moments = DISTRIBUTIONS[name](Random(1))
     settled, calls = split(moments, CLIENT_CAP)

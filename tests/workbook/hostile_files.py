@@ -29,7 +29,9 @@ SAMPLE = (
 """Some of each outcome."""
 
 LONG = frozenset({
+    "200,000 equal texts",
     "a million rows without address",
+    "a million styled cells",
     "different texts of the longest in 5,000 cells",
     "one long text in 10,000 cells",
 })  # fmt: skip
