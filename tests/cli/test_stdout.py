@@ -42,9 +42,8 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str,
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize(
-    ("command", "unbuffered"), [*((command, "") for command in COMMANDS), (COMMANDS[0], "1")]
-)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk_is_told_and_no_defect(
     home: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:

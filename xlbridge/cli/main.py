@@ -1,6 +1,7 @@
 """The ``xlbridge`` command: languages, lazy commands, and how every error ends."""
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -235,6 +236,16 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, way), mode))
 
 
+def _buffer_stdout() -> None:
+    """Let stdout keep what it could not write, so that it is known to have failed.
+
+    Under ``PYTHONUNBUFFERED`` it keeps nothing. What is printed is flushed at once anyway.
+    """
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.FileIO):
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw))
+
+
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     end_like_interrupt()
@@ -242,6 +253,7 @@ def run() -> NoReturn:
     sys.unraisablehook = lambda _failure: None
     try:
         _open_what_is_closed()
+        _buffer_stdout()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
