@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -194,6 +196,22 @@ def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
     leave_a_window(place, now)
     with place.place(now) as first, place.place(now) as second:
         assert (finished_in(first), finished_in(second)) == (1, 0)
+
+
+def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"{number:03}" / "half").mkdir(parents=True)
+    now = datetime.now() + 2 * LONGEST_KEPT
+    ready = Barrier(3)
+
+    def clear_up(asked: int) -> bool:
+        ready.wait()
+        with Unfinished(tmp_path, [asked]).place(now) as folder:
+            return folder.is_dir()
+
+    with ThreadPoolExecutor(3) as runs:
+        assert all(runs.map(clear_up, range(3)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def leave_a_window(place: Unfinished, now: datetime) -> None:

@@ -102,22 +102,30 @@ def _serves(folder: Path, now: datetime) -> bool:
 def _forget_old(folder: Path, now: datetime) -> None:
     """Remove what runs of other requests left long ago, unless one is at work there."""
     for other in folder.iterdir():
-        if other.stat().st_mtime > (now - LONGEST_KEPT).timestamp():
-            continue
-        lock = FileLock(other / _LOCK)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            continue
-        _clear(other, now, all_of_it=False)
-        _let_go(other, lock)
+        # What comes and goes meanwhile, another command is clearing away; its lock may make the
+        # folder anew.
+        with suppress(Timeout, FileNotFoundError, FileExistsError):
+            if other.stat().st_mtime <= (now - LONGEST_KEPT).timestamp():
+                _forget(other, now)
+
+
+def _forget(folder: Path, now: datetime) -> None:
+    """Remove what an old run left. Raises ``Timeout`` where one is at work."""
+    lock = FileLock(folder / _LOCK)
+    lock.acquire(blocking=False)
+    try:
+        _clear(folder, now, all_of_it=False)
+    finally:
+        _let_go(folder, lock)
 
 
 def _let_go(folder: Path, lock: FileLock) -> None:
     """Release a place, and remove it where nothing is left in it."""
-    if [path.name for path in folder.iterdir()] in ([], [_LOCK]):
-        shutil.rmtree(folder, ignore_errors=True)
-    lock.release()
+    try:
+        if [path.name for path in folder.iterdir()] in ([], [_LOCK]):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        lock.release()
     # Windows removes no file that is open: there the lock is gone only now.
     with suppress(OSError):
         folder.rmdir()
