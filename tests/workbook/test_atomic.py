@@ -69,6 +69,7 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
         (errno.ENOENT, "no such file or directory. Create the folder"),
         (errno.EROFS, "the disk is read-only. Write to another folder"),
         (errno.EACCES, "permission denied. Close the file if it is open in Excel, or write"),
+        (errno.EFBIG, "exceeds the size that is allowed. Write to another disk"),
         (errno.EIO, "close the file if it is open in Excel"),
     ],
 )
@@ -76,3 +77,12 @@ def test_what_to_do_depends_on_why_it_failed(tmp_path: Path, number: int, said: 
     with pytest.raises(UsageError) as caught, reporting_failures(tmp_path / "a.xlsx"):
         raise OSError(number, os.strerror(number))
     assert said in f"{caught.value.message.en} {caught.value.hint and caught.value.hint.en}"
+
+
+def test_of_a_folder_without_permission_no_file_is_said_to_be_open(tmp_path: Path) -> None:
+    inside, taken = tmp_path / "home" / "lock", tmp_path / "a.xlsx"
+    taken.write_text("open elsewhere")
+    for path, said in ((inside, "permissions of the folder"), (taken, "open in Excel")):
+        with pytest.raises(UsageError) as caught, reporting_failures(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        assert said in str(caught.value.hint and caught.value.hint.en)

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Mapping
+from pathlib import Path
 
 from xlbridge.i18n.text import Text
 
@@ -19,6 +20,9 @@ _REASONS: Mapping[int, Text] = {
     errno.ENOSPC: Text(pt="não há espaço no disco", en="no space left on the disk"),
     errno.EROFS: Text(pt="o disco é só de leitura", en="the disk is read-only"),
     errno.ENAMETOOLONG: Text(pt="o nome é longo demais", en="the name is too long"),
+    errno.EFBIG: Text(
+        pt="o arquivo passa do tamanho permitido", en="the file exceeds the size that is allowed"
+    ),
 }
 
 _CLOSED_OR_ELSEWHERE = Text(
@@ -36,7 +40,17 @@ _REMEDIES: Mapping[int, Text] = {
     errno.EPERM: _CLOSED_OR_ELSEWHERE,
     errno.EROFS: Text(pt="Grave noutra pasta.", en="Write to another folder."),
     errno.ENAMETOOLONG: Text(pt="Dê um nome mais curto.", en="Give it a shorter name."),
+    errno.EFBIG: Text(
+        pt="Grave noutro disco, ou aumente o limite do tamanho de arquivos.",
+        en="Write to another disk, or raise the limit on the size of files.",
+    ),
 }
+_PERMISSIONS = Text(
+    pt="Confira as permissões da pasta, ou use outra; a do próprio xlbridge se escolhe com "
+    "XLBRIDGE_HOME.",
+    en="Check the permissions of the folder, or use another one; xlbridge's own is chosen by "
+    "XLBRIDGE_HOME.",
+)
 _USUAL_REMEDY = Text(
     pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
     en="Check the folder, and close the file if it is open in Excel.",
@@ -51,4 +65,16 @@ def reason_of(failure: OSError) -> Text:
 
 def remedy_of(failure: OSError) -> Text:
     """Return what a person can do about a file that could not be written."""
+    if isinstance(failure, PermissionError) and _is_of_a_folder(failure):
+        return _PERMISSIONS
     return _REMEDIES.get(failure.errno or 0, _USUAL_REMEDY)
+
+
+def _is_of_a_folder(failure: OSError) -> bool:
+    """Whether no file stands at the path: its folder does not let one be made, or is meant."""
+    path = failure.filename2 or failure.filename
+    try:
+        return path is not None and not Path(path).is_file()
+    except PermissionError:
+        # Its folder may not even be entered.
+        return True
