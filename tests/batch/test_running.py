@@ -86,6 +86,26 @@ def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_pa
     assert (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns == written
 
 
+def test_consent_is_asked_only_for_what_will_be_sent(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients-1.xlsx", [new_cnpj()])
+    bad = write_clients(tmp_path, "clients-2.xlsx", ["11.222.333/0001-82"])
+    write_payables(tmp_path, "payables.xlsx", 501)
+    asked = run_batch("run", plan)
+    assert asked.returncode == 2
+    assert "clients · cliente to" in asked.stderr
+    assert "payables · contaspagar" not in asked.stderr
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found) == {"clients": "invalid", "payables": "new", "listing": "new"}
+    again = run_batch("resume")
+    assert (again.returncode, "payables · contaspagar" in again.stderr) == (1, False)
+    write_clients(tmp_path, bad.name, [new_cnpj()])
+    found = report(run_batch("resume", "--yes", "--format", "json"), 0)
+    assert found["rows"]["accepted"] == 3
+
+
 def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 """Running a batch: judge everything, ask once, then send and export step by step."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from xlbridge.spreading.carrier import Carrier
 from xlbridge.upload.options import RunOptions
 
 _JUDGED = frozenset({Standing.NEW, Standing.CHANGED, Standing.INVALID, Standing.REFUSED})
+_CANNOT_BE_SENT = frozenset({Standing.INVALID, Standing.REFUSED})
 _LEFT_ALONE = frozenset({Standing.DONE, Standing.EDITED})
 _DIGEST_LENGTH = 8
 
@@ -115,6 +116,7 @@ class BatchRun:
         self._worked = False
         self._failed: set[tuple[str, str]] = set()
         self._silent: dict[str | None, XlbridgeError] = {}
+        self._out_of_reach: frozenset[str] = frozenset()
 
     def go(self) -> Ran:
         """Take the batch as far as it goes.
@@ -125,6 +127,7 @@ class BatchRun:
         self._batch.ledger.begin(self._batch.plan, self._batch.own_schemas)
         ran = Ran(checked=self._check())
         self._batch.ledger.forget_failures(self._batch.id)
+        self._out_of_reach = frozenset(_out_of_reach(self._overview()))
         agreement = self._agreement(ran.checked)
         held = self._way.all_or_nothing and bool(ran.checked.bad)
         if not held:
@@ -175,6 +178,8 @@ class BatchRun:
         for target, state in self._targets():
             if target.step.sending is None or not _may_send(state):
                 continue
+            if target.step.name in self._out_of_reach:
+                continue
             of_unit = state.rows.unsent or state.rows.rejected or state.rows.read
             digest.update(f"{target.step.name}\0{target.workbook.sha256}\0{of_unit}\n".encode())
             _, files, before = rows.get(target.step.name, (target.step, 0, 0))
@@ -193,7 +198,7 @@ class BatchRun:
                     self._export_elsewhere(self._way.cluster, steps, before)
                 state = state_of_step(self._batch, step, before)
                 for unit in state.units:
-                    if not state.waits_for:
+                    if not state.waits_for and step.name not in self._out_of_reach:
                         phase.tell(_UNIT.format(step=step.name, unit=unit.name))
                         self._try_unit(sender, step, unit)
                     phase.advance()
@@ -264,6 +269,21 @@ _NOT_TRIED = Text(
     pt="não tentado, o sistema não respondeu antes: {why}",
     en="not tried, the system did not answer before: {why}",
 )
+
+
+def _out_of_reach(steps: Sequence[StepState]) -> Iterator[str]:
+    """Yield the steps that wait for one that this run cannot do: a workbook there has errors.
+
+    They were not agreed to; nor are they done should that workbook be taken away meanwhile.
+    """
+    stuck: set[str] = set()
+    for state in steps:
+        waits = not stuck.isdisjoint(state.waits_for)
+        if waits:
+            yield state.step.name
+        bad = (u for u in state.units if not u.jobs and u.standing in _CANNOT_BE_SENT)
+        if waits or any(bad):
+            stuck.add(state.step.name)
 
 
 def _may_send(state: UnitState) -> bool:
