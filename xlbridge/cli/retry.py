@@ -72,12 +72,7 @@ def command(
         if not judged.ok:
             return refuse_sheet(judged, job.what.mode, sending.form)
         mended = mended_rows(desk, job, judged)
-        if mended.left_out:
-            told = Text(
-                pt="Linhas que ficam de fora (iguais, ou já enviadas): {n}.",
-                en="Rows left out (unchanged, or sent already): {n}.",
-            )
-            remark(told.format(n=mended.left_out))
+        _mention_left_out(mended.left_out)
         plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
         with connect(desk.settings) as client:
             profile = client.target.profile
@@ -92,3 +87,12 @@ def command(
                 chunk_rows=chunk_rows,
             )
             return carry_out(desk, client, again, sending)
+
+
+def _mention_left_out(rows: int) -> None:
+    if rows:
+        told = Text(
+            pt="Linhas que ficam de fora (iguais, ou já enviadas): {n}.",
+            en="Rows left out (unchanged, or sent already): {n}.",
+        )
+        remark(told.format(n=rows))

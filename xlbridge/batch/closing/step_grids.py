@@ -8,6 +8,27 @@ _ALL = Text(pt="Total do lote", en="The whole batch")
 _SHEET = Text(pt="Etapas", en="Steps")
 _RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 26)
 
+_HEADINGS = (
+    Heading(Text(pt="Etapa e pasta de trabalho", en="Step and workbook"), 34),
+    _RESOURCE,
+    Heading(Text(pt="Lidas", en="Read"), 10),
+    Heading(Text(pt="Aceitas", en="Accepted"), 10),
+    Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
+    Heading(
+        Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
+        10,
+        alarming=True,
+    ),
+    Heading(Text(pt="Não enviadas", en="Not sent"), 10, alarming=True),
+    Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
+    Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
+    Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
+    Heading(Text(pt="Ausentes", en="Missing"), 10, alarming=True),
+    Heading(Text(pt="Mais de uma vez", en="More than once"), 10, alarming=True),
+    Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 10),
+    Heading(Text(pt="Observação", en="Note"), 40),
+)
+
 
 def step_grid(proof: Proof) -> Grid:
     """Return the counts of each step and each of its workbooks."""
@@ -21,26 +42,7 @@ def step_grid(proof: Proof) -> Grid:
         lines.append(_line(_ALL, None, proof.counts, Tone.SUM))
     return Grid(
         sheet=_SHEET,
-        headings=(
-            Heading(Text(pt="Etapa e pasta de trabalho", en="Step and workbook"), 34),
-            _RESOURCE,
-            Heading(Text(pt="Lidas", en="Read"), 10),
-            Heading(Text(pt="Aceitas", en="Accepted"), 10),
-            Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
-            Heading(
-                Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
-                10,
-                alarming=True,
-            ),
-            Heading(Text(pt="Não enviadas", en="Not sent"), 10, alarming=True),
-            Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
-            Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
-            Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
-            Heading(Text(pt="Ausentes", en="Missing"), 10, alarming=True),
-            Heading(Text(pt="Mais de uma vez", en="More than once"), 10, alarming=True),
-            Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 10),
-            Heading(Text(pt="Observação", en="Note"), 40),
-        ),
+        headings=_HEADINGS,
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
