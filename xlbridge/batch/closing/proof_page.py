@@ -25,7 +25,7 @@ MOST_LINES = 200
 """How many lines of a table the page shows."""
 
 _CUT = Text(
-    pt="Mostradas {n} de {all} linhas{first}; a pasta de trabalho da prova tem todas.",
+    pt="Mostradas {n} de {all} linhas{first}; o arquivo da prova tem todas.",
     en="Showing {n} of {all} lines{first}; the proof's workbook has them all.",
 )
 _OPEN_FIRST = Text(pt=", antes as que não conferem", en=", first those that do not agree")

@@ -9,7 +9,7 @@ _SHEET = Text(pt="Etapas", en="Steps")
 _RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 26)
 
 _HEADINGS = (
-    Heading(Text(pt="Etapa e pasta de trabalho", en="Step and workbook"), 34),
+    Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 34),
     _RESOURCE,
     Heading(Text(pt="Lidas", en="Read"), 10),
     Heading(Text(pt="Aceitas", en="Accepted"), 10),

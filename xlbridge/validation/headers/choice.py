@@ -211,7 +211,7 @@ def _nearly(
 def _no_sheet(hidden: Sequence[str]) -> UsageError:
     return UsageError(
         Text(
-            pt="A pasta de trabalho não tem planilha visível para dados.",
+            pt="O arquivo não tem planilha visível para dados.",
             en="The workbook has no visible sheet for data.",
         ),
         Text(

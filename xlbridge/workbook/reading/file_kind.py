@@ -43,7 +43,7 @@ def refuse_unless_zip(content: bytes) -> None:
     raise WorkbookRefused(
         "not-xlsx",
         Text(
-            pt="O arquivo não é uma pasta de trabalho .xlsx.",
+            pt="O arquivo não é uma planilha .xlsx.",
             en="The file is not an .xlsx workbook.",
         ),
         _SAVE_AS,
@@ -63,7 +63,7 @@ def _ole(content: bytes) -> WorkbookRefused:
         return WorkbookRefused(
             "encrypted",
             Text(
-                pt="A pasta de trabalho está protegida por senha.",
+                pt="O arquivo está protegido por senha.",
                 en="The workbook is protected by a password.",
             ),
             Text(
@@ -110,19 +110,19 @@ _OTHER_WORKBOOKS = (
     (
         _BINARY,
         Text(
-            pt="A pasta de trabalho está no formato binário (.xlsb); só .xlsx é aceita.",
+            pt="O arquivo está no formato binário (.xlsb); só .xlsx é aceito.",
             en="The workbook is in the binary format (.xlsb); only .xlsx is accepted.",
         ),
     ),
     (
         _MACROS,
         Text(
-            pt="A pasta de trabalho tem macros (.xlsm); só .xlsx é aceita.",
+            pt="O arquivo tem macros (.xlsm); só .xlsx é aceito.",
             en="The workbook holds macros (.xlsm); only .xlsx is accepted.",
         ),
     ),
 )
 _OTHER_ARCHIVE = Text(
-    pt="O arquivo é um zip, mas não é uma pasta de trabalho .xlsx.",
+    pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
     en="The file is a zip archive, but not an .xlsx workbook.",
 )

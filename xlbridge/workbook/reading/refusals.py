@@ -31,7 +31,7 @@ def unreadable() -> WorkbookRefused:
     return WorkbookRefused(
         "unreadable",
         Text(
-            pt="O conteúdo da pasta de trabalho não pôde ser lido.",
+            pt="O conteúdo do arquivo não pôde ser lido.",
             en="The workbook's content cannot be read.",
         ),
         _SAVE_AGAIN,
@@ -58,7 +58,7 @@ def too_large(what: Text, limit: int) -> WorkbookRefused:
     return WorkbookRefused(
         "too-large",
         Text(
-            pt="A pasta de trabalho é grande demais: {what} passa de {mb} MB.",
+            pt="O arquivo é grande demais: {what} passa de {mb} MB.",
             en="The workbook is too large: {what} exceeds {mb} MB.",
         ).format(what=what, mb=limit // 2**20),
         _SPLIT,
