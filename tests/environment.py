@@ -19,7 +19,7 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def unmeasured_environment() -> dict[str, str]:
-    """The environment of programs that run none of our code: coverage would only slow them down."""
+    """The environment of programs that coverage would only slow down, or that cannot write it."""
     return {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
 
 

@@ -38,12 +38,13 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     """
     raw = RawSheet()
     styled = _styled_cell(scaling)
+    begun = False
     for number, block in enumerate(_blocks(pieces)):
         if number == 0 and _PREFIXED.search(block):
             return None
-        # The first row stands in one of the first two blocks.
-        if number < 2 and not _is_addressed(block):
+        if not begun and not _is_addressed(block):
             return None
+        begun = begun or _ROW.search(block) is not None
         computed = _FORMULA_BEGINS.search(block) is not None
         if _is_unusual(block) or not _note(block, raw, computed=computed):
             return None
