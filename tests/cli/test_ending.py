@@ -9,6 +9,12 @@ from environment import clean_environment
 
 from xlbridge.cli.exit_codes import ExitCode
 
+
+def run(command: list[str | Path], *, home: Path) -> "subprocess.CompletedProcess[str]":
+    environment = clean_environment(home)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
 INTERRUPTED_IN_AN_IMPORT = """
 import sys
 from xlbridge.cli.main import run
@@ -26,13 +32,7 @@ run()
 
 def test_an_interrupted_import_does_not_end_by_the_signal(tmp_path: Path) -> None:
     (tmp_path / "__main__.py").write_text(INTERRUPTED_IN_AN_IMPORT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, tmp_path],
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run([sys.executable, tmp_path], home=tmp_path)
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 
 
@@ -73,13 +73,7 @@ run()
     ("code", "script"), [(130, INTERRUPTED_AGAIN), (0, INTERRUPTED_AT_THE_END)]
 )
 def test_another_interruption_changes_nothing(tmp_path: Path, code: int, script: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run([sys.executable, "-c", script], home=tmp_path)
     assert (done.returncode, done.stderr) == (code, "")
 
 
@@ -96,26 +90,14 @@ end(3)
 
 
 def test_what_was_printed_and_registered_is_not_lost_at_the_end(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ENDING],
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run([sys.executable, "-c", ENDING], home=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (3, "printed\nregistered\n", "told\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell limits the size of files")
 def test_what_fails_while_it_is_thrown_away_prints_no_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "xlbridge", "template", "cliente", "-o", tmp_path / "c.xlsx"]
-    done = subprocess.run(
-        ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *command],
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *command], home=tmp_path)
     assert done.returncode == ExitCode.WRONG_USAGE
     assert done.stderr.startswith("Error: Cannot write ")
     assert "Exception" not in done.stderr
