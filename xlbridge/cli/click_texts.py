@@ -181,7 +181,6 @@ _VALUES = {
         Text(en="FOLDER", pt="PASTA"),
         Text(en="JOB", pt="ENVIO"),
         Text(en="LISTING", pt="LISTAGEM"),
-        Text(en="METHOD", pt="MÉTODO"),
         Text(en="NAME", pt="NOME"),
         Text(en="OLD", pt="ANTIGO"),
         Text(en="PATH", pt="CAMINHO"),
