@@ -14,7 +14,7 @@ from pathlib import Path
 from processes import resident
 from replay import Recorder
 
-from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.sandbox import sandbox_process
 
 OURS = "xlbridge export"
 OPENPYXL = "json_normalize + to_excel (openpyxl)"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
+from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables import metadata
 
 _SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
 

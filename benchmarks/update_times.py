@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
 
-from xlbridge.api.splitting import MINUTE, Splitter, Window
+from xlbridge.client import MINUTE, Window, WindowSplitter
 
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60
@@ -132,7 +132,9 @@ def split(
     Without ``shown`` a full answer holds the earliest records.
     """
     ordered = sorted(moments)
-    splitter = Splitter(Window(None, None), cap, max(ordered, default=FIRST) + timedelta(days=2))
+    splitter = WindowSplitter(
+        Window(None, None), cap, max(ordered, default=FIRST) + timedelta(days=2)
+    )
     settled: list[tuple[Window, int]] = []
     calls = 0
     while (window := splitter.next) is not None:

@@ -1,4 +1,4 @@
-"""Writes ``xlbridge/api/groups.pyi``: what a type checker knows of the client's groups.
+"""Write ``xlbridge/client/operations.pyi``: the types of the client's operations.
 
 Usage: python docs/generate_client_stub.py [FILE]
 """
@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import xlbridge
-from xlbridge.api.groups import OFFERED
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
+from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
+from xlbridge.wire import Operation, WireModel
 
-STUB = Path(xlbridge.__file__).parent / "api" / "groups.pyi"
+STUB = Path(xlbridge.__file__).parent / "client" / "operations.pyi"
 
 Tree = dict[str, Any]
 
@@ -25,7 +24,7 @@ Tree = dict[str, Any]
 def stub() -> str:
     """Return the stub of all operations, one class for each group."""
     tree: Tree = {}
-    for name, operation in OFFERED.items():
+    for name, operation in AUTHENTICATED_OPERATIONS.items():
         *groups, last = name.split(".")
         place = tree
         for group in groups:
@@ -62,7 +61,7 @@ def _method(name: str, operation: Operation) -> Iterator[str]:
     for model in filter(None, (operation.query, operation.body)):
         arguments += _fields(model)
     if operation.upload:
-        arguments.append("file: Upload")
+        arguments.append("file: UploadFile")
     arguments.sort(key=lambda argument: "=" in argument)
     yield f"    def {name}("
     yield "        self,"
@@ -111,7 +110,7 @@ def _homes() -> dict[str, str]:
     """Return the module of every name that the stub may use."""
     homes = {"Any": "typing", "Literal": "typing", "Callable": "collections.abc"}
     homes |= {
-        "Upload": "xlbridge.api.upload",
+        "UploadFile": "xlbridge.client.transport",
         "Decimal": "decimal",
         "datetime": "datetime",
         "date": "datetime",

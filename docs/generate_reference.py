@@ -27,22 +27,15 @@ from interface_table import interface
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from xlbridge.batch.plan_format import plan_format
+from xlbridge.batch import plan_format
 from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
-from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Listing
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.sheet import Sheet
-from xlbridge.findings import CATALOGUE, FindingKind
+from xlbridge.export import LISTINGS, Filter, Listing, Sheet
 from xlbridge.i18n import Text, set_language
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.column import Column
-from xlbridge.resources.resource import Resource
-from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.resources.schema_format import schema_format
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.resources import Column, Resource, load_catalogue, schema_file_format
+from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.findings import CATALOGUE, FindingKind
+from xlbridge.wire import OPERATIONS, Operation
 
 Lines = Iterator[str]
 
@@ -128,7 +121,7 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
 }
 """The pages, by file name."""
 
-SCHEMA_PAGES = {"resource.schema.json": schema_format, "batch.schema.json": plan_format}
+SCHEMA_PAGES = {"resource.schema.json": schema_file_format, "batch.schema.json": plan_format}
 """What the files that people write may hold, for editors."""
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xlbridge.api.client import Client
-from xlbridge.api.groups import OFFERED
+from xlbridge.client import Client
+from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
 from xlbridge.sandbox.call import HANDLERS
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
-from xlbridge.wire.operations.utilities import AUTHENTICATE
+from xlbridge.wire import OPERATIONS, Operation
+from xlbridge.wire.authentication import AUTHENTICATE
 
 SANDBOX_TEST = "tests/sandbox/test_golden_exchanges.py::test_exchange"
 CLIENT_TEST = "tests/api/test_golden_answers.py::test_the_client_asks_and_reads_as_the_spec_says"
@@ -89,7 +88,7 @@ def _row(operation: Operation, cases: list[tuple[Any, set[str]]], steps: list[An
 def _call(operation: Operation) -> str:
     if operation is AUTHENTICATE:
         return f"client.{Client.login.__name__}()"
-    return f"client.{operation.name}()" if operation.name in OFFERED else ""
+    return f"client.{operation.name}()" if operation.name in AUTHENTICATED_OPERATIONS else ""
 
 
 def _handler(operation: Operation) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from openpyxl import load_workbook
 
-from xlbridge.i18n import Text, choose, set_language
-from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.i18n import Text, language_from_environment, set_language
+from xlbridge.sandbox import sandbox_process
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "out"
@@ -50,7 +50,7 @@ MENDING: dict[str, int | float | str | date | None] = {
 
 def main() -> int:
     """Play the story and return the exit code of the demo."""
-    set_language(choose(os.environ))
+    set_language(language_from_environment(os.environ))
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     tell(

@@ -5,8 +5,14 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
-from xlbridge.resources.boleto import is_boleto
-from xlbridge.sandbox.seed.people import cnpj_number, cpf_number, email_of, firm, person
+from xlbridge.resources.checks import is_boleto
+from xlbridge.sandbox.areas.registry.seed_demo import (
+    cnpj_number,
+    company_name,
+    cpf_number,
+    email_of,
+    person_name,
+)
 
 Row = dict[str, Any]
 
@@ -33,7 +39,7 @@ _FIRST_DAY = date(2026, 9, 1)
 def client(random: Random, number: int) -> Row:
     """Return a client: a firm three times in four, some with letters in their CNPJ."""
     is_firm = number % 4 != 0
-    name = firm(random) if is_firm else person(random)
+    name = company_name(random) if is_firm else person_name(random)
     row: Row = {
         "nomeComercial": name,
         "natureza": "J" if is_firm else "F",

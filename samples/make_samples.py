@@ -19,12 +19,10 @@ from bad_cells import BAD_SHEETS, BadSheet, CopyOf, ErrorCell, UncalculatedFormu
 from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.findings import CATALOGUE, Severity
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.resource import Resource
-from xlbridge.workbook.address import cell_address
-from xlbridge.workbook.writing.data_sheet import cell_format
-from xlbridge.workbook.writing.template import template_workbook
+from xlbridge.resources import Resource, load_catalogue
+from xlbridge.resources.findings import CATALOGUE, Severity
+from xlbridge.workbook import cell_address
+from xlbridge.workbook.write import cell_format, template_workbook
 
 FOLDER = Path(__file__).parent
 BAD_ROWS = 24

@@ -17,8 +17,8 @@ from environment import ROOT, Xlbridge, clean_environment
 from forked import Zygote, shared_zygote
 from sandboxes import sandbox_process
 
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.sandbox import RunningSandbox
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

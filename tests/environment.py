@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 Xlbridge = Callable[..., "subprocess.CompletedProcess[str]"]
 

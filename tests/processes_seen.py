@@ -31,7 +31,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 def workers_of(pid: int) -> list[int]:
     """Return the worker processes of a command."""
-    return [child for child in descendants(pid) if "xlbridge.spreading" in command_of(child)]
+    return [child for child in descendants(pid) if "xlbridge.parallel" in command_of(child)]
 
 
 def busy_workers(pid: int, seconds: float) -> list[int]:

@@ -11,13 +11,10 @@ from pathlib import Path
 from forked import shared_zygote
 from processes_seen import awaited, lives
 
-from xlbridge.sandbox.security import HashCost
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.serving.account import prepare_account
-from xlbridge.sandbox.serving.embedded import own_environment
-from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
+from xlbridge.sandbox import RunningSandbox, SeedKind, prepare_account, seed_database
+from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.users import HashCost
 from xlbridge.settings import Settings
 
 _NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
@@ -39,7 +36,7 @@ def sandbox_process(
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
-        own = own_environment(home, environment)
+        own = sandbox_environment(home, environment)
         with shared_zygote().running(own, command, log=log) as pid:
             found = awaited(lambda: read_ready_file(ready) or not lives(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
@@ -59,7 +56,7 @@ def give_database(home: Path, options: Sequence[str]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     named = dict(itertools.pairwise(options))
     url = database_url(named.get("--db", str(home / "sandbox.db")))
-    kind, scale = Seed(named.get("--seed", "demo")), int(named.get("--scale", "1"))
+    kind, scale = SeedKind(named.get("--seed", "demo")), int(named.get("--scale", "1"))
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
         if path.exists():
@@ -71,7 +68,7 @@ def give_database(home: Path, options: Sequence[str]) -> None:
 
 
 @cache
-def _filled(kind: Seed, scale: int) -> Path:
+def _filled(kind: SeedKind, scale: int) -> Path:
     folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-filled-")))
     database = folder / "sandbox.db"
     with closing(Storage(database_url(str(database)))) as storage:
@@ -79,6 +76,6 @@ def _filled(kind: Seed, scale: int) -> Path:
     return database
 
 
-def _fill(storage: Storage, kind: Seed, scale: int) -> None:
+def _fill(storage: Storage, kind: SeedKind, scale: int) -> None:
     with storage.transaction(writing=True) as connection:
-        seed(connection, kind, scale)
+        seed_database(connection, kind, scale)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import xlbridge
-from xlbridge.findings import CATALOGUE, Finding
-from xlbridge.i18n import Text, choose, set_language, speaking
+from xlbridge.i18n import Text, language_from_environment, override_language, set_language
+from xlbridge.resources.findings import CATALOGUE, Finding
 
 COUNTED = re.compile(
     r"\{\w+\} (arquivos|linhas|registros|erros|avisos|partes|períodos|anexos|casas|códigos|\w+adas"
@@ -101,7 +101,7 @@ def test_the_language_is_chosen_and_texts_nest() -> None:
 def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
     said = Text(pt="uma", en="one")
     set_language("pt-BR")
-    with ThreadPoolExecutor(1) as threads, speaking("en"):
+    with ThreadPoolExecutor(1) as threads, override_language("en"):
         assert (str(said), threads.submit(str, said).result()) == ("one", "uma")
     assert str(said) == "uma"
     set_language("en")
@@ -118,4 +118,4 @@ def test_a_language_holds_in_other_threads_and_a_block_s_own_in_none() -> None:
     ],
 )
 def test_the_environment_chooses(environment: dict[str, str], language: str) -> None:
-    assert choose(environment) == language
+    assert language_from_environment(environment) == language

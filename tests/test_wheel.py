@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from environment import ROOT, clean_environment, unmeasured_environment
 
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources import load_catalogue
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,10 @@ from pathlib import Path
 
 from stdnum.br import cnpj
 
-from xlbridge.api.client import Client
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.send import write_down
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.wire.operations.registry import CLIENT_LIST
-from xlbridge.wire.registry import ClientQuery
+from xlbridge.client import Client
+from xlbridge.upload import Job, RequestedMode, RunOptions, UploadContext, choose_mode, create_job
+from xlbridge.validation import validate_workbook
+from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
 MakeClients = Callable[..., Path]
 YES = RunOptions(consent=lambda _job, _seen: True)
@@ -33,10 +28,12 @@ def registered(client: Client, document: str) -> bool:
     return client.call(CLIENT_LIST, query=ClientQuery(cnpjcpf=document)) is not None
 
 
-def write_job(desk: Desk, path: Path, mode: WantedMode, again: str | None = None) -> Job:
+def write_job(
+    desk: UploadContext, path: Path, mode: RequestedMode, again: str | None = None
+) -> Job:
     """Judge a workbook and write its job down, as the command does."""
     sheet = validate_workbook(path, desk.catalogue)
     assert sheet.ok
     assert sheet.resource is not None
     plan = choose_mode(sheet.resource, mode)
-    return write_down(desk, sheet, sheet.resource, plan, "rehearsal", again=again)
+    return create_job(desk, sheet, sheet.resource, plan, "rehearsal", again=again)

@@ -20,9 +20,9 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import xlbridge
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources import load_catalogue
 
-_NOT_FIRST = ("xlbridge.__main__", "xlbridge.spreading.cluster")
+_NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
 """The program itself, and what brings threads and is only for who has a cluster."""
 
 _PATIENCE = 10.0

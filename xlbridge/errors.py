@@ -1,24 +1,26 @@
-"""The exceptions of xlbridge.
+"""The exceptions of xlbridge, and the reasons of operating-system errors in both languages.
 
 Bad data is never raised: it is returned as findings. What is raised is one of these::
 
     XlbridgeError
-    ├── UsageError          the command or call asks for what cannot be
-    ├── ConfigError         settings or profile are wrong or missing
+    ├── UsageError          the command or call is wrong: no such file, sheet, resource, listing
+    ├── ConfigError         settings or a profile are wrong or missing
     ├── SchemaFileError     a resource's schema file is wrong
     ├── PlanFileError       a batch's plan is wrong
     ├── WorkbookRefused     a file is not a workbook that can be read safely
     ├── JournalError        the upload journal forbids or cannot do what is asked
-    ├── KeptFileFailed      a database of ours on this computer cannot be read or written
+    ├── LocalDatabaseError  a SQLite file of xlbridge cannot be read or written
     └── ApiError
-        ├── TransportError        no usable answer, and nothing was applied
+        ├── TransportError        no usable answer came, and nothing was applied
         ├── AuthenticationFailed  the credentials were not accepted
-        ├── RemoteRejected        the remote system said no, and why
-        └── InDoubt               whether a write was applied cannot be known
+        ├── RemoteRejected        the server rejected the request
+        └── InDoubt               whether a write was applied is unknown
 """
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from xlbridge.i18n import Text
 
@@ -67,7 +69,7 @@ class JournalError(XlbridgeError):
     """The upload journal forbids, or cannot do, what is asked."""
 
 
-class KeptFileFailed(XlbridgeError):
+class LocalDatabaseError(XlbridgeError):
     """A database of ours on this computer cannot be read or written."""
 
 
@@ -84,7 +86,7 @@ class AuthenticationFailed(ApiError):
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ErrorDetail:
     """One item of the remote system's error envelope.
 
     Source: the spec, Errors (``key``, ``value``).
@@ -106,7 +108,7 @@ class RemoteRejected(ApiError):
         message: Text,
         *,
         status: int,
-        complaints: Sequence[Complaint] = (),
+        complaints: Sequence[ErrorDetail] = (),
         hint: Text | None = None,
     ) -> None:
         super().__init__(message, hint)
@@ -116,3 +118,77 @@ class RemoteRejected(ApiError):
 
 class InDoubt(ApiError):
     """A write was begun and its answer is missing or unreadable: it may have been applied."""
+
+
+_OS_ERROR_REASONS: Mapping[int, Text] = {
+    errno.ENOENT: Text(
+        pt="o arquivo ou a pasta não existe", en="there is no such file or directory"
+    ),
+    errno.EACCES: Text(pt="falta permissão", en="permission denied"),
+    errno.EPERM: Text(pt="falta permissão", en="permission denied"),
+    errno.EISDIR: Text(pt="é uma pasta", en="it is a directory"),
+    errno.ENOTDIR: Text(
+        pt="parte do caminho não é uma pasta", en="part of the path is not a directory"
+    ),
+    errno.EEXIST: Text(pt="já existe", en="it exists already"),
+    errno.ENOSPC: Text(pt="não há espaço no disco", en="no space left on the disk"),
+    errno.EROFS: Text(pt="o disco é só de leitura", en="the disk is read-only"),
+    errno.ENAMETOOLONG: Text(pt="o nome é longo demais", en="the name is too long"),
+    errno.EFBIG: Text(
+        pt="o arquivo passa do tamanho permitido", en="the file exceeds the size that is allowed"
+    ),
+}
+
+_CLOSE_OR_WRITE_ELSEWHERE = Text(
+    pt="Feche o arquivo se ele estiver aberto no Excel, ou grave noutra pasta.",
+    en="Close the file if it is open in Excel, or write to another folder.",
+)
+_OS_ERROR_REMEDIES: Mapping[int, Text] = {
+    errno.ENOENT: Text(
+        pt="Crie a pasta, ou grave noutra.", en="Create the folder, or write to another one."
+    ),
+    errno.ENOSPC: Text(
+        pt="Libere espaço, ou grave noutro disco.", en="Free some space, or write to another disk."
+    ),
+    errno.EACCES: _CLOSE_OR_WRITE_ELSEWHERE,
+    errno.EPERM: _CLOSE_OR_WRITE_ELSEWHERE,
+    errno.EROFS: Text(pt="Grave noutra pasta.", en="Write to another folder."),
+    errno.ENAMETOOLONG: Text(pt="Dê um nome mais curto.", en="Give it a shorter name."),
+    errno.EFBIG: Text(
+        pt="Grave noutro disco, ou aumente o limite do tamanho de arquivos.",
+        en="Write to another disk, or raise the limit on the size of files.",
+    ),
+}
+_CHECK_PERMISSIONS = Text(
+    pt="Confira as permissões da pasta, ou use outra; a do próprio xlbridge se escolhe com "
+    "XLBRIDGE_HOME.",
+    en="Check the permissions of the folder, or use another one; xlbridge's own is chosen by "
+    "XLBRIDGE_HOME.",
+)
+_DEFAULT_REMEDY = Text(
+    pt="Confira a pasta, e feche o arquivo se ele estiver aberto no Excel.",
+    en="Check the folder, and close the file if it is open in Excel.",
+)
+
+
+def os_error_reason(failure: OSError) -> Text:
+    """Return the reason; one that is not among the usual ones in the system's own words."""
+    own = failure.strerror or type(failure).__name__
+    return _OS_ERROR_REASONS.get(failure.errno or 0, Text(pt=own, en=own))
+
+
+def os_error_remedy(failure: OSError) -> Text:
+    """Return what a person can do about a file that could not be written."""
+    if isinstance(failure, PermissionError) and _concerns_folder(failure):
+        return _CHECK_PERMISSIONS
+    return _OS_ERROR_REMEDIES.get(failure.errno or 0, _DEFAULT_REMEDY)
+
+
+def _concerns_folder(failure: OSError) -> bool:
+    """Whether no file stands at the path: its folder does not let one be made, or is meant."""
+    path = failure.filename2 or failure.filename
+    try:
+        return path is not None and not Path(path).is_file()
+    except PermissionError:
+        # Its folder may not even be entered.
+        return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from scripted_server import ScriptedServer, open_client
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
+from xlbridge.client import Client, RetryPolicy, Target
 
 EMAIL = "integration@example.com"
 PASSWORD = "canary-password-4711"
@@ -116,5 +114,5 @@ def _read_request(connection: socket.socket) -> Request | None:
 
 def open_client(base_url: str, pauses: list[float], **options: Any) -> Client:
     """Open a client whose pauses are noted instead of waited for."""
-    backoff = Backoff(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
+    backoff = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
     return Client(Target("test", base_url, EMAIL, PASSWORD), backoff=backoff, **options)

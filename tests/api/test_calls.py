@@ -8,26 +8,22 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from scripted_server import ScriptedServer, answer, ok, open_client, reset
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
+from xlbridge.client import Client, Target
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
-    Complaint,
     ConfigError,
+    ErrorDetail,
     InDoubt,
     RemoteRejected,
     TransportError,
     UsageError,
 )
-from xlbridge.wire.financial import ReceivableInput
-from xlbridge.wire.operations.financial import RECEIVABLE_CREATE
-from xlbridge.wire.operations.registry import CLIENT_CREATE, CLIENT_LIST
-from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-from xlbridge.wire.operations.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
-from xlbridge.wire.operations.utilities import SYSTEM_INFO
-from xlbridge.wire.registry import ClientInput, ClientQuery
-from xlbridge.wire.sales import SalesOrderQuery
+from xlbridge.wire.authentication import SYSTEM_INFO
+from xlbridge.wire.financial import RECEIVABLE_CREATE, ReceivableInput
+from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput, ClientQuery
+from xlbridge.wire.sales import SALES_ORDER_LIST, SalesOrderQuery
+from xlbridge.wire.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
 
 INFO = {
     "codigoDaEmpresa": 1,
@@ -173,7 +169,7 @@ def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client:
     with pytest.raises(RemoteRejected, match="já cadastrado") as caught:
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
     assert caught.value.status == 400
-    assert caught.value.complaints == (Complaint("cnpjcpf", "já cadastrado"),)
+    assert caught.value.complaints == (ErrorDetail("cnpjcpf", "já cadastrado"),)
 
 
 def test_a_refusal_is_one_whatever_its_items_leave_out(

@@ -10,16 +10,15 @@ from golden_steps import SAVED, ClientStep, client_steps, operations_of
 from pydantic import TypeAdapter
 from scripted_server import ScriptedServer, answer
 
-from xlbridge.api.client import Client
-from xlbridge.api.upload import Upload
+from xlbridge.client import Client, UploadFile
 from xlbridge.errors import ApiError, AuthenticationFailed, RemoteRejected
+from xlbridge.wire import OPERATIONS
+from xlbridge.wire.authentication import AUTHENTICATE
 from xlbridge.wire.imports import UPLOAD_FIELD
-from xlbridge.wire.operations import OPERATIONS
-from xlbridge.wire.operations.utilities import AUTHENTICATE
 
 STEPS = list(client_steps())
 LOGINS = [case for case in golden_cases() if operations_of(case) == {AUTHENTICATE.name}]
-WORKBOOK = Upload("planilha.xlsx", b"PK the workbook")
+WORKBOOK = UploadFile("planilha.xlsx", b"PK the workbook")
 
 
 @pytest.mark.parametrize("made", STEPS, ids=lambda made: made.name)

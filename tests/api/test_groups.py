@@ -7,9 +7,8 @@ from generate_client_stub import STUB, stub
 from pydantic import ValidationError
 from scripted_server import ScriptedServer, ok
 
-from xlbridge.api.client import Client
-from xlbridge.api.groups import OFFERED
-from xlbridge.api.upload import Upload
+from xlbridge.client import Client, UploadFile
+from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
 
 CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
 
@@ -54,7 +53,7 @@ def test_what_cannot_be_sent_is_not(
 
 def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) -> None:
     server.steps = [ok({"totalDeRegistros": 2, "registros": []}), ok(12)]
-    workbook = Upload("clientes.xlsx", b"PK-workbook")
+    workbook = UploadFile("clientes.xlsx", b"PK-workbook")
     read = client.imports.direct(resource="cliente", file=workbook, preview=True)
     assert (read.totalDeRegistros, client.imports.queue(resource="cliente", file=workbook)) == (
         2,
@@ -67,7 +66,9 @@ def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) 
 
 
 def test_names_can_be_explored(client: Client) -> None:
-    assert {name.split(".")[0] for name in OFFERED} | {"call", "records"} <= set(dir(client))
+    assert {name.split(".")[0] for name in AUTHENTICATED_OPERATIONS} | {"call", "records"} <= set(
+        dir(client)
+    )
     assert "create" in dir(client.registry.clients)
     assert "authenticate" not in dir(client)
     assert "list" in dir(client.registry.clients)

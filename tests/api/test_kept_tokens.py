@@ -17,9 +17,7 @@ from scripted_server import (
     ok,
 )
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.credentials.tokens import TokenFile
+from xlbridge.client import Client, Target, TokenFile
 from xlbridge.errors import AuthenticationFailed, UsageError
 from xlbridge.wire.authentication import TIMESTAMP_FORMAT
 

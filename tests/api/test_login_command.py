@@ -8,7 +8,8 @@ import pytest
 from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
 
 from xlbridge.cli.main import main
-from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
+from xlbridge.profiles import read_profile_file
+from xlbridge.profiles.profile import profile_file_path
 
 INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 

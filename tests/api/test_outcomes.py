@@ -6,15 +6,12 @@ import socket
 import pytest
 from scripted_server import ScriptedServer, answer, ok, open_client, reset
 
-from xlbridge.api.client import Client
-from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
-from xlbridge.api.upload import Upload
-from xlbridge.errors import Complaint
-from xlbridge.wire.imports import XLSX_TYPE, ImportQuery, ImportRecords
-from xlbridge.wire.operations.utilities import IMPORT
+from xlbridge.client import Client, Doubtful, Executed, NotExecuted, Rejected, UploadFile
+from xlbridge.errors import ErrorDetail
+from xlbridge.wire.imports import IMPORT, XLSX_TYPE, ImportQuery, ImportRecords
 
 CLIENTE = {"resource": "cliente"}
-FILE = Upload("clientes.xlsx", b"PK\x03\x04 the workbook")
+FILE = UploadFile("clientes.xlsx", b"PK\x03\x04 the workbook")
 ENVELOPE = {
     "success": False,
     "errors": [{"key": "cnpjcpf", "value": "já cadastrado", "dateOccurred": "2026-01-31T10:00:00"}],
@@ -51,28 +48,28 @@ DOUBTFUL = {
 }
 
 REJECTED = {
-    "400": (answer(400, ENVELOPE), 400, (Complaint("cnpjcpf", "já cadastrado"),)),
+    "400": (answer(400, ENVELOPE), 400, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
     "404": (answer(404, {"success": False, "errors": []}), 404, ()),
     "422, PascalCase": (
         answer(422, {"Success": False, "Errors": [{"Key": "cep", "Value": "inválido"}]}),
         422,
-        (Complaint("cep", "inválido"),),
+        (ErrorDetail("cep", "inválido"),),
     ),
     "400 with notifications": (
         answer(400, {"success": False, "notifications": [{"key": "linha", "value": "2"}]}),
         400,
-        (Complaint("linha", "2"),),
+        (ErrorDetail("linha", "2"),),
     ),
-    "200 without success": (answer(200, ENVELOPE), 200, (Complaint("cnpjcpf", "já cadastrado"),)),
+    "200 without success": (answer(200, ENVELOPE), 200, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
     "bare JSON string": (
         answer(400, "Parâmetro inválido"),
         400,
-        (Complaint("", "Parâmetro inválido"),),
+        (ErrorDetail("", "Parâmetro inválido"),),
     ),
     "bare text": (
         answer(400, "Parâmetro inválido".encode(), "text/plain; charset=utf-8"),
         400,
-        (Complaint("", "Parâmetro inválido"),),
+        (ErrorDetail("", "Parâmetro inválido"),),
     ),
 }
 

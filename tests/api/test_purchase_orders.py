@@ -5,15 +5,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from scripted_server import ScriptedServer, ok
 
-from xlbridge.api.client import Client
-from xlbridge.api.outcome import Executed, Rejected
-from xlbridge.errors import Complaint, RemoteRejected
-from xlbridge.wire.operations.purchasing import (
+from xlbridge.client import Client, Executed, Rejected
+from xlbridge.errors import ErrorDetail, RemoteRejected
+from xlbridge.wire.purchasing import (
     PURCHASE_ORDER_CREATE,
     PURCHASE_ORDER_LIST_OPEN,
     REQUISITION_LIST_OPEN,
-)
-from xlbridge.wire.purchasing import (
     PurchaseOrderInput,
     PurchaseOrderItemInput,
     RequisitionQuery,
@@ -36,7 +33,7 @@ def test_notifications_in_a_success_are_a_refusal(
     server.steps = [ok(REFUSED)]
     with pytest.raises(RemoteRejected, match="inativo") as caught:
         client.call(PURCHASE_ORDER_CREATE, body=purchase)
-    assert caught.value.complaints == (Complaint("codigoDoFornecedor", INACTIVE["value"]),)
+    assert caught.value.complaints == (ErrorDetail("codigoDoFornecedor", INACTIVE["value"]),)
 
 
 def test_without_notifications_the_purchase_order_is_in_the_payload(

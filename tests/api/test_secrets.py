@@ -15,14 +15,12 @@ from scripted_server import (
     reset,
 )
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.api.transport import call_of
-from xlbridge.api.upload import Upload
+from xlbridge.client import Client, Target, UploadFile
+from xlbridge.client.transport import call_of
 from xlbridge.errors import XlbridgeError
-from xlbridge.wire.authentication import Credentials
-from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-from xlbridge.wire.operations.utilities import AUTHENTICATE, IMPORT, SYSTEM_INFO
+from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO, Credentials
+from xlbridge.wire.imports import IMPORT
+from xlbridge.wire.sales import SALES_ORDER_LIST
 
 ECHO = f"you sent Bearer {TOKEN}-1 and {PASSWORD}"
 ANSWERS: list[Step] = [
@@ -45,7 +43,9 @@ LOGINS: list[Step] = [
 USES: list[Callable[[Client], object]] = [
     lambda client: client.call(SYSTEM_INFO),
     lambda client: list(client.records(SALES_ORDER_LIST)),
-    lambda client: client.send(IMPORT, path={"resource": "cliente"}, file=Upload("a.xlsx", b"PK")),
+    lambda client: client.send(
+        IMPORT, path={"resource": "cliente"}, file=UploadFile("a.xlsx", b"PK")
+    ),
     lambda client: client.login(),
     lambda client: client.raw("GET", "/v2/x").request.headers,
 ]

@@ -14,17 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
-from xlbridge.api.client import Client
-from xlbridge.api.json_text import BadJson, JsonText
-from xlbridge.api.record_shape import RecordShape
+from xlbridge.client import Client, RecordShape
+from xlbridge.client.listing_stream import InvalidJson, JsonReader
 from xlbridge.errors import RemoteRejected, TransportError
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
-from xlbridge.wire.operations.registry import CLIENT_LIST
-from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-from xlbridge.wire.operations.stock import STOCK_BALANCES_OF_BRANCH
-from xlbridge.wire.registry import ClientQuery
+from xlbridge.wire import Operation, WireModel
+from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
+from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
+from xlbridge.wire.sales import SALES_ORDER_LIST
+from xlbridge.wire.stock import STOCK_BALANCES_OF_BRANCH
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 RECORDS = [{"numeroDoPedido": n, "nomeDoCliente": f"São João {n}", "idNF": None} for n in range(9)]
@@ -60,20 +57,20 @@ def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
     written = json.dumps(values, default=float, ensure_ascii=ascii_only)
     text = written.encode("utf-8", "surrogatepass" if ascii_only else "replace")
     wanted = json.loads(text, parse_float=Decimal)
-    assert list(JsonText(pieces(text, sizes)).items()) == wanted
+    assert list(JsonReader(pieces(text, sizes)).items()) == wanted
 
 
 @pytest.mark.parametrize("number", ["-0.001", "1.5e+10", "12E-3", "7"])
 def test_a_number_may_be_cut_anywhere(number: str) -> None:
     for size in range(len(number) + 2):
-        assert list(JsonText(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
+        assert list(JsonReader(pieces(f"[{number}]".encode(), [size])).items()) == [Decimal(number)]
 
 
 @pytest.mark.parametrize("number", ["-0.00", "1.5e+10", "12E-3", "7", "123456789012345678901.5"])
 def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
     text = f'[{number}, {{"a": {number}}}, "{number}"]'.encode()
     for size in range(len(text)):
-        read = JsonText(pieces(text, [size]), str).items()
+        read = JsonReader(pieces(text, [size]), str).items()
         assert list(read) == [number, {"a": number}, number]
 
 
@@ -83,7 +80,7 @@ def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
     try:
         wanted = json.loads(text.decode("utf-8-sig"), parse_float=Decimal)
     except ValueError:
-        with pytest.raises(BadJson):
+        with pytest.raises(InvalidJson):
             whole(text, sizes)
     else:
         if "NaN" not in str(wanted) and "Inf" not in str(wanted):
@@ -91,7 +88,7 @@ def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
 
 
 def whole(text: bytes, sizes: list[int]) -> Any:
-    reading = JsonText(pieces(text, sizes))
+    reading = JsonReader(pieces(text, sizes))
     value = reading.value()
     reading.expect("")
     return value
@@ -100,7 +97,7 @@ def whole(text: bytes, sizes: list[int]) -> Any:
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("text", ["[" * 200_000, '[{"a": ' * 100_000, "[1, NaN]", "[Infinity]"])
 def test_hostile_text_is_refused(text: str) -> None:
-    with pytest.raises(BadJson):
+    with pytest.raises(InvalidJson):
         whole(text.encode(), [])
 
 

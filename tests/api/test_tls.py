@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, open_client
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
+from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import ConfigError, TransportError
 
 _OPENSSL = shutil.which("openssl")
@@ -75,7 +73,7 @@ def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
     untrusted: tuple[str, list[bytes]], certificate: Path, pauses: list[float]
 ) -> None:
     base_url, read = untrusted
-    backoff = Backoff(tries=1, sleep=pauses.append)
+    backoff = RetryPolicy(tries=1, sleep=pauses.append)
     target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=certificate)
     with Client(target, backoff=backoff) as client, pytest.raises(TransportError):
         client.login()

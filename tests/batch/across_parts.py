@@ -8,14 +8,13 @@ from typing import Any
 from sheets import write_records
 from stdnum.br import cnpj as cnpj_numbers
 
-from xlbridge.api.client import Client
-from xlbridge.api.record_shape import Record
-from xlbridge.batch.across import Across, SheetFindings
+from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.online.references import Registries
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.wire.operation import Operation
+from xlbridge.client import Client, Record
+from xlbridge.resources import Catalogue
+from xlbridge.upload import Registries
+from xlbridge.validation import validate_workbook
+from xlbridge.wire import Operation
 
 STEPS = ("clientes", "receber", "notas")
 INACTIVE_OWN, ACTIVE_OWN = "CLI-01032", "CLI-01001"
@@ -56,8 +55,10 @@ class Batch:
         path = write_records(self.folder / name, resource, rows)
         self.added.append((step, path, resource, self.links if links is None else links))
 
-    def across(self, registries: Registries | None = None, *, backwards: bool = False) -> Across:
-        across = Across(STEPS, self.folder, registries)
+    def across(
+        self, registries: Registries | None = None, *, backwards: bool = False
+    ) -> CrossWorkbookChecks:
+        across = CrossWorkbookChecks(STEPS, self.folder, registries)
         for step, path, resource, links in self.added[:: -1 if backwards else 1]:
             forms = linked_catalogue(links, self.catalogue)
             across.add(step, validate_workbook(path, forms, resource=resource))

@@ -11,12 +11,10 @@ from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
-from xlbridge.api.client import Client
-from xlbridge.api.listings import Listings
-from xlbridge.api.target import Target
-from xlbridge.online.references import Registries
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client, ListingCache, Target
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import Registries
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +35,7 @@ def client(batch_sandbox: RunningSandbox) -> Iterator[Client]:
 
 @pytest.fixture
 def registries(client: Client) -> Registries:
-    return Registries(client, Listings(client))
+    return Registries(client, ListingCache(client))
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ from forked import shared_zygote
 from sheets import write_records, write_rows
 from sqlalchemy import insert
 
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.sandbox import SeedKind, seed_database
+from xlbridge.sandbox.areas.financial.tables import receivables
+from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.tables.financial import receivables
 from xlbridge.wire.financial import Receivable
 from xlbridge.wire.registry import Client
 
@@ -114,7 +113,7 @@ def make_database(path: Path, there: Mapping[str, Any]) -> None:
         closing(Storage(database_url(str(path)))) as storage,
         storage.transaction(writing=True) as connection,
     ):
-        seed(connection, Seed.EMPTY, 1)
+        seed_database(connection, SeedKind.EMPTY, 1)
         connection.execute(insert(clients).values(client.model_dump()))
         connection.execute(insert(receivables).values(title))
 

@@ -20,15 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sheets import write_records, write_rows
 
-from xlbridge.api.client import Client
-from xlbridge.api.listings import Listings
-from xlbridge.batch.across import Across
+from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.online.references import Registries
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.documents import masked_cnpj
-from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.client import Client, ListingCache
+from xlbridge.resources import REFERENCES, Catalogue, load_catalogue
+from xlbridge.resources.checks import masked_cnpj
+from xlbridge.upload import Registries
+from xlbridge.validation import validate_workbook
 
 INACTIVE, NOBODY = 1032, 999_999
 TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
@@ -195,11 +193,11 @@ def test_each_listing_is_asked_for_once(batch: Batch, client: Client) -> None:
         batch.write("receber", f"r{number}.xlsx", "contasreceber", named[number * 10 :])
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(ACTIVE_OWN, "AX-77"))
     with CountingClient(client.target, timeout=20) as counting:
-        found = batch.told(Registries(counting, Listings(counting)))
+        found = batch.told(Registries(counting, ListingCache(counting)))
         asked = counting.asked
     assert [code for file, _, code in found if file == "n.xlsx"] == ["reference-unknown-in-batch"]
     with CountingClient(client.target, timeout=20) as counting:
-        once = Registries(counting, Listings(counting))
+        once = Registries(counting, ListingCache(counting))
         once.listed(REFERENCES["cliente"])
         assert asked["registry.clients.list"] == counting.asked["registry.clients.list"] > 1
     assert asked["stock.balances.of_branch"] == 1
@@ -249,7 +247,7 @@ def test_what_is_inactive_in_its_own_workbook_is_told(
     linked = write_records(tmp_path / "linked.xlsx", "contaspagar", named)
     coded = [{"codigoDoFornecedor": n, "historico": str(n)} for n in (90_001, 90_002, 90_003, 501)]
     plain = write_records(tmp_path / "plain.xlsx", "contaspagar", coded)
-    across = Across(("f", "p"), tmp_path, registries)
+    across = CrossWorkbookChecks(("f", "p"), tmp_path, registries)
     across.add("f", validate_workbook(suppliers, forms, resource="fornecedor"))
     across.add("p", validate_workbook(linked, forms, resource="contaspagar"))
     across.add("p", validate_workbook(plain, catalogue, resource="contaspagar"))
@@ -272,7 +270,7 @@ def test_sheets_that_nothing_could_be_read_of_say_nothing(
     across.add("clientes", validate_workbook(strange, catalogue, resource="cliente"))
     across.add("clientes", validate_workbook(bare, catalogue, resource="cliente"))
     assert told(across.findings()) == []
-    assert told(Across(STEPS, batch.folder).findings()) == []
+    assert told(CrossWorkbookChecks(STEPS, batch.folder).findings()) == []
 
 
 def test_findings_may_be_asked_for_again(batch: Batch) -> None:

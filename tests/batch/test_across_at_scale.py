@@ -19,10 +19,10 @@ from across_parts import (
 )
 from sheets import write_records
 
-from xlbridge.batch.across import Across
+from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.online.references import Registries
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.upload import Registries
+from xlbridge.validation import validate_workbook
 
 
 def generated(batch: Batch, random: Random, clients: int, sheets: int, rows: int) -> set[Any]:
@@ -86,9 +86,9 @@ def test_what_was_planted_is_found_in_many_batches(
     assert set(found) == expected
 
 
-def many(batch: Batch, files: int, rows: int) -> tuple[Across, list[Any]]:
+def many(batch: Batch, files: int, rows: int) -> tuple[CrossWorkbookChecks, list[Any]]:
     """Judge and add workbooks, every fourth one of clients; return references to their frames."""
-    across, frames = Across(STEPS, batch.folder), []
+    across, frames = CrossWorkbookChecks(STEPS, batch.folder), []
     forms = linked_catalogue(BY_OWN_CODE, batch.catalogue)
     for file in range(files):
         numbers = range((file - file % 4) * rows, (file - file % 4 + 1) * rows)

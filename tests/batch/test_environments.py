@@ -12,9 +12,8 @@ from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, lossy_proxy
 from sandboxes import sandbox_process
 
-from xlbridge.credentials.passwords import Place, keep_password
-from xlbridge.profiles.profile import Profile
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.profiles import PasswordSource, Profile, store_password
+from xlbridge.sandbox import RunningSandbox
 
 PLAN = """\
 name: two
@@ -61,7 +60,7 @@ def write_profile(
             f'[profiles.{name}]\nbase_url = "{profile.base_url}"\nemail = "{profile.email}"\n'
             f"production = {str(production).lower()}\n"
         )
-    keep_password(home, profile, sandbox.password, Place.FILE)
+    store_password(home, profile, sandbox.password, PasswordSource.FILE)
 
 
 def registered(sandbox: RunningSandbox, document: str) -> Any:

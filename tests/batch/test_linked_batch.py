@@ -9,11 +9,11 @@ from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from sheets import write_records, write_rows
 
-from xlbridge.api.client import Client
-from xlbridge.online.references import Registries
-from xlbridge.resources.references import REFERENCES
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.wire.operations.financial import RECEIVABLE_FIND
+from xlbridge.client import Client
+from xlbridge.resources import REFERENCES
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import Registries
+from xlbridge.wire.financial import RECEIVABLE_FIND
 
 PLAN = """\
 name: linked

@@ -11,19 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sheets import write_records, write_rows
 
-from xlbridge.api.client import Client
-from xlbridge.api.listings import Listings
-from xlbridge.batch.codes import Codes, comparable
-from xlbridge.batch.links import link_mistakes, linked, linked_catalogue
-from xlbridge.online.check import OnlineCheck
-from xlbridge.online.references import Registries
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.column import Kind
-from xlbridge.resources.documents import masked_cnpj
-from xlbridge.resources.references import REFERENCES
-from xlbridge.upload.reading import rows_of
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.workbook.writing.template import write_template
+from xlbridge.batch.linked_codes import LinkResolver, comparable_key
+from xlbridge.batch.links import link_mistakes, linked_catalogue, linked_resource
+from xlbridge.client import Client, ListingCache
+from xlbridge.resources import REFERENCES, Catalogue, Kind, load_catalogue
+from xlbridge.resources.checks import masked_cnpj
+from xlbridge.upload import OnlineCheck, Registries, rows_of
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.workbook.write import write_template
 
 BY_OWN_CODE = {"codigoDoCliente": "seuCodigo"}
 BY_CNPJ = {"codigoDoCliente": "cnpj"}
@@ -44,7 +39,7 @@ def codes(sheet: ValidatedSheet) -> list[tuple[str | None, str]]:
 
 
 def filled_in(sheet: ValidatedSheet, client: Client) -> ValidatedSheet:
-    return Codes(Registries(client, Listings(client))).fill_in(sheet)
+    return LinkResolver(Registries(client, ListingCache(client))).fill_in(sheet)
 
 
 @pytest.fixture
@@ -131,7 +126,7 @@ def test_rows_are_repeated_by_what_they_name(tmp_path: Path, catalogue: Catalogu
 
 def test_only_the_linked_column_differs(catalogue: Catalogue) -> None:
     real = catalogue["contasreceber"]
-    form = linked(real, BY_OWN_CODE, catalogue)
+    form = linked_resource(real, BY_OWN_CODE, catalogue)
     assert (form.unlinked, form.fingerprint) == (real, real.fingerprint)
     assert [c.name for c in form.columns] == [c.name for c in real.columns]
     assert [c.name for c in form.columns if c != real.by_name[c.name]] == ["codigoDoCliente"]
@@ -189,7 +184,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 ) -> None:
     inactive = next(
         record
-        for record in Registries(client, Listings(client)).listed(CLIENTS).records
+        for record in Registries(client, ListingCache(client)).listed(CLIENTS).records
         if record["codigoDoCliente"] == INACTIVE
     )
     twice = [new_client("LK-TWICE"), new_client("LK-TWICE")]
@@ -211,7 +206,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    listed = Registries(client, Listings(client)).listed(CLIENTS)
+    listed = Registries(client, ListingCache(client)).listed(CLIENTS)
     assert listed.whole
     firms = [
         record
@@ -283,9 +278,9 @@ def test_a_resource_of_ones_own_is_linked_by_what_its_listing_has(tmp_path: Path
     assert list(link_mistakes({"codigoDoFornecedor": "cnpj"}, catalogue, "contaspagar")) == []
     [(_, what)] = link_mistakes({"codigoDoFornecedor": "apelido"}, catalogue, "contaspagar")
     assert what.en.endswith("allowed here: cnpj.")
-    column = linked(catalogue["contaspagar"], {"codigoDoFornecedor": "cnpj"}, catalogue).by_name[
-        "codigoDoFornecedor"
-    ]
+    column = linked_resource(
+        catalogue["contaspagar"], {"codigoDoFornecedor": "cnpj"}, catalogue
+    ).by_name["codigoDoFornecedor"]
     assert column.link is not None
     assert column.link.field == "cnpjcpf"
     assert "no_repeats" not in column.checks
@@ -300,14 +295,14 @@ def test_a_document_is_the_same_with_and_without_mask(base: str, lower: bool, pa
     bare = base + "00"
     written = masked_cnpj(bare)
     shown = pad + (written.lower() if lower else written) + pad
-    assert comparable(Kind.CNPJ, shown) == comparable(Kind.CNPJ, bare) == bare
+    assert comparable_key(Kind.CNPJ, shown) == comparable_key(Kind.CNPJ, bare) == bare
 
 
 @given(one=CELLS, other=CELLS)
 def test_own_codes_are_the_same_only_if_nothing_but_outer_spaces_differs(
     one: str, other: str
 ) -> None:
-    assert (comparable(Kind.CODE, one) == comparable(Kind.CODE, other)) == (
+    assert (comparable_key(Kind.CODE, one) == comparable_key(Kind.CODE, other)) == (
         one.strip() == other.strip()
     )
-    assert comparable(Kind.CODE, f" {one} ") == comparable(Kind.CODE, one)
+    assert comparable_key(Kind.CODE, f" {one} ") == comparable_key(Kind.CODE, one)

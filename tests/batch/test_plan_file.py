@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 from batch_parts import WritePlan
 
-from xlbridge.batch.order import in_order
-from xlbridge.batch.parameters import fill_in, settle
-from xlbridge.batch.plan import ExportStep, Plan, WorkbookStep
-from xlbridge.batch.plan_file import read_plan
-from xlbridge.batch.workbooks import workbooks_of
+from xlbridge.batch import BatchPlan, read_plan
+from xlbridge.batch.parameters import fill_in, resolve_months
+from xlbridge.batch.plan import ExportStep, WorkbookStep, ordered_steps, workbooks_of
 from xlbridge.errors import PlanFileError, UsageError
-from xlbridge.export.filters import Filter
-from xlbridge.resources.catalogue import Catalogue
+from xlbridge.export import Filter
+from xlbridge.resources import Catalogue
 
 TODAY = date(2026, 11, 21)
 WHOLE = """\
@@ -50,7 +48,7 @@ steps:
 """
 
 
-def read(path: Path, catalogue: Catalogue, given: Mapping[str, str] | None = None) -> Plan:
+def read(path: Path, catalogue: Catalogue, given: Mapping[str, str] | None = None) -> BatchPlan:
     return read_plan(path, catalogue, given or {}, TODAY)
 
 
@@ -86,7 +84,7 @@ def test_what_is_referred_to_comes_first_and_exports_last(
         "clientes": (),
         "conferir": (),
     }
-    assert [step.name for step in in_order(plan.steps)] == [
+    assert [step.name for step in ordered_steps(plan.steps)] == [
         "clientes",
         "receber",
         "conferir",
@@ -279,7 +277,10 @@ def test_a_plan_that_is_not_there_is_named(tmp_path: Path, catalogue: Catalogue)
     [(date(2026, 1, 31), "2025-12"), (date(2026, 3, 1), "2026-02"), (date(2026, 12, 5), "2026-11")],
 )
 def test_the_month_before_is_told_from_the_day(today: date, previous: str) -> None:
-    assert settle({"month": "previous", "other": "x"}, today) == {"month": previous, "other": "x"}
+    assert resolve_months({"month": "previous", "other": "x"}, today) == {
+        "month": previous,
+        "other": "x",
+    }
 
 
 def test_a_month_has_parts() -> None:

@@ -21,7 +21,7 @@ from rehearsal_parts import (
 )
 from sheets import GOOD, write_records
 
-from xlbridge.batch.rehearsal.processes import Kills, Runs
+from xlbridge.batch.rehearsal.trial import CommandRunner, KillSchedule
 from xlbridge.errors import UsageError
 
 PLANTED = """\
@@ -141,14 +141,14 @@ def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Pat
 def test_a_run_that_goes_on_is_killed(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
     command = ["sandbox", "--seed", "empty", "--ready-file", str(tmp_path / "ready.json")]
-    kills = Kills(Random(1), apart=1, left=1)
-    runs = Runs(command, tmp_path, tmp_path / "no-journal.db")
+    kills = KillSchedule(Random(1), apart=1, left=1)
+    runs = CommandRunner(command, tmp_path, tmp_path / "no-journal.db")
     assert runs.run(environment, kills) is None
     assert (runs.count, kills.left, kills.done) == (1, 0, 1)
 
 
 def test_a_command_that_cannot_work_is_told_with_its_last_words(tmp_path: Path) -> None:
-    runs = Runs(["batch", "run", "nowhere.yaml"], tmp_path, tmp_path / "no-journal.db")
+    runs = CommandRunner(["batch", "run", "nowhere.yaml"], tmp_path, tmp_path / "no-journal.db")
     with pytest.raises(UsageError, match="exit code 2") as told:
         runs.run(clean_environment(tmp_path / "home"))
     assert "There is no plan nowhere.yaml" in str(told.value.hint)

@@ -5,35 +5,35 @@ from collections.abc import Sequence
 
 import pytest
 
-from xlbridge.batch.rehearsal.counting import Sent, tally
-from xlbridge.batch.rehearsal.outcome import Breach, Place, Tally
-from xlbridge.sandbox.rehearsing.holdings import Form, Held
-from xlbridge.upload.fates import Fate
+from xlbridge.batch.rehearsal.reconciliation import ExpectedRow, compare_tables
+from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
+from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
+from xlbridge.upload import RowOutcome
 
-A, R, N, U = Fate.ACCEPTED, Fate.REJECTED, Fate.NOT_WRITTEN, Fate.UNKNOWN
+A, R, N, U = RowOutcome.ACCEPTED, RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNKNOWN
 
 
 def counted(
-    rows: Sequence[tuple[str, Fate]], before: str, after: str, *, replaces: bool = False
-) -> Tally:
+    rows: Sequence[tuple[str, RowOutcome]], before: str, after: str, *, replaces: bool = False
+) -> TableComparison:
     """Tally rows; each is one letter, of which the key of a replacing table forgets the case."""
     sent = [
-        Sent(Place("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
+        ExpectedRow(RowId("step", "book.xlsx", number), fate, form_of(letter, replaces=replaces))
         for number, (letter, fate) in enumerate(rows, 2)
     ]
     states = (
-        Held("t", Counter(form_of(letter, replaces=replaces) for letter in letters), replaces)
+        StoredRows("t", Counter(form_of(letter, replaces=replaces) for letter in letters), replaces)
         for letters in (before, after)
     )
     earlier, later = states
-    return tally({"t": sent}, [earlier], [later])
+    return compare_tables({"t": sent}, [earlier], [later])
 
 
-def form_of(letter: str, *, replaces: bool) -> Form:
-    return Form((letter.lower() if replaces else letter).encode(), letter.encode())
+def form_of(letter: str, *, replaces: bool) -> RowDigest:
+    return RowDigest((letter.lower() if replaces else letter).encode(), letter.encode())
 
 
-def broken(found: Tally) -> list[tuple[Breach, int | None]]:
+def broken(found: TableComparison) -> list[tuple[ViolationKind, int | None]]:
     return [(b.kind, b.place.row if b.place else None) for b in found.broken]
 
 
@@ -42,27 +42,27 @@ def broken(found: Tally) -> list[tuple[Breach, int | None]]:
     [
         ([("a", A), ("b", A)], "x", "xab", []),
         ([("a", A), ("a", A)], "", "aa", []),
-        ([("a", A)], "", "aa", [(Breach.TWICE, 2)]),
-        ([("a", A), ("a", A)], "", "aaa", [(Breach.TWICE, 2)]),
-        ([("a", A), ("b", A)], "", "b", [(Breach.LOST, 2)]),
-        ([("a", A), ("a", A)], "", "a", [(Breach.LOST, 3)]),
-        ([("a", R)], "", "a", [(Breach.TOLD_WRONG, 2)]),
-        ([("a", N)], "", "a", [(Breach.TOLD_WRONG, 2)]),
+        ([("a", A)], "", "aa", [(ViolationKind.TWICE, 2)]),
+        ([("a", A), ("a", A)], "", "aaa", [(ViolationKind.TWICE, 2)]),
+        ([("a", A), ("b", A)], "", "b", [(ViolationKind.LOST, 2)]),
+        ([("a", A), ("a", A)], "", "a", [(ViolationKind.LOST, 3)]),
+        ([("a", R)], "", "a", [(ViolationKind.TOLD_WRONG, 2)]),
+        ([("a", N)], "", "a", [(ViolationKind.TOLD_WRONG, 2)]),
         ([("a", A), ("a", R)], "", "a", []),
-        ([("a", R), ("a", A)], "", "aa", [(Breach.TWICE, 3)]),
+        ([("a", R), ("a", A)], "", "aa", [(ViolationKind.TWICE, 3)]),
         ([("a", U)], "", "", []),
         ([("a", U)], "", "a", []),
-        ([("a", U)], "", "aa", [(Breach.TWICE, 2)]),
-        ([("a", A)], "", "ax", [(Breach.TWICE, None)]),
-        ([("a", A)], "x", "a", [(Breach.LOST, None)]),
-        ([("a", A)], "a", "a", [(Breach.LOST, 2)]),
+        ([("a", U)], "", "aa", [(ViolationKind.TWICE, 2)]),
+        ([("a", A)], "", "ax", [(ViolationKind.TWICE, None)]),
+        ([("a", A)], "x", "a", [(ViolationKind.LOST, None)]),
+        ([("a", A)], "a", "a", [(ViolationKind.LOST, 2)]),
     ],
 )
 def test_breaches_of_a_table_that_rows_are_added_to(
-    rows: list[tuple[str, Fate]],
+    rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
-    expected: list[tuple[Breach, int | None]],
+    expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
     assert broken(counted(rows, before, after)) == expected
 
@@ -73,21 +73,21 @@ def test_breaches_of_a_table_that_rows_are_added_to(
         ([("a", A)], "x", "xa", []),
         ([("a", A)], "A", "a", []),
         ([("a", A), ("A", A)], "", "A", []),
-        ([("a", A)], "", "", [(Breach.LOST, 2)]),
-        ([("a", A)], "A", "A", [(Breach.LOST, 2)]),
-        ([("a", R)], "A", "a", [(Breach.TOLD_WRONG, 2)]),
+        ([("a", A)], "", "", [(ViolationKind.LOST, 2)]),
+        ([("a", A)], "A", "A", [(ViolationKind.LOST, 2)]),
+        ([("a", R)], "A", "a", [(ViolationKind.TOLD_WRONG, 2)]),
         ([("a", R)], "a", "a", []),
         ([("a", R), ("a", A)], "", "a", []),
         ([("a", U)], "", "", []),
-        ([("a", A)], "", "ax", [(Breach.TWICE, None)]),
-        ([("a", A)], "x", "a", [(Breach.LOST, None)]),
+        ([("a", A)], "", "ax", [(ViolationKind.TWICE, None)]),
+        ([("a", A)], "x", "a", [(ViolationKind.LOST, None)]),
     ],
 )
 def test_breaches_of_a_table_that_rows_replace_others_in(
-    rows: list[tuple[str, Fate]],
+    rows: list[tuple[str, RowOutcome]],
     before: str,
     after: str,
-    expected: list[tuple[Breach, int | None]],
+    expected: list[tuple[ViolationKind, int | None]],
 ) -> None:
     assert broken(counted(rows, before, after, replaces=True)) == expected
 
@@ -107,7 +107,7 @@ def test_accepted_rows_that_were_there_before_are_named() -> None:
 
 def test_a_table_that_nothing_was_sent_for_must_stay_as_it_is() -> None:
     one, two = (
-        Held("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
+        StoredRows("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
     )
-    assert [b.kind for b in tally({}, [one], [two]).broken] == [Breach.TWICE]
-    assert tally({}, [one], [one]) == Tally()
+    assert [b.kind for b in compare_tables({}, [one], [two]).broken] == [ViolationKind.TWICE]
+    assert compare_tables({}, [one], [one]) == TableComparison()

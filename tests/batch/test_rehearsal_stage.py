@@ -10,20 +10,15 @@ from rehearsal_parts import Month, make_database
 from sheets import GOOD
 from sqlalchemy import select
 
-from xlbridge.batch.plan import Plan
-from xlbridge.batch.plan_file import read_plan
-from xlbridge.batch.rehearsal.copies import copy_month
-from xlbridge.batch.rehearsal.stage import set_stage
+from xlbridge.batch import BatchPlan, read_plan
+from xlbridge.batch.rehearsal.workspace import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.business.numbers import Numbers
-from xlbridge.sandbox.faults import FaultPlan
-from xlbridge.sandbox.rehearsing.stand_ins import StandIns
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import FaultPlan, SeedKind, seed_database
+from xlbridge.sandbox.areas.registry.codes import Numbers
+from xlbridge.sandbox.areas.registry.tables import clients, suppliers
+from xlbridge.sandbox.rehearsal import StandIns
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.tables.registries import suppliers
 from xlbridge.settings import Settings
 
 
@@ -32,7 +27,7 @@ def month(tmp_path: Path) -> Month:
     return Month(tmp_path / "month", tmp_path / "home").write()
 
 
-def read(month: Month, catalogue: Catalogue) -> Plan:
+def read(month: Month, catalogue: Catalogue) -> BatchPlan:
     return read_plan(month.plan, catalogue, {}, date(2026, 11, 2))
 
 
@@ -74,7 +69,7 @@ def test_a_database_is_copied_and_the_original_left_alone(tmp_path: Path) -> Non
     make_database(database, GOOD["contasreceber"])
     before = {path.name: path.read_bytes() for path in database.parent.iterdir()}
     settings = Settings(home=tmp_path / "home")
-    stage = set_stage(tmp_path / "stage", settings, FaultPlan(), database, Seed.DEMO)
+    stage = prepare_workspace(tmp_path / "stage", settings, FaultPlan(), database, SeedKind.DEMO)
     assert {path.name: path.read_bytes() for path in database.parent.iterdir()} == before
     with stage.storage() as storage, storage.transaction(writing=False) as connection:
         assert connection.scalars(select(clients.c.codigoDoCliente)).all() == [1001]
@@ -84,10 +79,10 @@ def test_a_database_that_is_none_of_the_practice_system_is_refused(tmp_path: Pat
     settings = Settings(home=tmp_path / "home")
     other = tmp_path / "other.db"
     with pytest.raises(UsageError, match=r"There is no database .*other\.db"):
-        set_stage(tmp_path / "1", settings, FaultPlan(), other, Seed.EMPTY)
+        prepare_workspace(tmp_path / "1", settings, FaultPlan(), other, SeedKind.EMPTY)
     other.write_bytes(b"a text, and no database at all" * 100)
     with pytest.raises(ConfigError, match=r"other\.db cannot be copied"):
-        set_stage(tmp_path / "2", settings, FaultPlan(), other, Seed.EMPTY)
+        prepare_workspace(tmp_path / "2", settings, FaultPlan(), other, SeedKind.EMPTY)
 
 
 def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
@@ -100,7 +95,7 @@ def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
         closing(Storage(database_url(str(tmp_path / "sandbox.db")))) as storage,
         storage.transaction(writing=True) as connection,
     ):
-        seed(connection, Seed.EMPTY, 1)
+        seed_database(connection, SeedKind.EMPTY, 1)
         stand_ins = StandIns(connection, datetime(2026, 11, 2))
         row = {"codigoDoCliente": 5000, "codigoDaFilial": 1, "codigoDaContaCorrente": 9}
         for _ in range(2):

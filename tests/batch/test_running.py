@@ -19,9 +19,9 @@ from openpyxl import load_workbook
 from sandboxes import sandbox_process
 from sheets import GOOD, write_rows
 
+from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.journal.lock import held
+from xlbridge.sandbox import RunningSandbox
 
 PLAN = """\
 name: month
@@ -356,7 +356,7 @@ def test_a_batch_is_run_by_one_process_at_a_time(
 ) -> None:
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
     write_payables(tmp_path, "p.xlsx", 501)
-    with held(home, "batch-a", Text(pt="–", en="–")):
+    with lock_or_fail(home, "batch-a", Text(pt="–", en="–")):
         done = run_batch("run", plan, "--yes")
     assert done.returncode == 2
     assert "The batch a is being run by another process already." in done.stderr

@@ -14,7 +14,7 @@ from sandboxes import sandbox_process
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.main import _COMMANDS, main
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 SHEETS = ("cliente.xlsx", "cliente-com-erros.xlsx")
 PLAN = """\

@@ -15,7 +15,7 @@ from environment import ROOT, Xlbridge, clean_environment, credentials
 from html_server import html_server
 from openpyxl import load_workbook
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 SAMPLES = ROOT / "samples"
 

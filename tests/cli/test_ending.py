@@ -80,7 +80,7 @@ def test_another_interruption_changes_nothing(tmp_path: Path, code: int, script:
 ENDING = """
 import atexit
 import sys
-from xlbridge.cli.ending import end
+from xlbridge.cli.process import exit_at_once
 
 atexit.register(print, "registered")
 print("printed")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.cli.importing import importing
+from xlbridge.cli.process import heavy_imports
 
 
 def _is_collected(thing: object) -> bool:
@@ -18,7 +18,7 @@ def test_the_collector_does_not_walk_what_was_imported(
 ) -> None:
     (tmp_path / "imported_for_this_test.py").write_text("kept = [[]]\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with importing():
+    with heavy_imports():
         module = importlib.import_module("imported_for_this_test")
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -27,6 +27,6 @@ def test_the_collector_does_not_walk_what_was_imported(
 
 def test_the_collector_goes_on_with_the_rest_where_all_was_imported_before() -> None:
     made: list[object] = [[]]
-    with importing():
+    with heavy_imports():
         importlib.import_module("pathlib")
     assert _is_collected(made)

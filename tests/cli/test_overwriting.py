@@ -8,7 +8,7 @@ from environment import ROOT, Xlbridge, credentials
 from openpyxl import Workbook
 
 from xlbridge.cli.main import main
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 SAMPLE = ROOT / "samples" / "cliente-com-erros.xlsx"
 

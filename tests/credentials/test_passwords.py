@@ -11,9 +11,14 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 
-from xlbridge.credentials.passwords import Place, find_password, forget_password, keep_password
 from xlbridge.errors import ConfigError
-from xlbridge.profiles.profile import Profile
+from xlbridge.profiles import (
+    PasswordSource,
+    Profile,
+    delete_password,
+    find_password,
+    store_password,
+)
 from xlbridge.settings import Settings
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com")
@@ -58,9 +63,9 @@ def no_ring(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_ring")
 def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
-    assert keep_password(home, DEV, PASSWORD, None) is Place.FILE
+    assert store_password(home, DEV, PASSWORD, None) is PasswordSource.FILE
     found = find_password(Settings(home), DEV)
-    assert (found.place, found.value) == (Place.FILE, PASSWORD)
+    assert (found.place, found.value) == (PasswordSource.FILE, PASSWORD)
     (file,) = (home / "secrets").iterdir()
     if os.name == "posix":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -68,9 +73,9 @@ def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
 
 
 def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyring) -> None:
-    keep_password(home, DEV, "old", Place.FILE)
-    assert keep_password(home, DEV, PASSWORD, None) is Place.KEYRING
-    assert find_password(Settings(home), DEV).place is Place.KEYRING
+    store_password(home, DEV, "old", PasswordSource.FILE)
+    assert store_password(home, DEV, PASSWORD, None) is PasswordSource.KEYRING
+    assert find_password(Settings(home), DEV).place is PasswordSource.KEYRING
     assert list(ring.kept.values()) == [PASSWORD]
     assert [path for path in home.rglob("*") if path.is_file()] == []
 
@@ -78,44 +83,46 @@ def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyri
 @pytest.mark.usefixtures("no_ring")
 def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
     with pytest.raises(ConfigError, match="keyring"):
-        keep_password(home, DEV, PASSWORD, Place.KEYRING)
-    assert find_password(Settings(home), DEV).place is Place.NOWHERE
+        store_password(home, DEV, PASSWORD, PasswordSource.KEYRING)
+    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE
 
 
-@pytest.mark.parametrize("place", [Place.FILE, Place.KEYRING])
+@pytest.mark.parametrize("place", [PasswordSource.FILE, PasswordSource.KEYRING])
 @pytest.mark.usefixtures("ring")
-def test_a_password_is_given_to_its_own_address_and_user_only(home: Path, place: Place) -> None:
-    keep_password(home, DEV, PASSWORD, place)
+def test_a_password_is_given_to_its_own_address_and_user_only(
+    home: Path, place: PasswordSource
+) -> None:
+    store_password(home, DEV, PASSWORD, place)
     for other in (
         replace(DEV, base_url="https://evil.example.com"),
         replace(DEV, base_url="http://dev.erp.example.com"),
         replace(DEV, email="other@example.com"),
         replace(DEV, name="prod"),
     ):
-        assert find_password(Settings(home), other).place is Place.NOWHERE
+        assert find_password(Settings(home), other).place is PasswordSource.NOWHERE
     same = replace(DEV, base_url="https://DEV.erp.example.com:443/")
     assert find_password(Settings(home), same).value == PASSWORD
 
 
-@pytest.mark.parametrize("place", [Place.FILE, Place.KEYRING])
+@pytest.mark.parametrize("place", [PasswordSource.FILE, PasswordSource.KEYRING])
 @pytest.mark.usefixtures("ring")
-def test_a_password_is_forgotten(home: Path, place: Place) -> None:
-    keep_password(home, DEV, PASSWORD, place)
-    forget_password(home, DEV)
-    assert find_password(Settings(home), DEV).place is Place.NOWHERE
+def test_a_password_is_forgotten(home: Path, place: PasswordSource) -> None:
+    store_password(home, DEV, PASSWORD, place)
+    delete_password(home, DEV)
+    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE
 
 
 @pytest.mark.usefixtures("ring")
 def test_the_environments_password_comes_first(home: Path) -> None:
-    keep_password(home, DEV, "kept", Place.FILE)
+    store_password(home, DEV, "kept", PasswordSource.FILE)
     found = find_password(Settings(home, password=PASSWORD), DEV)
-    assert (found.place, found.value) == (Place.ENVIRONMENT, PASSWORD)
+    assert (found.place, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
 @pytest.mark.usefixtures("no_ring")
 def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
-    keep_password(home, DEV, PASSWORD, Place.FILE)
+    store_password(home, DEV, PASSWORD, PasswordSource.FILE)
     (file,) = (home / "secrets").iterdir()
     file.chmod(0o640)
     with pytest.raises(ConfigError, match="Other users") as caught:
@@ -126,7 +133,7 @@ def test_a_file_that_others_may_read_is_refused(home: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"origin": 1}', "null"])
 @pytest.mark.usefixtures("no_ring")
 def test_a_file_that_is_none_of_ours_is_no_password(home: Path, text: str) -> None:
-    keep_password(home, DEV, PASSWORD, Place.FILE)
+    store_password(home, DEV, PASSWORD, PasswordSource.FILE)
     (file,) = (home / "secrets").iterdir()
     file.write_text(text, encoding="utf-8")
-    assert find_password(Settings(home), DEV).place is Place.NOWHERE
+    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.credentials.profile_edits import (
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.profiles import (
+    Profile,
     check_profile,
+    read_profile_file,
     remove_profile,
     save_profile,
     set_default,
 )
-from xlbridge.errors import ConfigError, UsageError
-from xlbridge.profiles.profile import Profile
-from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
+from xlbridge.profiles.profile import profile_file_path
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com", settle_seconds=60)
 PROD = Profile("prod", "https://erp.example.com", "int@example.com", production=True)

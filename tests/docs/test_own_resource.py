@@ -14,13 +14,9 @@ import pytest
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
-from xlbridge.api.client import Client
-from xlbridge.api.outcome import Executed
-from xlbridge.api.target import Target
-from xlbridge.api.upload import Upload
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.wire.imports import ImportLog, ImportState
-from xlbridge.wire.operations.utilities import IMPORT_LOG, IMPORT_PROCESS, IMPORT_QUEUE
+from xlbridge.client import Client, Executed, Target, UploadFile
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, IMPORT_QUEUE, ImportLog, ImportState
 
 PAGE = ROOT / "docs" / "how-to" / "own-resource.md"
 NAME = "centro-de-custo"
@@ -95,7 +91,7 @@ def sent_past_the_check(sandbox: RunningSandbox, path: Path) -> ImportLog:
     """Send a workbook as another program would, which checks nothing."""
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as client:
-        file = Upload(path.name, path.read_bytes())
+        file = UploadFile(path.name, path.read_bytes())
         queued = client.send(IMPORT_QUEUE, path={"resource": NAME}, file=file)
         assert isinstance(queued, Executed)
         client.send(IMPORT_PROCESS, path={"id": queued.data})

@@ -13,8 +13,8 @@ import pytest
 from environment import ROOT
 
 from xlbridge.cli.main import root
-from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.resources.catalogue import read_schema_file
+from xlbridge.resources.checks import ROW_RULES, RULES
 
 HAND_WRITTEN = ("README.md", "README.pt-BR.md", "CONTRIBUTING.md")
 PAGES = sorted(

@@ -8,10 +8,10 @@ import pytest
 from environment import ROOT
 
 from xlbridge.cli.main import root
-from xlbridge.export.listings import LISTINGS
-from xlbridge.findings import CATALOGUE
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.export import LISTINGS
+from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import CATALOGUE
+from xlbridge.wire import OPERATIONS
 
 REFERENCE = ROOT / "docs" / "reference"
 

@@ -10,9 +10,8 @@ from databases import database_options
 from environment import clean_environment
 from sandboxes import sandbox_process
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client, Target
+from xlbridge.sandbox import RunningSandbox
 
 Ask = Callable[..., list[dict[str, Any]]]
 

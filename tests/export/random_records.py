@@ -6,10 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from xlbridge.export.columns import ExportColumn
-from xlbridge.export.listing import Listing
-from xlbridge.export.sheet import Sheet
-from xlbridge.resources.column import Kind
+from xlbridge.export import Listing, Sheet
+from xlbridge.export.sheets import ExportColumn
+from xlbridge.resources import Kind
 
 PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {

@@ -12,15 +12,14 @@ from typing import Any
 import openpyxl
 import python_calamine
 
-from xlbridge.export.books.book import OpenBook, Table
-from xlbridge.export.columns import ExportColumn
+from xlbridge.export import OpenOutput, Sheet
 from xlbridge.export.flatten import Flattener
+from xlbridge.export.formats.base import CoverSummary, Table
 from xlbridge.export.lines import CELLS_AS_JSON
-from xlbridge.export.sheet import Sheet
+from xlbridge.export.sheets import ExportColumn
 from xlbridge.export.spool import Spool
-from xlbridge.export.summary import Summary
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Kind
+from xlbridge.resources import Kind
 
 Rows = list[list[Any]]
 
@@ -43,7 +42,7 @@ def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Row
 
 
 def write_all(
-    path: Path, records: Sequence[dict[str, Any]], sheets: Sequence[Sheet], open_book: OpenBook
+    path: Path, records: Sequence[dict[str, Any]], sheets: Sequence[Sheet], open_book: OpenOutput
 ) -> dict[str, Rows]:
     """Write records as an export does; return the cells that were written, sheet by sheet."""
     cells = [cells_of_record(sheets, record) for record in records]
@@ -63,7 +62,7 @@ def write_all(
         ]
         counts = {table.sheet.name: table.rows for table in tables}
         title = Text(pt="x", en="x")
-        book.write(tables, Summary(title, [], MOMENT, len(records), counts, complete=True))
+        book.write(tables, CoverSummary(title, [], MOMENT, len(records), counts, complete=True))
     written = {
         sheet.name: [row for of_record in cells for row in of_record[place]]
         for place, sheet in enumerate(sheets)

@@ -15,14 +15,11 @@ from hypothesis import strategies as st
 from random_records import expected_rows, records_of
 from reading import Rows, read_calamine, read_openpyxl, same, write_all
 
-from xlbridge.export.books.book import paths_of_sheets
-from xlbridge.export.columns import ExportColumn
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listing import Listing
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.sheet import Sheet
-from xlbridge.resources.column import Kind
-from xlbridge.workbook.signature import COVER_SHEET
+from xlbridge.export import FORMATS, LISTINGS, Listing, Sheet
+from xlbridge.export.formats.base import sheet_paths
+from xlbridge.export.sheets import ExportColumn
+from xlbridge.resources import Kind
+from xlbridge.workbook import COVER_SHEET
 
 pytestmark = pytest.mark.one_database
 
@@ -74,7 +71,7 @@ def read_parquet(path: Path) -> tuple[list[str], Rows]:
 def read_files(
     path: Path, sheets: tuple[Sheet, ...], read: Callable[[Path], tuple[list[str], Rows]]
 ) -> dict[str, tuple[list[str], Rows]]:
-    return {s.name: read(p) for s, p in zip(sheets, paths_of_sheets(path, sheets), strict=True)}
+    return {s.name: read(p) for s, p in zip(sheets, sheet_paths(path, sheets), strict=True)}
 
 
 def differences(sheet: Sheet, wanted: Rows, read: Rows, are_same: Same) -> list[object]:

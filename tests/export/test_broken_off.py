@@ -21,25 +21,25 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from sandboxes import give_database, sandbox_process
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.splitting import Window
-from xlbridge.api.target import Target
+from xlbridge.client import Client, RetryPolicy, Target, Window
 from xlbridge.errors import TransportError
-from xlbridge.export.export import export_listing
-from xlbridge.export.fetched import Advance
-from xlbridge.export.filters import Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.part import FINISHED
-from xlbridge.export.result import ExportResult
+from xlbridge.export import (
+    FORMATS,
+    LISTINGS,
+    MAX_RESUME_AGE,
+    ExportProgress,
+    ExportResult,
+    Filters,
+    ResumeStore,
+    export_listing,
+)
+from xlbridge.export.parts import FINISHED_FILE
 from xlbridge.export.spool import Spool
-from xlbridge.export.unfinished import LONGEST_KEPT, Unfinished
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.one_database
 
-LEFT = f"exports/unfinished/*/*/{FINISHED}"
+LEFT = f"exports/unfinished/*/*/{FINISHED_FILE}"
 
 
 @contextmanager
@@ -54,10 +54,10 @@ def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
 
 
 def exported(
-    running: RunningSandbox, output: Path, unfinished: Unfinished | None, **options: Any
+    running: RunningSandbox, output: Path, unfinished: ResumeStore | None, **options: Any
 ) -> tuple[ExportResult, list[dict[str, Any]]]:
     target = Target("t", running.base_url, running.email, running.password)
-    with Client(target, backoff=Backoff(tries=1)) as client:
+    with Client(target, backoff=RetryPolicy(tries=1)) as client:
         done = export_listing(
             client,
             LISTINGS["pedidos"],
@@ -87,11 +87,11 @@ def touch_oldest_order(home: Path) -> int:
 
 def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_path: Path) -> None:
     home, output = tmp_path / "server", tmp_path / "p.jsonl"
-    unfinished = Unfinished(tmp_path / "unfinished", ["pedidos"])
+    unfinished = ResumeStore(tmp_path / "unfinished", ["pedidos"])
     with sandbox(home) as running:
         port = running.base_url.rpartition(":")[2]
 
-        def kill(advance: Advance) -> None:
+        def kill(advance: ExportProgress) -> None:
             if advance.records > 250:
                 os.kill(running.pid, signal.SIGKILL)
 
@@ -175,14 +175,14 @@ def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path, forks: Z
 
 def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
     now = datetime(2026, 11, 21, 12)
-    place = Unfinished(tmp_path, ["a"])
-    fresh = Unfinished(tmp_path, ["a"], fresh=True)
+    place = ResumeStore(tmp_path, ["a"])
+    fresh = ResumeStore(tmp_path, ["a"], fresh=True)
     leave_a_window(place, now)
-    with Unfinished(tmp_path, ["b"]).place(now) as other:
+    with ResumeStore(tmp_path, ["b"]).place(now) as other:
         assert finished_in(other) == 0
     for unfinished, later, found in (
         (place, timedelta(minutes=1), 1),
-        (place, LONGEST_KEPT + timedelta(minutes=1), 0),
+        (place, MAX_RESUME_AGE + timedelta(minutes=1), 0),
         (fresh, timedelta(minutes=1), 0),
         (place, -timedelta(minutes=1), 0),
     ):
@@ -192,7 +192,7 @@ def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
 
 
 def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
-    now, place = datetime(2026, 11, 21, 12), Unfinished(tmp_path, ["a"])
+    now, place = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
     leave_a_window(place, now)
     with place.place(now) as first, place.place(now) as second:
         assert (finished_in(first), finished_in(second)) == (1, 0)
@@ -201,12 +201,12 @@ def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"{number:03}" / "half").mkdir(parents=True)
-    now = datetime.now() + 2 * LONGEST_KEPT
+    now = datetime.now() + 2 * MAX_RESUME_AGE
     ready = Barrier(3)
 
     def clear_up(asked: int) -> bool:
         ready.wait()
-        with Unfinished(tmp_path, [asked]).place(now) as folder:
+        with ResumeStore(tmp_path, [asked]).place(now) as folder:
             return folder.is_dir()
 
     with ThreadPoolExecutor(3) as runs:
@@ -214,7 +214,7 @@ def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def leave_a_window(place: Unfinished, now: datetime) -> None:
+def leave_a_window(place: ResumeStore, now: datetime) -> None:
     """Leave a finished window and half of another, as a run does that breaks off."""
     with suppress(KeyboardInterrupt), place.place(now) as folder:
         for path in folder.glob("part-*"):
@@ -231,5 +231,5 @@ def leave_a_window(place: Unfinished, now: datetime) -> None:
 def finished_in(folder: Path) -> int:
     """Count the windows that serve; nothing else may be there but the lock."""
     parts = [path for path in folder.iterdir() if path.is_dir()]
-    assert all((path / FINISHED).exists() for path in parts)
+    assert all((path / FINISHED_FILE).exists() for path in parts)
     return len(parts)

@@ -12,25 +12,26 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from xlbridge.api.client import Client
-from xlbridge.api.listings import Listings
-from xlbridge.api.target import Target
-from xlbridge.export.attachments import Downloads, safe_name
-from xlbridge.export.export import export_listing
-from xlbridge.export.fetching import Fetcher
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.last_run import LastRuns
-from xlbridge.export.layout import Layout
-from xlbridge.export.line_workers import LineWorkers
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.part import Part
-from xlbridge.export.part_reading import PartReader, Stopped
-from xlbridge.export.recipes import keys_only
-from xlbridge.export.requests import Request
+from xlbridge.client import Client, ListingCache, Target
+from xlbridge.export import (
+    FORMATS,
+    LISTINGS,
+    AttachmentDownloads,
+    Filter,
+    Filters,
+    LastRuns,
+    Layout,
+    export_listing,
+)
+from xlbridge.export.attachments import safe_name
+from xlbridge.export.fetcher import Fetcher
+from xlbridge.export.flatten import UNKNOWN_FIELDS
+from xlbridge.export.layout import keys_only_spec
+from xlbridge.export.part_reader import LineWorkers, PartReader, Stopped
+from xlbridge.export.parts import Part
 from xlbridge.export.spool import Spool
-from xlbridge.export.unknown_fields import UNKNOWN_FIELDS
-from xlbridge.wire.operations.registry import CLIENT_LIST
+from xlbridge.export.windows import ListingCall
+from xlbridge.wire.registry import CLIENT_LIST
 
 pytestmark = pytest.mark.one_database
 
@@ -161,7 +162,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(
 
 def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:
     listing = LISTINGS["contatos"]
-    recipe = keys_only(listing)
+    recipe = keys_only_spec(listing)
     reader = PartReader(
         client,
         listing,
@@ -172,7 +173,7 @@ def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business:
         on_records=lambda _more: None,
     )
     reader.stop()
-    asked = [Request(listing.operation, {"codcontato": code}) for code in range(1, 9)]
+    asked = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
     with pytest.raises(Stopped):
         reader.read(Part(tmp_path / "part", 1), asked)
     assert (reader.calls, business.calls) == (0, 0)
@@ -186,11 +187,11 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
     tmp_path: Path, client: Client, business: Business
 ) -> None:
     business.told = in_words
-    listed = Listings(client).all(CLIENT_LIST, 500)
+    listed = ListingCache(client).all(CLIENT_LIST, 500)
     assert (len({r["codigoDoCliente"] for r in listed.records}), listed.whole) == (1_300, True)
     listing = LISTINGS["clientes"]
     with closing(Spool(tmp_path, sheets=1)) as spool:
-        fetcher = Fetcher(client, listing, Filters(), spool, keys_only(listing))
+        fetcher = Fetcher(client, listing, Filters(), spool, keys_only_spec(listing))
         fetcher.run()
         count, _ = spool.different_keys()
     assert (count, fetcher.holes, fetcher.newest) == (1_300, [], "")
@@ -236,7 +237,7 @@ def test_files_come_from_the_system_and_stay_in_their_folder(
 ) -> None:
     business.files["/f/1"] = b"one"
     folder = tmp_path / "files"
-    downloads = Downloads(folder, LISTINGS["contaspagar"], address)
+    downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address)
     downloads.take(
         payable(
             attachment(f"{address}/f/1?token=SECRET", "../../etc/passwd"),
@@ -258,7 +259,7 @@ def test_no_file_is_written_over_nor_larger_than_the_limit(
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "1-1-1-1-1-a.pdf").write_bytes(b"old")
-    downloads = Downloads(folder, LISTINGS["contaspagar"], address, most=100)
+    downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address, most=100)
     downloads.take(payable(attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)))
     assert [path.read_bytes() for path in folder.iterdir()] == [b"old"]
     assert (downloads.files, len(downloads.problems)) == (0, 2)
@@ -270,12 +271,12 @@ def test_the_same_files_again_are_there_already(
     business.files |= {"/f/1": b"x" * 200_000, "/f/2": b"two"}
     one, two = attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)
     for files in ([one], [one, two], [one, two]):
-        downloads = Downloads(tmp_path / "files", LISTINGS["contaspagar"], address)
+        downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
         downloads.take(payable(*files))
         assert (downloads.files, downloads.problems) == (len(files), [])
     for changed in (b"x" * 199_999, b"x" * 200_001, b"y" + b"x" * 199_999, b""):
         business.files["/f/1"] = changed
-        downloads = Downloads(tmp_path / "files", LISTINGS["contaspagar"], address)
+        downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
         downloads.take(payable(one))
         assert (downloads.files, len(downloads.problems)) == (0, 1)
     assert sorted(p.stat().st_size for p in (tmp_path / "files").iterdir()) == [3, 200_000]

@@ -28,14 +28,9 @@ from update_times import (
     spread,
 )
 
-from xlbridge.api.client import Client
-from xlbridge.api.splitting import MINUTE, Window
-from xlbridge.api.target import Target
-from xlbridge.export.export import export_listing
-from xlbridge.export.filters import Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listings import LISTINGS
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import MINUTE, Client, Target, Window
+from xlbridge.export import FORMATS, LISTINGS, Filters, export_listing
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
 MOST_MORE_CALLS = 1.5

@@ -7,25 +7,17 @@ from typing import Any
 
 import pytest
 
-from xlbridge.api.client import Client
-from xlbridge.api.record_shape import Record
-from xlbridge.api.target import Target
+from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
-from xlbridge.export.export import export_listing
-from xlbridge.export.filters import Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.layout import Layout
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.template_layout import require_records_of
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.proof import Action, actions
-from xlbridge.upload.reading import Row, RowReader, lookup_for, rows_of
-from xlbridge.upload.whole_reading import read_rows
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.wire.operation import Operation
+from xlbridge.export import FORMATS, LISTINGS, Filters, Layout, export_listing
+from xlbridge.export.layout import require_records_of
+from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import RowValues, look_up_rows, rows_of
+from xlbridge.upload.lookup import RowLookup, lookup_for
+from xlbridge.upload.snapshot import RowAction, count_actions
+from xlbridge.validation import validate_workbook
+from xlbridge.wire import Operation
 
 
 class CountingClient(Client):
@@ -83,7 +75,7 @@ _VALUES: dict[Kind, Any] = {
 }
 
 
-def with_edits(resource: Resource, rows: Sequence[Row]) -> list[tuple[str, Row]]:
+def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, RowValues]]:
     """Return rows in each of which one cell was edited, or emptied, with what was done."""
     changed = []
     for column in resource.columns:
@@ -119,16 +111,16 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     )
     rows = rows_of(sheet.frame)
     client.asked = 0
-    counted = actions(read_rows(client, resource, rows)[0])
+    counted = count_actions(look_up_rows(client, resource, rows)[0])
     assert client.asked <= max(4, len(rows) // 50)
-    assert counted[Action.UNCHANGED] == len(rows) > 0, counted
+    assert counted[RowAction.UNCHANGED] == len(rows) > 0, counted
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.columns)
-    readings, _ = read_rows(client, resource, [row for _, row in changes])
+    readings, _ = look_up_rows(client, resource, [row for _, row in changes])
     unnoticed = [
         what
         for (what, _), reading in zip(changes, readings, strict=True)
-        if actions([reading])[Action.UNCHANGED]
+        if count_actions([reading])[RowAction.UNCHANGED]
     ]
     assert unnoticed == []
 
@@ -147,7 +139,7 @@ def test_a_record_that_comes_twice_counts_once(client: Client, catalogue: Catalo
     """A record that changes while its listing is read stands in two windows."""
     resource = catalogue.named("cliente")
     assert resource.read_back is not None
-    reader = RowReader(client, resource, resource.read_back)
+    reader = RowLookup(client, resource, resource.read_back)
     row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}
     lookup = lookup_for(resource, row)
     assert lookup is not None

@@ -8,10 +8,10 @@ import openpyxl
 import pytest
 
 from xlbridge.cli.main import main
-from xlbridge.export.listings import LISTINGS
-from xlbridge.resources.column import Kind
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.workbook.signature import COVER_SHEET
+from xlbridge.export import LISTINGS
+from xlbridge.resources import Kind
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.workbook import COVER_SHEET
 
 
 def test_an_export_reports_and_writes_its_manifest(

@@ -10,18 +10,22 @@ import pytest
 from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export.filter_texts import read_date, read_filters
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.formats import format_of, opener_of
-from xlbridge.export.listing import Listing
-from xlbridge.export.listings import LISTINGS, find_listing
-from xlbridge.export.requests import check_filters
-from xlbridge.export.sheet import flat
-from xlbridge.export.values import MarkedDigits, as_json
+from xlbridge.export import (
+    LISTINGS,
+    Filter,
+    Filters,
+    Listing,
+    check_filters,
+    find_listing,
+    output_format,
+    output_opener,
+    parse_filters,
+)
+from xlbridge.export.filters import parse_date
+from xlbridge.export.sheets import MarkedDigits, as_json, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Kind
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
+from xlbridge.resources import Kind
+from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
 
 pytestmark = pytest.mark.one_database
@@ -191,7 +195,7 @@ def test_an_empty_text_is_nothing_where_no_text_can_be(field: str) -> None:
     ],
 )
 def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) -> None:
-    assert read_date(Filter.FROM, text) == moment
+    assert parse_date(Filter.FROM, text) == moment
 
 
 @pytest.mark.parametrize(
@@ -200,7 +204,7 @@ def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) 
 )
 def test_another_date_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--to"):
-        read_date(Filter.TO, text)
+        parse_date(Filter.TO, text)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +225,7 @@ def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, An
 
 
 def test_codes_may_be_ranges() -> None:
-    filters = read_filters({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
+    filters = parse_filters({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
     assert filters.given == {Filter.ID: (7, 9, 10, 11)}
 
 
@@ -236,11 +240,11 @@ def test_codes_may_be_ranges() -> None:
 )
 def test_values_that_cannot_be_are_refused(texts: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
-        read_filters(texts)
+        parse_filters(texts)
 
 
 def test_a_flat_sheet_has_the_record_beside_each_child() -> None:
-    (sheet,) = flat(PEDIDOS.sheets, "parcelas")
+    (sheet,) = join_child_sheet(PEDIDOS.sheets, "parcelas")
     names = [column.name for column in sheet.columns]
     assert names.count("numeroDoPedido") == 1
     record = {"numeroDoPedido": 5, "parcelas": [{"valor": 1}, {"valor": 2}]}
@@ -253,7 +257,7 @@ def test_a_flat_sheet_has_the_record_beside_each_child() -> None:
 
 
 def test_a_column_that_record_and_child_have_is_told_apart() -> None:
-    (sheet,) = flat(LISTINGS["contaspagar"].sheets, "rateio")
+    (sheet,) = join_child_sheet(LISTINGS["contaspagar"].sheets, "rateio")
     names = [column.name for column in sheet.columns]
     place = names.index("codigoDoCentroDeCusto"), names.index("rateio.codigoDoCentroDeCusto")
     record = {"codigoDoCentroDeCusto": "01", "rateio": [{"codigoDoCentroDeCusto": "02"}]}
@@ -308,7 +312,7 @@ def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
     [("a.xlsx", None, "xlsx"), ("a.CSV", "csv", "csv"), ("a.b.jsonl", None, "jsonl")],
 )
 def test_the_extension_says_the_format(name: str, wanted: str | None, form: str) -> None:
-    assert format_of(Path(name), wanted) == form
+    assert output_format(Path(name), wanted) == form
 
 
 @pytest.mark.parametrize(
@@ -316,9 +320,9 @@ def test_the_extension_says_the_format(name: str, wanted: str | None, form: str)
 )
 def test_another_extension_is_refused(name: str, wanted: str | None) -> None:
     with pytest.raises(UsageError):
-        format_of(Path(name), wanted)
+        output_format(Path(name), wanted)
 
 
 def test_a_csv_dialect_is_for_csv() -> None:
     with pytest.raises(UsageError):
-        opener_of("xlsx", "pt-br")
+        output_opener("xlsx", "pt-br")

@@ -20,19 +20,12 @@ from environment import clean_environment
 from processes_seen import awaited, command_of, descendants, lives
 from test_start import HEAVY
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
+from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import line_workers
-from xlbridge.export.export import export_listing
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.layout import Layout
-from xlbridge.export.line_workers import LineWorkers
-from xlbridge.export.listings import LISTINGS
-from xlbridge.helper_process import usable_cores
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.export import FORMATS, LISTINGS, Filter, Filters, Layout, export_listing, part_reader
+from xlbridge.export.part_reader import LineWorkers
+from xlbridge.processes import available_cpus
+from xlbridge.resources import load_catalogue
 
 pytestmark = pytest.mark.one_database
 
@@ -40,7 +33,7 @@ LARGE = "x" * 1_200_000
 WITHIN = Filters({Filter.FROM: datetime(2025, 1, 1), Filter.TO: datetime(2025, 8, 31, 23, 59)})
 FIRST_MONTH, WEIRD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"
 
-needs_cores = pytest.mark.skipif(usable_cores() < 2, reason="a second core")
+needs_cores = pytest.mark.skipif(available_cpus() < 2, reason="a second core")
 sees_processes = pytest.mark.skipif(not Path("/proc").is_dir(), reason="/proc tells of processes")
 
 
@@ -114,7 +107,7 @@ def client(system: System) -> Iterator[Client]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     target = Target("t", f"http://127.0.0.1:{server.server_address[1]}", "a@example.com", "unused")
-    with Client(target, backoff=Backoff(tries=1)) as opened:
+    with Client(target, backoff=RetryPolicy(tries=1)) as opened:
         yield opened
     system.held.set()
     server.shutdown()
@@ -125,7 +118,7 @@ def client(system: System) -> Iterator[Client]:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Let them begin with the first answer; note of the others whether they made its lines."""
-    monkeypatch.setattr(line_workers, "_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(part_reader, "_START_AFTER_BYTES", 1)
     noted: list[bool] = []
     make = LineWorkers.make
 
@@ -325,10 +318,10 @@ def test_no_process_outlives_the_export(
 
 def test_a_process_that_makes_lines_imports_no_heavy_library() -> None:
     light = (*HEAVY, "click", "sqlite3")
-    forms = "xlsx_rows, csv_book, jsonl_book"
+    forms = "xlsx_rows, text"
     code = (
         "import sys; before = set(sys.modules); "
-        f"import xlbridge.export.line_process; from xlbridge.export.books import {forms}; "
+        f"import xlbridge.export.line_process; from xlbridge.export.formats import {forms}; "
         f"print([name for name in {light!r} if name in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,9 +11,8 @@ import pytest
 from environment import Xlbridge, credentials
 from reading import write_all
 
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listings import LISTINGS
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.export import FORMATS, LISTINGS
+from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,19 @@ from typing import Any
 import pytest
 from reading import Rows, read_calamine, read_openpyxl, same
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.export.columns import ExportColumn
-from xlbridge.export.export import export_listing
-from xlbridge.export.fetched import Advance
-from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.sheet import Sheet
-from xlbridge.resources.column import Kind
+from xlbridge.export import (
+    FORMATS,
+    LISTINGS,
+    ExportProgress,
+    Filter,
+    Filters,
+    Sheet,
+    export_listing,
+)
+from xlbridge.export.sheets import ExportColumn
+from xlbridge.resources import Kind
 
 PEDIDO = "/v2/faturamento/pedido"
 Ask = Callable[..., list[dict[str, Any]]]
@@ -111,11 +114,11 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
 
 
 def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Client) -> None:
-    told: list[Advance] = []
+    told: list[ExportProgress] = []
     listing, output = LISTINGS["contatos"], tmp_path / "c.csv"
     lately = Filters({Filter.FROM: datetime(2026, 10, 1)})
     done = export_listing(client, listing, lately, output, FORMATS["csv"], on_progress=told.append)
-    assert told[0] == Advance(0, 0, None)
+    assert told[0] == ExportProgress(0, 0, None)
     assert told[1].is_of_keys
     own = told[1 + max(n for n, one in enumerate(told) if one.is_of_keys) :]
     clients = own[0].records_left
@@ -139,7 +142,7 @@ def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Clie
 
 
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) -> None:
-    def interrupt(advance: Advance) -> None:
+    def interrupt(advance: ExportProgress) -> None:
         if advance.records == 3:
             raise KeyboardInterrupt
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from reading import write_all
 
-from xlbridge.export.books.csv_book import CSV_DIALECTS, csv_opener, neutral
-from xlbridge.export.books.jsonl_book import open_jsonl
-from xlbridge.export.listings import LISTINGS
+from xlbridge.export import CSV_DIALECTS, LISTINGS
+from xlbridge.export.formats.text import csv_opener, neutralize_formula, open_jsonl
 
 pytestmark = pytest.mark.one_database
 
@@ -67,12 +66,12 @@ def test_csv_is_exact_in_both_dialects(
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\rx", "  =1", "＝1", " +1"])
 def test_what_looks_like_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert neutral(text) == "'" + text
+    assert neutralize_formula(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", ["", "a=1", "1-2", "Ação", "'=1", "(-1)"])
 def test_other_text_stays_as_it_is(text: str) -> None:
-    assert neutral(text) == text
+    assert neutralize_formula(text) == text
 
 
 def test_json_lines_are_exact(tmp_path: Path) -> None:

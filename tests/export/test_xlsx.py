@@ -13,9 +13,9 @@ import pytest
 from reading import Rows, read_calamine, read_openpyxl, write_all
 
 from xlbridge.errors import UsageError
-from xlbridge.export.books.xlsx_book import open_xlsx
-from xlbridge.export.listings import LISTINGS
-from xlbridge.workbook.signature import COVER_SHEET
+from xlbridge.export import LISTINGS
+from xlbridge.export.formats.xlsx import open_xlsx
+from xlbridge.workbook import COVER_SHEET
 
 pytestmark = pytest.mark.one_database
 

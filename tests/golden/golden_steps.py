@@ -10,9 +10,7 @@ from typing import Any
 from exchange_files import Case, Step, example, filled, golden_cases
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 SAVED: dict[str, Any] = defaultdict(lambda: 7, email="a@b.com", password="secret")
 """What earlier steps would have saved."""

@@ -6,9 +6,8 @@ import pytest
 from environment import clean_environment
 from sandboxes import sandbox_process
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client, Target
+from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture(scope="session")

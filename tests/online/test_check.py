@@ -12,18 +12,15 @@ from environment import ROOT, Xlbridge, credentials
 from sheets import GOOD, write_records
 from stdnum.br import cnpj
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.record_shape import Record
-from xlbridge.api.target import Target
+from xlbridge.client import Client, Record, RetryPolicy, Target
 from xlbridge.errors import TransportError
-from xlbridge.online.check import OnlineCheck
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
-from xlbridge.wire.operations.registry import CLIENT_LIST
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import OnlineCheck
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.wire import Operation
+from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
+from xlbridge.wire.registry import CLIENT_LIST
 
 INACTIVE, NOBODY = 1032, 999_999
 
@@ -224,7 +221,7 @@ def test_a_failure_leaves_the_sheet_as_it_was(tmp_path: Path, catalogue: Catalog
     before = list(sheet.findings)
     target = Target("nowhere", f"http://127.0.0.1:{free_port()}", "a@b.co", "secret")
     with (
-        Client(target, backoff=Backoff(tries=1)) as nowhere,
+        Client(target, backoff=RetryPolicy(tries=1)) as nowhere,
         pytest.raises(TransportError),
     ):
         OnlineCheck(nowhere).add_findings(sheet)

@@ -5,9 +5,14 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.profiles.choice import choose_profile, settings_for
-from xlbridge.profiles.profile import Source, is_name, origin_of
-from xlbridge.profiles.profile_file import profile_file_path, read_profile_file
+from xlbridge.profiles import (
+    ProfileSource,
+    choose_profile,
+    origin_of,
+    read_profile_file,
+    settings_for,
+)
+from xlbridge.profiles.profile import is_profile_name, profile_file_path
 from xlbridge.settings import Settings
 
 TWO = """
@@ -82,27 +87,27 @@ def test_a_file_that_is_no_utf8_is_refused(home: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "name", "source", "production"),
     [
-        ({}, "dev", Source.FILE, False),
-        ({"profile": "prod"}, "prod", Source.FILE, True),
-        ({"profile": "sandbox"}, "sandbox", Source.EMBEDDED, False),
-        ({"base_url": "https://x.example"}, "https://x.example", Source.ENVIRONMENT, False),
-        ({"profile": "y", "base_url": "https://x.example"}, "y", Source.ENVIRONMENT, False),
+        ({}, "dev", ProfileSource.FILE, False),
+        ({"profile": "prod"}, "prod", ProfileSource.FILE, True),
+        ({"profile": "sandbox"}, "sandbox", ProfileSource.EMBEDDED, False),
+        ({"base_url": "https://x.example"}, "https://x.example", ProfileSource.ENVIRONMENT, False),
+        ({"profile": "y", "base_url": "https://x.example"}, "y", ProfileSource.ENVIRONMENT, False),
         (
             {"profile": "prod", "base_url": "https://erp.example.com/"},
             "prod",
-            Source.FILE,
+            ProfileSource.FILE,
             True,
         ),
         (
             {"base_url": "https://ERP.example.com:443"},
             "https://ERP.example.com:443",
-            Source.ENVIRONMENT,
+            ProfileSource.ENVIRONMENT,
             True,
         ),
     ],
 )
 def test_which_profile_is_chosen(
-    home: Path, settings: dict[str, str], name: str, source: Source, production: bool
+    home: Path, settings: dict[str, str], name: str, source: ProfileSource, production: bool
 ) -> None:
     write(home, TWO)
     profile = choose_profile(Settings(home, **settings))  # type: ignore[arg-type]
@@ -116,7 +121,7 @@ def test_a_password_in_an_address_is_no_name(home: Path) -> None:
 
 def test_production_is_never_chosen_for_want_of_another(home: Path) -> None:
     write(home, TWO.replace('default = "dev"', ""))
-    assert choose_profile(Settings(home)).source is Source.EMBEDDED
+    assert choose_profile(Settings(home)).source is ProfileSource.EMBEDDED
 
 
 @pytest.mark.parametrize(
@@ -165,4 +170,4 @@ def test_an_origin_is_spelt_one_way(address: str, origin: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "..", "nul", "com1", "é", "a" * 41, "-a"])
 def test_names_are_folders_everywhere(name: str) -> None:
-    assert not is_name(name)
+    assert not is_profile_name(name)

@@ -20,7 +20,7 @@ from forked import Zygote
 from make_month import Month, write_month
 from sandboxes import sandbox_process
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 MONTH = Month(workbooks=16, rows=6, seed="kills")
 SMALL = replace(MONTH, workbooks=8)

@@ -11,9 +11,8 @@ from sandboxes import sandbox_process
 from trials import Site
 from wire_proxy import wire_proxy
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.resources.catalogue import Catalogue
+from xlbridge.client import Client, Target
+from xlbridge.resources import Catalogue
 
 
 @pytest.fixture(scope="session")

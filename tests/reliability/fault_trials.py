@@ -12,18 +12,22 @@ from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
 from trials import Site, Trial, judged, quick_client
 from wire_proxy import Fault, Point, Request, passed_on
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import ApiError
 from xlbridge.settings import read_settings
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.journal import Journal
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import choose_mode
-from xlbridge.upload.resolving import Resolution
-from xlbridge.upload.send import resolve_job, run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.upload import (
+    Job,
+    Journal,
+    Resolution,
+    RunOptions,
+    State,
+    UploadContext,
+    choose_mode,
+    create_job,
+    resolve_job,
+    run_job,
+)
+from xlbridge.validation import validate_workbook
 
 ROWS = 2
 _SETTLE = 900.0
@@ -170,7 +174,7 @@ class _Course:
         self._now = datetime(2026, 11, 2, 9, 0)
         settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         self._journal = Journal(settings.journal, now=lambda: self._now)
-        self._desk = Desk(settings, site.catalogue, self._journal)
+        self._desk = UploadContext(settings, site.catalogue, self._journal)
         self._options = RunOptions(
             consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
         )
@@ -216,4 +220,4 @@ class _Course:
         if sheet.resource is None:
             raise AssertionError(sheet)
         plan = choose_mode(sheet.resource, self._subject.mode)  # type: ignore[arg-type]
-        return write_down(self._desk, sheet, sheet.resource, plan, "rehearsal")
+        return create_job(self._desk, sheet, sheet.resource, plan, "rehearsal")

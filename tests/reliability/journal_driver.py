@@ -8,16 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.client import Client, Target
+from xlbridge.resources import load_catalogue
 from xlbridge.settings import read_settings
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.journal import Journal
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import choose_mode
-from xlbridge.upload.send import run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.upload import Journal, RunOptions, UploadContext, choose_mode, create_job, run_job
+from xlbridge.validation import validate_workbook
 
 
 class KillingJournal(Journal):
@@ -71,7 +66,7 @@ def run() -> None:
     plan = choose_mode(sheet.resource, mode)  # type: ignore[arg-type]
     killing = KillingJournal(settings.journal, int(write), before=when == "before")
     with closing(killing) as journal, Client(target) as client:
-        desk = Desk(settings, catalogue, journal)
-        job = write_down(desk, sheet, sheet.resource, plan, target.profile)
+        desk = UploadContext(settings, catalogue, journal)
+        job = create_job(desk, sheet, sheet.resource, plan, target.profile)
         run_job(desk, client, job, RunOptions(consent=lambda _job, _seen: True, settle_seconds=0))
         os.write(1, str(killing.writes).encode())

@@ -91,7 +91,7 @@ class Laboratory:
         course.upload()
         return time.monotonic() - start
 
-    def course(self, subject: Subject, options: tuple[str, ...] = ()) -> "Course":
+    def course(self, subject: Subject, options: tuple[str, ...] = ()) -> "Trial":
         """Begin anew: an empty home, a new sheet, a proxy that remembers nothing."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)

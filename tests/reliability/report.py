@@ -23,10 +23,9 @@ from trials import Figures, Site, Trial
 from upload_machine import machine_trials
 from wire_proxy import wire_proxy
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.sandbox.serving.embedded import sandbox_process
+from xlbridge.client import Client, Target
+from xlbridge.resources import load_catalogue
+from xlbridge.sandbox import sandbox_process
 
 _T = TypeVar("_T")
 

@@ -9,11 +9,9 @@ from pathlib import Path
 from subjects import Subject, counts, files_at_work
 from wire_proxy import WireProxy
 
-from xlbridge.api.backoff import Backoff
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client, RetryPolicy, Target
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
 
 _LONGEST_PROCESSING = 20.0
 
@@ -98,4 +96,4 @@ def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
 
 def quick_client(site: Site, timeout: float) -> Client:
     """Return a client that waits for nothing but answers."""
-    return Client(site.target(), timeout=timeout, backoff=Backoff(sleep=lambda _seconds: None))
+    return Client(site.target(), timeout=timeout, backoff=RetryPolicy(sleep=lambda _seconds: None))

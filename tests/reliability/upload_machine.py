@@ -28,15 +28,19 @@ from wire_proxy import Exchange, Fault, Point, Request, passed_on
 
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.journal import Journal
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import choose_mode
-from xlbridge.upload.resolving import Resolution
-from xlbridge.upload.send import resolve_job, run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.upload import (
+    Job,
+    Journal,
+    Resolution,
+    RunOptions,
+    State,
+    UploadContext,
+    choose_mode,
+    create_job,
+    resolve_job,
+    run_job,
+)
+from xlbridge.validation import validate_workbook
 
 ROWS = 3
 _SETTLE = 900.0
@@ -73,7 +77,7 @@ class UploadMachine(RuleBasedStateMachine):
         self.time = datetime(2026, 11, 2, 9, 0)
         environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": str(_SETTLE)})
         self.journal = Journal(environment.journal, now=lambda: self.time)
-        self.desk = Desk(environment, self.site.catalogue, self.journal)
+        self.desk = UploadContext(environment, self.site.catalogue, self.journal)
         self.sheets: list[Sheet] = []
         self.doubts = 0
         self._heal()
@@ -232,7 +236,7 @@ class UploadMachine(RuleBasedStateMachine):
         assert judged_sheet.ok
         assert judged_sheet.resource is not None
         plan = choose_mode(judged_sheet.resource, sheet.subject.mode)  # type: ignore[arg-type]
-        return write_down(
+        return create_job(
             self.desk,
             judged_sheet,
             judged_sheet.resource,

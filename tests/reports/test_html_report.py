@@ -10,13 +10,12 @@ from browser import Page
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.findings import CATALOGUE, Finding, Severity
 from xlbridge.i18n import Text, set_language
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.changes import Change, Mending
-from xlbridge.validation.reports.html_report import report_html
-from xlbridge.validation.reports.judged import RefusedFile
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
+from xlbridge.validation.reports import report_html
+from xlbridge.validation.results import FixedCell, FixedCopy
 
 SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
@@ -178,7 +177,7 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
 
 def test_what_was_mended_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
-    sample.mending = Mending(tmp_path / "mended.xlsx", [Change(text_date, date(2026, 9, 25))])
+    sample.mending = FixedCopy(tmp_path / "mended.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
     page.open(written(tmp_path, sample), width=360)
     page.run("document.querySelector('summary').click()")
     told = page.run("document.querySelector('details').innerText")

@@ -11,8 +11,8 @@ from sheets import Percent, write_records
 
 from xlbridge.cli.main import main
 from xlbridge.i18n import set_language
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.rules import RULES
+from xlbridge.resources import Catalogue
+from xlbridge.resources.checks import RULES
 from xlbridge.workbook.signature import SUMMARY_SHEET
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from environment import ROOT, Xlbridge, clean_environment
 
-from xlbridge.findings import CATALOGUE, Finding
-from xlbridge.validation.reports.text_report import report_text
-from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.reports import report_text
 
 SAMPLES = ROOT / "samples"
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from xlbridge.resources import brazilian_codes as codes
-from xlbridge.sandbox.business.access_keys import Issuer, product_invoice_key
+from xlbridge.resources.checks import text_formats as codes
+from xlbridge.sandbox.areas.sales.invoices import Issuer, product_invoice_key
 
 KEY = "43171207364617000135550000000120141000120146"
 LETTERED = product_invoice_key(Issuer("12ABC34501DE35", "3550308"), 1, 123, datetime(2026, 10, 1))

@@ -10,13 +10,10 @@ import pandera.pandas as pa
 import pytest
 
 from xlbridge.errors import UsageError
-from xlbridge.findings import CATALOGUE
-from xlbridge.resources.catalogue import Catalogue, record_model
-from xlbridge.resources.checks import CHECKS
-from xlbridge.resources.column import Kind
-from xlbridge.resources.pandera_checks import register_checks
-from xlbridge.resources.references import REFERENCES
-from xlbridge.resources.rules import ROW_RULES, RULES
+from xlbridge.resources import REFERENCES, Catalogue, Kind, register_checks, row_model
+from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.checks.pandas_checks import CHECKS
+from xlbridge.resources.findings import CATALOGUE
 
 RESOURCES = (
     "cliente",
@@ -60,7 +57,7 @@ def is_list(annotation: object) -> bool:
 @pytest.mark.parametrize("name", RESOURCES)
 def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) -> None:
     resource = catalogue[name]
-    model = record_model(resource)
+    model = row_model(resource)
     assert model is not None
     fields = {n: f for n, f in model.model_fields.items() if not is_list(f.annotation)}
     assert set(resource.by_name) == set(fields)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources.catalogue import Catalogue, shipped
-from xlbridge.resources.control_totals import ControlTotals
-from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.resources import Catalogue
+from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.resources.resource import ControlTotals
 
 
 def written(tmp_path: Path, old: str, new: str) -> Path:
-    text = (shipped("schemas") / "contasreceber.yaml").read_text(encoding="utf-8")
+    text = (shipped_folder("schemas") / "contasreceber.yaml").read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "contasreceber.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -29,7 +29,9 @@ def test_titles_are_added_up_by_due_date_client_and_branch(catalogue: Catalogue)
 
 
 def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Path) -> None:
-    lines = (shipped("schemas") / "contasreceber.yaml").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (shipped_folder("schemas") / "contasreceber.yaml").read_text(encoding="utf-8").splitlines()
+    )
     path = tmp_path / "contasreceber.yaml"
     kept = [line for line in lines if "control_totals" not in line]
     path.write_text("\n".join(kept), encoding="utf-8")

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.examples import example_fault
-from xlbridge.resources.rules import RULES
-from xlbridge.resources.schema_file import read_schema_file
+from xlbridge.resources import Column, Kind, load_catalogue
+from xlbridge.resources.catalogue import read_schema_file
+from xlbridge.resources.checks import RULES
+from xlbridge.resources.schema_rules import example_error
 
 SCHEMA = """\
 title: Vendedores
@@ -68,7 +67,7 @@ def test_an_example_that_breaks_a_rule_has_its_line(
 )
 def test_the_shipped_examples_pass(column: Column) -> None:
     assert column.example is not None
-    assert example_fault(column.kind, column.checks, column.example) is None
+    assert example_error(column.kind, column.checks, column.example) is None
 
 
 RIGHT: dict[str, Any] = {
@@ -87,10 +86,10 @@ RIGHT: dict[str, Any] = {
 @pytest.mark.parametrize("name", [n for n, rule in RULES.items() if not rule.statistics])
 def test_every_rule_of_texts_judges_examples(name: str) -> None:
     if name in RIGHT:
-        assert example_fault(Kind.CODE, {name: {}}, RIGHT[name]) is None
-    accepted = example_fault(Kind.CODE, {name: {}}, "não") is None
+        assert example_error(Kind.CODE, {name: {}}, RIGHT[name]) is None
+    accepted = example_error(Kind.CODE, {name: {}}, "não") is None
     assert accepted == (name == "no_repeats")
 
 
 def test_a_date_is_an_example_of_a_date() -> None:
-    assert example_fault(Kind.DATE, {}, date(2026, 12, 31)) is None
+    assert example_error(Kind.DATE, {}, date(2026, 12, 31)) is None

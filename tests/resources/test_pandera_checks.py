@@ -7,10 +7,8 @@ import pandas as pd
 import pandera.pandas as pa
 import pytest
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.pandera_checks import column_checks, register_checks, row_check
-from xlbridge.resources.resource import Resource
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue, Resource, column_checks, register_checks, row_check
+from xlbridge.validation import validate_workbook
 
 Failures = set[tuple[str, str, int]]
 

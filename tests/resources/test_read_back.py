@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources.catalogue import Catalogue, shipped
-from xlbridge.resources.schema_file import read_schema_file
-from xlbridge.wire.model import record_model
+from xlbridge.resources import Catalogue
+from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.wire import record_model
 
 
 def test_every_declared_name_exists(catalogue: Catalogue) -> None:
@@ -41,7 +41,7 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, old: str, new: str, told: str) -> None:
-    text = (shipped("schemas") / "cliente.yaml").read_text(encoding="utf-8")
+    text = (shipped_folder("schemas") / "cliente.yaml").read_text(encoding="utf-8")
     path = tmp_path / "cliente.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(SchemaFileError, match=told):

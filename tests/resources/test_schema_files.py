@@ -10,11 +10,9 @@ import yaml
 
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources.catalogue import load_catalogue, shipped
-from xlbridge.resources.layouts import fates_since
-from xlbridge.resources.rules import ROW_RULES, RULES
-from xlbridge.resources.schema_file import read_schema_file
-from xlbridge.resources.schema_format import schema_format
+from xlbridge.resources import column_changes_since, load_catalogue, schema_file_format
+from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.resources.checks import ROW_RULES, RULES
 
 GOOD = """\
 schema_type: dataframe
@@ -37,7 +35,9 @@ checks:
 """
 
 
-@pytest.mark.parametrize("path", sorted(shipped("schemas").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(shipped_folder("schemas").glob("*.yaml")), ids=lambda p: p.stem
+)
 def test_what_is_shipped_is_right(path: Path) -> None:
     assert read_schema_file(path) == load_catalogue()[path.stem]
 
@@ -336,11 +336,13 @@ def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
     assert second.endswith("columns.codigo.digits.width: 0 é menor que o mínimo, 1.")
 
 
-@pytest.mark.parametrize("path", sorted(shipped("schemas").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(shipped_folder("schemas").glob("*.yaml")), ids=lambda p: p.stem
+)
 def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     document = json.loads(json.dumps(content, default=str))
-    validator = jsonschema_rs.Draft202012Validator(schema_format())
+    validator = jsonschema_rs.Draft202012Validator(schema_file_format())
     assert [error.message for error in validator.iter_errors(document)] == []
     column = next(iter(document["columns"].values()))
     column["dtype"] = "text"
@@ -348,7 +350,7 @@ def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
 
 
 def test_the_json_schema_is_itself_one_and_knows_every_check() -> None:
-    schema = schema_format()
+    schema = schema_file_format()
     jsonschema_rs.meta.validate(schema)
     columns = schema["properties"]["columns"]["additionalProperties"]["properties"]
     assert set(RULES) <= set(columns)
@@ -358,7 +360,7 @@ def test_the_json_schema_is_itself_one_and_knows_every_check() -> None:
 
 def test_the_command_prints_the_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["resources", "--json-schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == schema_format()
+    assert json.loads(capsys.readouterr().out) == schema_file_format()
 
 
 def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
@@ -371,6 +373,6 @@ def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("resource: vendedor", layouts), encoding="utf-8")
     changes = read_schema_file(path).changes
     later = {"code": "codigo", "telex": None}
-    assert fates_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
-    assert fates_since(changes, 2) == later
-    assert fates_since(changes, 3) == {}
+    assert column_changes_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
+    assert column_changes_since(changes, 2) == later
+    assert column_changes_since(changes, 3) == {}

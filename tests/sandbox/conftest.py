@@ -8,7 +8,7 @@ import httpx
 import pytest
 from servers import Start, log_in, sandbox_on
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture(scope="session")

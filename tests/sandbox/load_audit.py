@@ -8,24 +8,24 @@ from typing import Any
 from load_clerks import ROWS_OF_A_FILE, Ledger
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from xlbridge.sandbox.business.stock_balances import balances_of
-from xlbridge.sandbox.tables.access import counters
-from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.tables.financial import TITLE_KEY, receivables
-from xlbridge.sandbox.tables.imports import import_logs, outbox
-from xlbridge.sandbox.tables.purchasing import (
+from xlbridge.sandbox.areas.financial.tables import TITLE_KEY, receivables
+from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
     purchase_orders,
     purchase_requisition_items,
     purchase_requisitions,
 )
-from xlbridge.sandbox.tables.sales import (
+from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.areas.registry.tables import clients
+from xlbridge.sandbox.areas.sales.tables import (
     product_invoices,
     sales_order_installments,
     sales_orders,
 )
-from xlbridge.sandbox.tables.stock import inventories, movements
+from xlbridge.sandbox.areas.stock.movements import balances_of
+from xlbridge.sandbox.areas.stock.tables import inventories, movements
+from xlbridge.sandbox.imports.queue import import_logs, outbox
 from xlbridge.wire.imports import ImportState
 
 Column = ColumnElement[Any]

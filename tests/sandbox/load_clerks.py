@@ -12,7 +12,7 @@ import httpx
 from servers import log_in
 from workbooks import upload
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.financial import TitleKey
 
 CLERKS = 8

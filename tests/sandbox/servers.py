@@ -9,7 +9,7 @@ import httpx
 from databases import database_options
 from sandboxes import sandbox_process
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 Start = Callable[..., RunningSandbox]
 

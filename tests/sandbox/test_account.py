@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.sandbox.security import HashCost, find_user, hash_password, password_matches
-from xlbridge.sandbox.serving.account import prepare_account
+from xlbridge.sandbox import prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.users import HashCost, find_user, hash_password, password_matches
 from xlbridge.settings import Settings
 
 pytestmark = pytest.mark.one_database

@@ -9,7 +9,7 @@ from databases import connected
 from servers import Start, log_in
 from sqlalchemy import delete
 
-from xlbridge.sandbox.tables.registries import companies
+from xlbridge.sandbox.areas.registry.tables import companies
 
 CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
 

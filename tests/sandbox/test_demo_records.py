@@ -11,16 +11,11 @@ from databases import open_storage
 from sqlalchemy import Connection, Table, select
 from stdnum.br import cnpj, cpf
 
-from xlbridge.sandbox.business.stock_balances import balances_of
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed.calendar import TODAY
-from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.storage import Storage
-from xlbridge.sandbox.tables import metadata
-from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.tables.financial import receivables
-from xlbridge.sandbox.tables.registries import branches, portfolios
-from xlbridge.sandbox.tables.sales import (
+from xlbridge.sandbox import SeedKind, seed_database
+from xlbridge.sandbox.areas.financial.tables import receivables
+from xlbridge.sandbox.areas.registry.seed_demo import TODAY
+from xlbridge.sandbox.areas.registry.tables import branches, clients, portfolios
+from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
     sales_order_installments,
@@ -29,7 +24,10 @@ from xlbridge.sandbox.tables.sales import (
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.tables.stock import movements
+from xlbridge.sandbox.areas.stock.movements import balances_of
+from xlbridge.sandbox.areas.stock.tables import movements
+from xlbridge.sandbox.storage import Storage
+from xlbridge.sandbox.tables import metadata
 
 Rows = list[dict[str, Any]]
 
@@ -42,10 +40,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     storage.close()
 
 
-def seeded(home: Path, kind: Seed = Seed.DEMO, scale: int = 1) -> Storage:
+def seeded(home: Path, kind: SeedKind = SeedKind.DEMO, scale: int = 1) -> Storage:
     storage = open_storage(home)
     with storage.transaction(writing=True) as connection:
-        assert seed(connection, kind, scale)
+        assert seed_database(connection, kind, scale)
     return storage
 
 
@@ -182,14 +180,14 @@ def test_a_forecast_goes_on_until_it_ends(demo: Connection) -> None:
 def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "scaled", scale=2)
     with storage.transaction(writing=True) as connection:
-        assert not seed(connection, Seed.DEMO, 1)
+        assert not seed_database(connection, SeedKind.DEMO, 1)
         assert len(rows(connection, clients)) == 2600
         assert len(rows(connection, sales_orders)) == 4000
     storage.close()
 
 
 def test_empty_has_the_registries_only(tmp_path: Path) -> None:
-    storage = seeded(tmp_path / "empty", Seed.EMPTY)
+    storage = seeded(tmp_path / "empty", SeedKind.EMPTY)
     with storage.transaction(writing=False) as connection:
         assert rows(connection, branches)
         assert rows(connection, portfolios)

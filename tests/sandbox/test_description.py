@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.wire import OPERATIONS
 
 
 def references(document: Any) -> set[str]:

@@ -15,8 +15,9 @@ from sqlalchemy import select
 from test_import_rules import finished
 from workbooks import upload
 
-from xlbridge.sandbox.serving.running import RunningSandbox, read_ready_file
-from xlbridge.sandbox.tables.imports import outbox
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.sandbox.embedded import read_ready_file
+from xlbridge.sandbox.imports.queue import outbox
 
 INVOICE = ["codigoDaFilial", "codigoDoCliente", "codigoDoServicoPrestado", "valorDoServico"]
 QUEUED = [["nomeComercial", "seuCodigo"], *(["Da fila", "FILA"] for _ in range(200))]

@@ -14,8 +14,8 @@ from test_durability import wait_for
 
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox.serving.embedded import embedded_sandbox, own_ready_file, sandbox_process
-from xlbridge.sandbox.serving.running import RunningSandbox, write_ready_file
+from xlbridge.sandbox import RunningSandbox, embedded_sandbox, sandbox_process
+from xlbridge.sandbox.embedded import default_ready_file, write_ready_file
 from xlbridge.settings import Settings
 
 pytestmark = pytest.mark.one_database
@@ -34,19 +34,19 @@ def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        running = wait_for(own_ready_file(Settings(home=tmp_path)))
+        running = wait_for(default_ready_file(Settings(home=tmp_path)))
         with embedded_sandbox(Settings(home=tmp_path)) as server:
             assert server == running
         with log_in(running) as http:
             assert http.get("/v2/sistema/info").status_code == 200
         process.terminate()
         assert process.wait(20) == 130
-    assert not own_ready_file(Settings(home=tmp_path)).exists()
+    assert not default_ready_file(Settings(home=tmp_path)).exists()
 
 
 def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> None:
     stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1)
-    write_ready_file(own_ready_file(Settings(home=tmp_path)), stale)
+    write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
     with embedded_sandbox(Settings(home=tmp_path)) as server:
         assert server.base_url != stale.base_url
 
@@ -137,7 +137,7 @@ def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        running = wait_for(own_ready_file(Settings(home=tmp_path)))
+        running = wait_for(default_ready_file(Settings(home=tmp_path)))
         assert running.base_url.startswith("http://127.0.0.1:")
         assert (running.email, running.password) == ("me@example.com", "my own")
         with log_in(running) as http:

@@ -9,7 +9,8 @@ import pytest
 from servers import log_in, sandbox_on
 
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.faults import Fault, FaultKind, FaultPlan, parse_faults
+from xlbridge.sandbox import FaultKind, FaultPlan, parse_faults
+from xlbridge.sandbox.options import Fault
 
 CLIENT = {"nomeComercial": "Padaria Estrela"}
 

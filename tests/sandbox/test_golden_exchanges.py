@@ -8,8 +8,8 @@ import pytest
 from exchange_files import Case, Step, filled, found_at, golden_cases, mismatches
 from workbooks import upload
 
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.wire import OPERATIONS
 
 POLLS = 600
 CASES = golden_cases()

@@ -11,7 +11,7 @@ import pytest
 from servers import Start, log_in
 from workbooks import upload
 
-from xlbridge.resources.brazilian_codes import access_key_digit
+from xlbridge.resources.checks import access_key_digit
 
 WEIGHTS = (4, 3, 2, 9, 8, 7, 6, 5)
 """The tax authority's weights of a key's 43 digits, from the left; they repeat."""

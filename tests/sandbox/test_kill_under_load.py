@@ -12,7 +12,7 @@ from load_audit import discrepancies, waiting_files
 from load_clerks import CLERKS, Clerk, Ground, Ledger, prepare, work_until
 from servers import log_in, sandbox_on
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 _QUEUE_SECONDS, _WRITING_SECONDS = 300, 120
 

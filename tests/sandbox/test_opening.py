@@ -15,13 +15,12 @@ from sqlalchemy import Column, Integer, MetaData, func, select, text
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.storage import Storage, database_url, sqlite
-from xlbridge.sandbox.storage.layout import fingerprint
+from xlbridge.sandbox import SeedKind, seed_database
+from xlbridge.sandbox.areas.registry.tables import companies
+from xlbridge.sandbox.areas.sales.tables import sales_orders
+from xlbridge.sandbox.storage import Storage, database_url, engines
+from xlbridge.sandbox.storage.database import fingerprint
 from xlbridge.sandbox.tables import metadata
-from xlbridge.sandbox.tables.registries import companies
-from xlbridge.sandbox.tables.sales import sales_orders
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +114,7 @@ def test_a_file_that_cannot_be_used(
 
 
 def test_a_locked_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(engines, "LOCK_SECONDS", 0.1)
     path = tmp_path / "sandbox.db"
     with sqlite3.connect(path) as other:
         other.execute("begin exclusive")
@@ -137,5 +136,5 @@ def test_what_is_killed_while_it_is_filled_is_filled_anew(tmp_path: Path) -> Non
         os.kill(process.pid, signal.SIGKILL)
     with connected(tmp_path, writing=True) as connection:
         assert connection.scalar(select(func.count()).select_from(companies)) == 0
-        assert seed(connection, Seed.DEMO, 1)
+        assert seed_database(connection, SeedKind.DEMO, 1)
         assert connection.scalar(select(func.count()).select_from(sales_orders)) == 2000

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from servers import Start, log_in
 
-from xlbridge.sandbox.business.money import proportional_parts
+from xlbridge.sandbox.areas.financial.rules import proportional_parts
 
 ORDERS = "/v2/faturamento/pedido"
 CENT = Decimal("0.01")

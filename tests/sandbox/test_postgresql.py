@@ -17,11 +17,11 @@ from workbooks import upload
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
-from xlbridge.sandbox.business.numbers import Numbers
+from xlbridge.sandbox.areas.registry.codes import Numbers
+from xlbridge.sandbox.areas.registry.tables import abc_costs
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.storage import postgresql as dialect
-from xlbridge.sandbox.tables.registries import abc_costs
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.sandbox.storage import engines as dialect
+from xlbridge.wire import OPERATIONS
 
 pytestmark = pytest.mark.one_database
 

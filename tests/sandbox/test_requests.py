@@ -10,13 +10,12 @@ from servers import Start, log_in
 from sqlalchemy import select
 from workbooks import upload, workbook
 
-from xlbridge.limits import WorkbookLimits
-from xlbridge.sandbox import handlers
+from xlbridge.sandbox import RunningSandbox, handlers
 from xlbridge.sandbox.call import HANDLERS, handles
-from xlbridge.sandbox.serving.running import RunningSandbox
 from xlbridge.sandbox.tables import metadata
-from xlbridge.wire.operations import OPERATIONS
-from xlbridge.wire.operations.registry import CLIENT_LIST
+from xlbridge.settings import WorkbookLimits
+from xlbridge.wire import OPERATIONS
+from xlbridge.wire.registry import CLIENT_LIST
 
 CLIENT = {"nomeComercial": "X"}
 

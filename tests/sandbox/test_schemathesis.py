@@ -10,7 +10,7 @@ import pytest
 from environment import unmeasured_environment
 from servers import Start, log_in
 
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.wire import OPERATIONS
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 COMMAND = Path(sys.executable).with_name("schemathesis")

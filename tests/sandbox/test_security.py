@@ -19,13 +19,12 @@ from test_durability import wait_for
 from workbooks import upload, workbook
 
 from xlbridge.errors import WorkbookRefused
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.security import find_user, mint_token, token_owner
-from xlbridge.sandbox.serving.account import prepare_account
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox, prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.users import create_token, find_token_owner, find_user
 from xlbridge.settings import Settings
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.validation import validate_workbook
 
 ROWS = [["nomeComercial"], ["Casa da Ponte"]]
 MEGABYTE = 2**20
@@ -93,10 +92,10 @@ def test_tokens_are_random_and_end(storage: Storage, tmp_path: Path) -> None:
     with storage.transaction(writing=True) as connection:
         user = find_user(connection, account.email, account.password)
         assert user is not None
-        texts = [mint_token(connection, user, now, lifetime).text for _ in range(50)]
-        assert token_owner(connection, texts[0], now + lifetime - timedelta(seconds=1)) == user
-        assert token_owner(connection, texts[0], now + lifetime) is None
-        assert token_owner(connection, texts[0] + "x", now) is None
+        texts = [create_token(connection, user, now, lifetime).text for _ in range(50)]
+        assert find_token_owner(connection, texts[0], now + lifetime - timedelta(seconds=1)) == user
+        assert find_token_owner(connection, texts[0], now + lifetime) is None
+        assert find_token_owner(connection, texts[0] + "x", now) is None
     assert len(set(texts)) == 50
     assert min(map(len, texts)) >= 64
     assert len({text[:8] for text in texts}) == 50

@@ -17,25 +17,23 @@ from hypothesis import strategies as st
 from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
-from xlbridge.sandbox.answers import RequestError
-from xlbridge.sandbox.business.inventories import (
+from xlbridge.sandbox import SeedKind, seed_database
+from xlbridge.sandbox.areas.registry.seed_demo import make_products, product_rows
+from xlbridge.sandbox.areas.registry.tables import products
+from xlbridge.sandbox.areas.stock.inventories import (
     find_inventory,
     open_inventory,
     process_inventory,
-    require_running,
+    require_running_count,
     start_count,
     validate_inventory,
 )
-from xlbridge.sandbox.business.inventory_items import record_counts
-from xlbridge.sandbox.business.stock_balances import Balance, Place, balances_of
-from xlbridge.sandbox.business.stock_entries import register_entry
-from xlbridge.sandbox.business.stock_outputs import change_output, register_output
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.seed.products import make_products, product_rows
-from xlbridge.sandbox.seed_kind import Seed
+from xlbridge.sandbox.areas.stock.inventory_items import record_counts
+from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey, balances_of, register_entry
+from xlbridge.sandbox.areas.stock.outputs import change_output, register_output
+from xlbridge.sandbox.areas.stock.tables import movements
+from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
-from xlbridge.sandbox.tables.registries import products
-from xlbridge.sandbox.tables.stock import movements
 from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput
 from xlbridge.wire.stock import StockEntryInput, StockOutputChange, StockOutputInput
 
@@ -60,7 +58,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     """A database with the registries and two products."""
     opened = open_storage(tmp_path_factory.mktemp("stock"))
     with opened.transaction(writing=True) as connection:
-        seed(connection, Seed.EMPTY, 1)
+        seed_database(connection, SeedKind.EMPTY, 1)
         rows = product_rows(make_products(Random(1), 2))
         connection.execute(insert(products), list(rows))
     yield opened
@@ -115,10 +113,10 @@ def count(connection: Connection, product: int, warehouse: int, quantity: Decima
     )
     start_count(connection, opened, 1, NOW)
     counted = InventoryCount(itens=[CountedProduct(idProd=product, quantidade=quantity)])
-    record_counts(connection, require_running(connection, opened, 1), 1, counted)
+    record_counts(connection, require_running_count(connection, opened, 1), 1, counted)
     validate_inventory(connection, opened, NOW)
     process_inventory(connection, opened, NOW)
-    place = Place(1, warehouse, product)
+    place = BalanceKey(1, warehouse, product)
     balance = dict(balances_of(connection)).get(place, Balance())
     assert balance.quantity == quantity
     processed = find_inventory(connection, opened)
@@ -139,10 +137,10 @@ def reverse(connection: Connection, number: int) -> None:
 
 def assert_balanced(connection: Connection) -> None:
     """Add the movements up one by one, and hold the balances to the sums."""
-    quantities: defaultdict[Place, Decimal] = defaultdict(Decimal)
-    worths: defaultdict[Place, Decimal] = defaultdict(Decimal)
+    quantities: defaultdict[BalanceKey, Decimal] = defaultdict(Decimal)
+    worths: defaultdict[BalanceKey, Decimal] = defaultdict(Decimal)
     for row in connection.execute(select(movements).order_by(movements.c.id)):
-        place = Place(row.codigoDaFilial, row.codigoDoAlmoxarifado, row.idProd)
+        place = BalanceKey(row.codigoDaFilial, row.codigoDoAlmoxarifado, row.idProd)
         sign = 1 if row.inward else -1
         quantities[place] += sign * row.quantidade
         worths[place] += sign * row.valorTotal

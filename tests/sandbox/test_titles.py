@@ -7,9 +7,9 @@ import httpx
 import pytest
 from workbooks import upload
 
-from xlbridge.resources.boleto import is_boleto
+from xlbridge.resources.checks import is_boleto
+from xlbridge.wire import OPERATIONS
 from xlbridge.wire.financial import TitleKey
-from xlbridge.wire.operations import OPERATIONS
 
 ENTRY = {
     "codigoDaFilial": 1,

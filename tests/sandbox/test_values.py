@@ -7,11 +7,9 @@ from typing import Any, get_args, get_origin
 import httpx
 import pytest
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.annotations import plain_type
-from xlbridge.wire.lengths import LONGEST
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox.columns import plain_type
+from xlbridge.wire import MAX_LENGTHS, OPERATIONS, WireModel
 
 PARTY = {"nomeComercial": "Empório da Praça"}
 TITLE = {
@@ -37,7 +35,7 @@ def texts_of(model: type[WireModel]) -> Iterator[str]:
 def test_every_text_that_is_sent_has_a_greatest_length() -> None:
     sent = [m for o in OPERATIONS.values() for m in (o.body, o.query) if m is not None]
     names = {name for model in sent for name in texts_of(model)}
-    assert names == set(LONGEST)
+    assert names == set(MAX_LENGTHS)
 
 
 def test_no_sheet_may_hold_a_longer_text_than_a_request(catalogue: Catalogue) -> None:
@@ -46,7 +44,7 @@ def test_no_sheet_may_hold_a_longer_text_than_a_request(catalogue: Catalogue) ->
         for column in resource.columns:
             bounds = column.checks.get("str_length")
             if bounds is not None:
-                assert bounds["max_value"] <= LONGEST[column.name], column.name
+                assert bounds["max_value"] <= MAX_LENGTHS[column.name], column.name
                 compared += 1
     assert compared
 

@@ -14,15 +14,13 @@ from databases import open_storage
 from sheets import write_rows
 from sqlalchemy import select
 
-from xlbridge.resources.catalogue import load_catalogue
+from xlbridge.resources import load_catalogue
+from xlbridge.sandbox import prepare_account, seed_database
+from xlbridge.sandbox.areas.registry.tables import clients, users
+from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports import queue, worker
-from xlbridge.sandbox.seed import seed
-from xlbridge.sandbox.server import Sandbox
-from xlbridge.sandbox.serving.account import prepare_account
-from xlbridge.sandbox.storage import Storage, engines, postgresql, sqlite, writers
-from xlbridge.sandbox.tables.access import users
-from xlbridge.sandbox.tables.clients import clients
-from xlbridge.sandbox.web.app import build_app
+from xlbridge.sandbox.storage import Storage, database, engines
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
 
@@ -46,7 +44,7 @@ def done(storage: Storage, log_id: int) -> int:
 def served(storage: Storage, home: Path) -> Iterator[httpx.Client]:
     """Serve a database by a thread, and give a bare HTTP client with a token."""
     with storage.transaction(writing=True) as connection:
-        seed(connection, "empty", 1)
+        seed_database(connection, "empty", 1)
     account = prepare_account(storage, Settings(home=home))
     app = build_app(Sandbox(storage, load_catalogue(Settings(home=home).schemas)))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
@@ -69,8 +67,8 @@ def served(storage: Storage, home: Path) -> Iterator[httpx.Client]:
 def test_a_writer_that_waits_too_long_is_told_to_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
-    monkeypatch.setattr(writers, "TURN_SECONDS", 0.2)
-    for dialect in (sqlite, postgresql):
+    monkeypatch.setattr(database, "TURN_SECONDS", 0.2)
+    for dialect in (engines, engines):
         monkeypatch.setattr(dialect, "LOCK_SECONDS", 0.2)
     with closing(open_storage(tmp_path)) as storage, served(storage, tmp_path) as http:
         client = {"nomeComercial": "Espera"}
@@ -107,7 +105,7 @@ def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
     path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "natureza"], rows)
     with closing(open_storage(tmp_path)) as storage:
         with storage.transaction(writing=True) as connection:
-            seed(connection, "empty", 1)
+            seed_database(connection, "empty", 1)
         prepare_account(storage, Settings(home=tmp_path))
         sandbox = Sandbox(storage, load_catalogue(Settings(home=tmp_path).schemas))
         with storage.transaction(writing=True) as connection:
@@ -122,7 +120,7 @@ def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
             )
         seen = set()
         while log(storage, log_id).situacao is not ImportState.FINISHED:
-            working = worker.Worker(sandbox)
+            working = worker.ImportWorker(sandbox)
             working.start()
             before = done(storage, log_id)
             while done(storage, log_id) == before:

@@ -15,9 +15,9 @@ from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from processes_seen import awaited
 
-from xlbridge.api.target import Target
-from xlbridge.cli.export_elsewhere import require_no_downloads
-from xlbridge.cli.spread import carrier_for
+from xlbridge.cli.export_run import require_no_downloads
+from xlbridge.cli.workers import executor_for
+from xlbridge.client import Target
 from xlbridge.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -25,14 +25,24 @@ from xlbridge.errors import (
     TransportError,
     UsageError,
 )
-from xlbridge.export.result import ExportResult
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.spreading import cluster as cluster_module
-from xlbridge.spreading.answer import WorkerDefect
-from xlbridge.spreading.carrier import Lost, ThisProcess
-from xlbridge.spreading.cluster import DaskCluster, connected
-from xlbridge.spreading.cluster_task import Order, Sealed, carry_out, outcome
-from xlbridge.spreading.exports import ExportToDo, export_all
+from xlbridge.export import ExportResult
+from xlbridge.parallel import (
+    ExportRequest,
+    LostItem,
+    SerialExecutor,
+    WorkerDefect,
+    connect_cluster,
+    export_all,
+)
+from xlbridge.parallel import cluster as cluster_module
+from xlbridge.parallel.cluster import (
+    DaskExecutor,
+    OpaqueBytes,
+    TaskMessage,
+    run_on_worker,
+    unpack_outcome,
+)
+from xlbridge.sandbox import RunningSandbox
 
 HERE = Path(__file__).parent
 SECRET = "nobody may read this"
@@ -47,19 +57,19 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
 
 
 @pytest.fixture
-def carrier(running: RunningCluster) -> Iterator[DaskCluster]:
-    with connected(running.address) as connection:
+def carrier(running: RunningCluster) -> Iterator[DaskExecutor]:
+    with connect_cluster(running.address) as connection:
         yield connection
 
 
-def test_results_come_in_order_and_each_is_told(carrier: DaskCluster) -> None:
+def test_results_come_in_order_and_each_is_told(carrier: DaskExecutor) -> None:
     told: list[int] = []
     doubled = list(carrier.run(worker_tasks.double, range(40), told.append))
     assert doubled == [2 * number for number in range(40)]
     assert awaited(lambda: sorted(told) == list(range(40)))
 
 
-def test_what_a_task_raises_is_raised_here(carrier: DaskCluster) -> None:
+def test_what_a_task_raises_is_raised_here(carrier: DaskExecutor) -> None:
     with pytest.raises(RemoteRejected) as refused:
         list(carrier.run(worker_tasks.refuse, range(3)))
     assert refused.value.status == 409
@@ -67,7 +77,7 @@ def test_what_a_task_raises_is_raised_here(carrier: DaskCluster) -> None:
         list(carrier.run(worker_tasks.fail, range(3)))
 
 
-def test_no_log_tells_what_was_sent(carrier: DaskCluster, running: RunningCluster) -> None:
+def test_no_log_tells_what_was_sent(carrier: DaskExecutor, running: RunningCluster) -> None:
     with pytest.raises(WorkerDefect):
         list(carrier.run(worker_tasks.fail, [SECRET]))
     assert list(carrier.run(worker_tasks.Keep(SECRET), [SECRET])) == [SECRET]
@@ -129,7 +139,7 @@ class KillsAWorker:
 
 
 def test_exports_come_back_whole_and_no_log_tells_the_password(
-    carrier: DaskCluster,
+    carrier: DaskExecutor,
     running: RunningCluster,
     empty_sandbox: RunningSandbox,
     tmp_path: Path,
@@ -138,18 +148,18 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     here, there = tmp_path / "here", tmp_path / "there"
 
-    def exports(folder: Path) -> list[ExportToDo]:
+    def exports(folder: Path) -> list[ExportRequest]:
         folder.mkdir()
         wrong = replace(target, password=SECRET)
         return [
-            ExportToDo(target=target, listing="centros-custo", output=folder / "a.csv"),
-            ExportToDo(target=wrong, listing="centros-custo", output=folder / "b.jsonl"),
-            ExportToDo(target=target, listing="none", output=folder / "c.csv"),
-            ExportToDo(target=target, listing="motivos", output=folder / "none" / "d.csv"),
-            ExportToDo(target=target, listing="categorias-cliente", output=folder / "e.jsonl"),
+            ExportRequest(target=target, listing="centros-custo", output=folder / "a.csv"),
+            ExportRequest(target=wrong, listing="centros-custo", output=folder / "b.jsonl"),
+            ExportRequest(target=target, listing="none", output=folder / "c.csv"),
+            ExportRequest(target=target, listing="motivos", output=folder / "none" / "d.csv"),
+            ExportRequest(target=target, listing="categorias-cliente", output=folder / "e.jsonl"),
         ]
 
-    alone = list(export_all(exports(here), tmp_path, ThisProcess()))
+    alone = list(export_all(exports(here), tmp_path, SerialExecutor()))
     spread = list(export_all(exports(there), tmp_path, carrier))
     for one, other in zip(alone, spread, strict=True):
         assert type(one) is type(other)
@@ -224,11 +234,11 @@ def test_a_batch_lets_the_cluster_check_and_export(
 
 
 def test_an_item_that_loses_every_worker_is_lost_alone(
-    carrier: DaskCluster, tmp_path: Path
+    carrier: DaskExecutor, tmp_path: Path
 ) -> None:
     task = worker_tasks.DieAt(number=2, times=100, marks=marks(tmp_path))
     outcomes = list(carrier.run(task, range(6)))
-    assert outcomes == [0, 2, Lost(), 6, 8, 10]
+    assert outcomes == [0, 2, LostItem(), 6, 8, 10]
 
 
 def marks(folder: Path) -> Path:
@@ -238,7 +248,7 @@ def marks(folder: Path) -> Path:
 
 
 def test_a_cluster_without_the_task_is_told(
-    carrier: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    carrier: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "only_here.py").write_text("def task(item): return item\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -249,18 +259,21 @@ def test_a_cluster_without_the_task_is_told(
 
 
 def test_other_versions_on_a_worker_are_refused() -> None:
-    ordered = Order({"xlbridge": "0.0.1", "pandas": "1.0"}, Sealed(b""))
+    ordered = TaskMessage({"xlbridge": "0.0.1", "pandas": "1.0"}, OpaqueBytes(b""))
     with pytest.raises(ConfigError, match=r"0\.0\.1.*1\.0"):
-        outcome(carry_out(ordered))
+        unpack_outcome(run_on_worker(ordered))
 
 
 def test_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 0.2)
-    with pytest.raises(TransportError, match="does not answer"), connected("tcp://127.0.0.1:9"):
+    with (
+        pytest.raises(TransportError, match="does not answer"),
+        connect_cluster("tcp://127.0.0.1:9"),
+    ):
         pass
-    with pytest.raises(UsageError, match="not the address"), connected("http://127.0.0.1:9"):
+    with pytest.raises(UsageError, match="not the address"), connect_cluster("http://127.0.0.1:9"):
         pass
-    with pytest.raises(ConfigError, match="certificates"), connected("tls://127.0.0.1:9"):
+    with pytest.raises(ConfigError, match="certificates"), connect_cluster("tls://127.0.0.1:9"):
         pass
-    with pytest.raises(UsageError, match="exclude"), carrier_for([], 2, "tcp://127.0.0.1:9"):
+    with pytest.raises(UsageError, match="exclude"), executor_for([], 2, "tcp://127.0.0.1:9"):
         pass

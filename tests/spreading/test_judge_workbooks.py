@@ -8,16 +8,11 @@ import pytest
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.spreading.carrier import Carrier, ThisProcess
-from xlbridge.spreading.local import LocalWorkers
-from xlbridge.spreading.workbooks import judge_workbooks
-from xlbridge.validation.reading import Reading
-from xlbridge.validation.reports.json_report import report_json
-from xlbridge.validation.reports.judged import RefusedFile
-from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.validation.workbook_to_judge import WorkbookToJudge
+from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_workbooks
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ParseOptions, RefusedFile, ValidatedSheet, ValidationRequest
+from xlbridge.validation.reports import report_json
 
 _NAMES = (
     "contasreceber-com-erros.xlsx",
@@ -28,17 +23,17 @@ _NAMES = (
 
 
 @pytest.fixture
-def workbooks(samples: Path) -> list[WorkbookToJudge]:
+def workbooks(samples: Path) -> list[ValidationRequest]:
     return [
-        WorkbookToJudge(file=samples / name, all_sheets=place == 3)
+        ValidationRequest(file=samples / name, all_sheets=place == 3)
         for place, name in enumerate(_NAMES)
     ]
 
 
 def judged(
-    workbooks: list[WorkbookToJudge], carrier: Carrier, home: Path, *, with_frames: bool
+    workbooks: list[ValidationRequest], carrier: Executor, home: Path, *, with_frames: bool
 ) -> list[ValidatedSheet]:
-    found = list(judge_workbooks(workbooks, home, carrier, with_frames=with_frames))
+    found = list(validate_workbooks(workbooks, home, carrier, with_frames=with_frames))
     assert len(found) == len(workbooks)
     (missing,) = found.pop(1)
     assert isinstance(missing, RefusedFile)
@@ -50,10 +45,10 @@ def judged(
 
 
 def test_sheets_arrive_whole(
-    workbooks: list[WorkbookToJudge], home: Path, catalogue: Catalogue
+    workbooks: list[ValidationRequest], home: Path, catalogue: Catalogue
 ) -> None:
-    here = judged(workbooks, ThisProcess(), home, with_frames=True)
-    with LocalWorkers(2, "xlbridge.spreading.workbooks") as workers:
+    here = judged(workbooks, SerialExecutor(), home, with_frames=True)
+    with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
         there = judged(workbooks, workers, home, with_frames=True)
         lean = judged(workbooks, workers, home, with_frames=False)
     assert here[0].errors > 0
@@ -78,13 +73,15 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
     (own / "fregues.yaml").write_text(ours, encoding="utf-8")
     names = ("cliente-com-erros.xlsx", "cliente.xlsx")
     asked = [
-        WorkbookToJudge(file=samples / name, resource="fregues", reading=Reading(dates="mdy"))
+        ValidationRequest(
+            file=samples / name, resource="fregues", reading=ParseOptions(dates="mdy")
+        )
         for name in names
     ]
     limits = WorkbookLimits(cells=300)
-    here = list(judge_workbooks(asked, own, ThisProcess(), limits=limits))
-    with LocalWorkers(2, "xlbridge.spreading.workbooks") as workers:
-        there = list(judge_workbooks(asked, own, workers, limits=limits))
+    here = list(validate_workbooks(asked, own, SerialExecutor(), limits=limits))
+    with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
+        there = list(validate_workbooks(asked, own, workers, limits=limits))
     assert report_json(list(chain(*there))) == report_json(list(chain(*here)))
     judged, refused = (items[0] for items in there)
     assert isinstance(refused, RefusedFile)

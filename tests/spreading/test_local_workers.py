@@ -10,31 +10,35 @@ import worker_tasks
 from processes_seen import awaited, lives
 
 from xlbridge.errors import RemoteRejected
-from xlbridge.spreading.answer import WorkerDefect
-from xlbridge.spreading.carrier import Lost, ThisProcess
-from xlbridge.spreading.local import LocalWorkers, sensible_workers
+from xlbridge.parallel import (
+    LocalExecutor,
+    LostItem,
+    SerialExecutor,
+    WorkerDefect,
+    default_worker_count,
+)
 
 NUMBERS = range(50)
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalWorkers]:
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalExecutor]:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
     monkeypatch.setenv("XLBRIDGE_PASSWORD", "secret")
-    with LocalWorkers(2, "worker_tasks") as local:
+    with LocalExecutor(2, "worker_tasks") as local:
         yield local
 
 
-def test_results_come_in_order_and_each_is_told(workers: LocalWorkers) -> None:
+def test_results_come_in_order_and_each_is_told(workers: LocalExecutor) -> None:
     told: list[int] = []
     doubled = list(workers.run(worker_tasks.double, NUMBERS, told.append))
     assert doubled == [2 * number for number in NUMBERS]
     assert sorted(told) == list(NUMBERS)
-    assert list(ThisProcess().run(worker_tasks.double, NUMBERS)) == doubled
+    assert list(SerialExecutor().run(worker_tasks.double, NUMBERS)) == doubled
     assert list(workers.run(worker_tasks.double, ())) == []
 
 
-def test_items_are_taken_only_a_little_ahead(workers: LocalWorkers) -> None:
+def test_items_are_taken_only_a_little_ahead(workers: LocalExecutor) -> None:
     taken: list[int] = []
 
     def items() -> Iterator[int]:
@@ -49,9 +53,9 @@ def test_items_are_taken_only_a_little_ahead(workers: LocalWorkers) -> None:
     assert list(workers.run(worker_tasks.double, NUMBERS))[-1] == 98
 
 
-@pytest.mark.parametrize(("times", "outcome"), [(1, 14), (2, Lost())])
+@pytest.mark.parametrize(("times", "outcome"), [(1, 14), (2, LostItem())])
 def test_a_lost_worker_costs_a_retry_of_its_item(
-    workers: LocalWorkers, tmp_path: Path, times: int, outcome: object
+    workers: LocalExecutor, tmp_path: Path, times: int, outcome: object
 ) -> None:
     task = worker_tasks.DieAt(number=7, times=times, marks=tmp_path)
     outcomes = list(workers.run(task, NUMBERS))
@@ -60,7 +64,7 @@ def test_a_lost_worker_costs_a_retry_of_its_item(
     assert len(list(tmp_path.iterdir())) == times
 
 
-def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalWorkers) -> None:
+def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalExecutor) -> None:
     pids = {*workers.run(worker_tasks.own_pid, NUMBERS)}
     for pid in pids:
         os.kill(int(str(pid)), signal.SIGKILL)
@@ -69,7 +73,7 @@ def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalWorkers) -> N
     assert not again & pids
 
 
-def test_what_a_task_raises_is_raised_here(workers: LocalWorkers) -> None:
+def test_what_a_task_raises_is_raised_here(workers: LocalExecutor) -> None:
     with pytest.raises(RemoteRejected) as refused:
         list(workers.run(worker_tasks.refuse, NUMBERS))
     assert refused.value.status == 409
@@ -78,7 +82,7 @@ def test_what_a_task_raises_is_raised_here(workers: LocalWorkers) -> None:
         list(workers.run(worker_tasks.fail, NUMBERS))
 
 
-def test_workers_get_no_credentials(workers: LocalWorkers) -> None:
+def test_workers_get_no_credentials(workers: LocalExecutor) -> None:
     names = ["XLBRIDGE_PASSWORD", "PATH"]
     assert list(workers.run(worker_tasks.environment, names)) == [None, os.environ["PATH"]]
 
@@ -91,7 +95,7 @@ def test_no_worker_outlives_the_block(
     pids: list[int] = []
 
     def work() -> None:
-        with LocalWorkers(2, "worker_tasks") as local:
+        with LocalExecutor(2, "worker_tasks") as local:
             for pid in local.run(worker_tasks.own_pid, NUMBERS):
                 assert isinstance(pid, int)
                 pids.append(pid)
@@ -112,8 +116,8 @@ def test_small_files_are_not_worth_a_process(tmp_path: Path) -> None:
     small.write_bytes(b"x")
     with large.open("wb") as file:
         file.truncate(8 * 2**20)
-    assert sensible_workers([small, small]) == 1
-    assert sensible_workers([large]) == 1
-    assert sensible_workers([tmp_path / "none", tmp_path]) == 1
+    assert default_worker_count([small, small]) == 1
+    assert default_worker_count([large]) == 1
+    assert default_worker_count([tmp_path / "none", tmp_path]) == 1
     cores = os.cpu_count() or 1
-    assert sensible_workers([large] * 2) == min(2, len(os.sched_getaffinity(0)), cores)
+    assert default_worker_count([large] * 2) == min(2, len(os.sched_getaffinity(0)), cores)

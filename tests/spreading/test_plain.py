@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from xlbridge.cli.main import main
-from xlbridge.errors import Complaint, RemoteRejected, WorkbookRefused, XlbridgeError
-from xlbridge.findings import CATALOGUE, Finding
+from xlbridge.errors import ErrorDetail, RemoteRejected, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.spreading.frame_parts import frame_of, frame_parts
-from xlbridge.spreading.plain import Foreign, packed, unpacked
+from xlbridge.parallel.messages import UnexpectedType, pack, unpack
+from xlbridge.parallel.workbooks import join_frame, split_frame
+from xlbridge.resources.findings import CATALOGUE, Finding
 
 _TEXT = Text(pt="Não.", en="No.")
 
@@ -43,8 +43,8 @@ class Harm:
     ids=lambda harm: harm.called[0].__name__,
 )
 def test_nothing_is_run(harm: Harm) -> None:
-    with pytest.raises(Foreign):
-        unpacked(pickle.dumps(harm))
+    with pytest.raises(UnexpectedType):
+        unpack(pickle.dumps(harm))
 
 
 def test_data_arrives() -> None:
@@ -52,21 +52,21 @@ def test_data_arrives() -> None:
         CATALOGUE["type-integer"], 3, "a", "A3", "x", {"n": 1, "t": _TEXT}, Decimal("1.50")
     )
     sent = [finding, date(2026, 1, 2), Path("a"), {"x": (1, 2.5, None, b"y")}]
-    assert unpacked(packed(sent)) == sent
-    assert unpacked(packed(finding)).kind is finding.kind
-    assert unpacked(packed(np.array([1, 2], dtype=np.uint16))).tolist() == [1, 2]
+    assert unpack(pack(sent)) == sent
+    assert unpack(pack(finding)).kind is finding.kind
+    assert unpack(pack(np.array([1, 2], dtype=np.uint16))).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
     "error",
     [
         WorkbookRefused("hostile", _TEXT),
-        RemoteRejected(_TEXT, status=409, complaints=[Complaint("k", "v")], hint=_TEXT),
+        RemoteRejected(_TEXT, status=409, complaints=[ErrorDetail("k", "v")], hint=_TEXT),
     ],
     ids=lambda error: type(error).__name__,
 )
 def test_errors_arrive_as_they_were(error: XlbridgeError) -> None:
-    there = unpacked(packed(error))
+    there = unpack(pack(error))
     assert type(there) is type(error)
     assert (there.args, vars(there)) == (error.args, vars(error))
     assert str(there) == str(error)
@@ -83,5 +83,5 @@ def test_columns_arrive_as_they_were() -> None:
         }
     )
     for sent in (frame, frame.iloc[:0]):
-        there = frame_of(unpacked(packed(frame_parts(sent))), len(sent))
+        there = join_frame(unpack(pack(split_frame(sent))), len(sent))
         pd.testing.assert_frame_equal(there, sent)

@@ -11,13 +11,11 @@ from lossy_proxy import LossyProxy, lossy_proxy
 from sandboxes import sandbox_process
 from upload_parts import MakeClients, new_cnpj
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client, Target
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import Settings, read_settings
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload import Journal, UploadContext
 
 
 @pytest.fixture(scope="session")
@@ -42,10 +40,10 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture
-def desk(home: Path, catalogue: Catalogue) -> Iterator[Desk]:
+def desk(home: Path, catalogue: Catalogue) -> Iterator[UploadContext]:
     settings: Settings = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": "0"})
     journal = Journal(settings.journal)
-    yield Desk(settings, catalogue, journal)
+    yield UploadContext(settings, catalogue, journal)
     journal.close()
 
 

@@ -7,16 +7,14 @@ import pytest
 from sheets import write_rows
 from upload_parts import YES, new_cnpj, write_job
 
-from xlbridge.api.client import Client
-from xlbridge.sandbox.seed.people import cpf_number
-from xlbridge.upload.plan import WantedMode
-from xlbridge.upload.report import job_json
-from xlbridge.upload.send import Desk, run_job
+from xlbridge.client import Client
+from xlbridge.sandbox.areas.registry.seed_demo import cpf_number
+from xlbridge.upload import RequestedMode, UploadContext, job_json, run_job
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
 def test_a_number_that_is_registered_is_told_at_its_cell(
-    desk: Desk, client: Client, tmp_path: Path, mode: WantedMode
+    desk: UploadContext, client: Client, tmp_path: Path, mode: RequestedMode
 ) -> None:
     random = Random(new_cnpj())
     firm, person, other = new_cnpj(), cpf_number(random), cpf_number(random)

@@ -8,20 +8,24 @@ from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.consent import plan_text, require_token, token_of
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.report import job_json
-from xlbridge.upload.send import run_job
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import (
+    Job,
+    RunOptions,
+    State,
+    UploadContext,
+    confirmation_token,
+    job_json,
+    plan_lines,
+    require_confirmation,
+    run_job,
+)
 
 
 def test_the_plan_counts_what_is_there(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
     for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
@@ -30,7 +34,7 @@ def test_the_plan_counts_what_is_there(
 
     def refuse(job: Job, seen: int | None) -> bool:
         resource = desk.catalogue["cliente"]
-        told.extend(map(str, plan_text(job, resource, "https://erp.example", seen)))
+        told.extend(map(str, plan_lines(job, resource, "https://erp.example", seen)))
         return False
 
     path = make_clients(same, other, fresh, called="Novo")
@@ -42,25 +46,25 @@ def test_the_plan_counts_what_is_there(
         "rows read: 3",
         "1 new, 1 there with other values, 1 there and the same, 0 not looked up",
         "refuses",
-        token_of(job),
+        confirmation_token(job),
     ):
         assert words in text
     assert not registered(client, fresh)
 
 
 def test_a_changed_sheet_cannot_ride_an_old_consent(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     first = write_job(desk, make_clients(new_cnpj()), "direct")
     second = write_job(desk, make_clients(new_cnpj(), name="other.xlsx"), "direct")
-    require_token(first, f" {token_of(first).upper()} ")
+    require_confirmation(first, f" {confirmation_token(first).upper()} ")
     with pytest.raises(UsageError, match="1 row") as caught:
-        require_token(second, token_of(first))
-    assert token_of(second) in str(caught.value.hint)
+        require_confirmation(second, confirmation_token(first))
+    assert confirmation_token(second) in str(caught.value.hint)
 
 
 def test_a_count_that_differs_sends_nothing(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.answers["preview=true"] = b'{"success": true, "data": {"totalDeRegistros": 7}}'
@@ -71,11 +75,11 @@ def test_a_count_that_differs_sends_nothing(
 
 
 def test_rows_without_a_key_are_said_to_be_unread(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job = run_job(desk, client, write_job(desk, make_clients("", ""), "direct"), YES)
     assert job.last("plan") == {"create": 0, "update": 0, "unchanged": 0, "unread": 2}
-    text = "\n".join(map(str, plan_text(job, desk.catalogue["cliente"], "https://x", 2)))
+    text = "\n".join(map(str, plan_lines(job, desk.catalogue["cliente"], "https://x", 2)))
     assert "no key" in text
 
 

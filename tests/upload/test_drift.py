@@ -2,12 +2,9 @@
 
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
-from xlbridge.api.client import Client
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.drift import DriftedRule, drift
-from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.send import run_job
-from xlbridge.upload.verdict import RejectedRow, Verdict
+from xlbridge.client import Client
+from xlbridge.upload import UploadContext, Verdict, job_json, job_lines, run_job
+from xlbridge.upload.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
 def test_values_do_not_make_a_rule() -> None:
@@ -17,14 +14,14 @@ def test_values_do_not_make_a_rule() -> None:
         RejectedRow(4, "B4", "email", 'O e-mail "a b" não serve.'),
         RejectedRow(5, None, None, "Não aplicada.", itself=False),
     )
-    assert drift(Verdict(4, 0, 0, rows)) == [
+    assert drifted_rules(Verdict(4, 0, 0, rows)) == [
         DriftedRule("cnpj", "O número … já existe.", 2),
         DriftedRule("email", "O e-mail … não serve.", 1),
     ]
 
 
 def test_refusals_of_an_upload_are_counted_and_shown(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = [new_cnpj(), new_cnpj()]
     for document in taken:
@@ -34,4 +31,4 @@ def test_refusals_of_an_upload_are_counted_and_shown(
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert taken[0] not in rule["rule"]
-    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_text(job))
+    assert f"2 × cnpj: {rule['rule']}" in "\n".join(job_lines(job))

@@ -11,8 +11,8 @@ from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, LossyProxy
 from upload_parts import MakeClients, new_cnpj, registered
 
-from xlbridge.api.client import Client
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.client import Client
+from xlbridge.sandbox import RunningSandbox
 
 
 def test_ctrl_c_while_the_answer_is_awaited(

@@ -12,12 +12,12 @@ from environment import Xlbridge, credentials
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.batch.ledger import Ledger
-from xlbridge.errors import JournalError, KeptFileFailed, UsageError
-from xlbridge.kept_file import open_kept_file
-from xlbridge.resources.resource import Mode
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.journal.job import NewJob
-from xlbridge.upload.journal.journal import Journal
+from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
+from xlbridge.files import open_local_database
+from xlbridge.resources import Mode
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import Journal
+from xlbridge.upload.job import JobSpec
 
 pytestmark = pytest.mark.one_database
 
@@ -28,7 +28,7 @@ def test_a_name_that_is_taken_is_not_given_again(
     drawn = itertools.chain(["aaaa", "aaaa"], itertools.repeat("bbbb"))
     monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(drawn))
     journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
-    new = NewJob("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
+    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
     names = [journal.create(new, [digest]).id for digest in ("1", "2")]
     journal.close()
     assert names == ["20261121-120000-aaaa", "20261121-120000-bbbb"]
@@ -75,11 +75,11 @@ def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
-    with closing(open_kept_file(path, "CREATE TABLE IF NOT EXISTS t (a TEXT)")) as db:
+    with closing(open_local_database(path, "CREATE TABLE IF NOT EXISTS t (a TEXT)")) as db:
         with db:
             db.execute("INSERT INTO t VALUES ('first')")
         db.execute("PRAGMA max_page_count = 3")
-        with pytest.raises(KeptFileFailed, match=r"kept\.db cannot be .*: no space left"), db:
+        with pytest.raises(LocalDatabaseError, match=r"kept\.db cannot be .*: no space left"), db:
             db.execute("INSERT INTO t VALUES (?)", ("x" * 100_000,))
         assert db.execute("SELECT * FROM t").fetchall() == [("first",)]
 
@@ -87,7 +87,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"no database" * 100)
-    with pytest.raises(KeptFileFailed, match=r"journal\.db cannot be .*: it is no database"):
+    with pytest.raises(LocalDatabaseError, match=r"journal\.db cannot be .*: it is no database"):
         Journal(path)
 
 
@@ -118,7 +118,7 @@ def test_an_upload_whose_journal_fails_goes_on_later(
 
 def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
     with (
-        closing(open_kept_file(tmp_path / "kept.db", "CREATE TABLE t (a TEXT)")) as db,
+        closing(open_local_database(tmp_path / "kept.db", "CREATE TABLE t (a TEXT)")) as db,
         pytest.raises(UsageError, match="no text in UTF-8"),
     ):
         db.execute("INSERT INTO t VALUES (?)", ("ol\udce1.xlsx",))

@@ -9,20 +9,18 @@ from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.living import read_codes, write_living_copy
-from xlbridge.upload.send import run_job
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.signature import LIVING_COLUMNS
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import UploadContext, run_job, store_remote_codes, write_status_copy
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook import STATUS_COLUMNS
 
 
 def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
     """What stands beside each row of the sheet, by its number."""
     header = [cell.value for cell in sheet[3]]
-    first = header.index(LIVING_COLUMNS[0]) + 1
+    first = header.index(STATUS_COLUMNS[0]) + 1
     return {
         row: tuple(sheet.cell(row, first + place).value for place in range(3))
         for row in range(4, sheet.max_row + 1)
@@ -30,15 +28,15 @@ def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
 
 
 def test_states_reasons_and_codes_stand_beside_the_rows(
-    desk: Desk, client: Client, make_clients: MakeClients, tmp_path: Path
+    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     path = make_clients(fresh, taken, called="Novo")
     job = run_job(desk, client, write_job(desk, path, "queue"), YES)
-    read_codes(desk, client, job)
+    store_remote_codes(desk, client, job)
     copy = tmp_path / "viva.xlsx"
-    write_living_copy(desk, job, copy)
+    write_status_copy(desk, job, copy)
     sheet = load_workbook(copy)["Clientes"]
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
@@ -51,29 +49,29 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
 
 
 def test_a_copy_of_a_copy_replaces_the_remarks(
-    desk: Desk, client: Client, make_clients: MakeClients, tmp_path: Path
+    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     path = make_clients(new_cnpj())
     job = run_job(desk, client, write_job(desk, path, "preview"), YES)
     copy = tmp_path / "viva.xlsx"
-    write_living_copy(desk, job, copy)
+    write_status_copy(desk, job, copy)
     assert remarks(load_workbook(copy)["Clientes"])[4][0] == "not sent"
     sent = run_job(desk, client, write_job(desk, copy, "direct"), YES)
-    write_living_copy(desk, sent, tmp_path / "outra.xlsx")
+    write_status_copy(desk, sent, tmp_path / "outra.xlsx")
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
-    assert [cell.value for cell in sheet[3]].count(LIVING_COLUMNS[0]) == 1
+    assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0]) == 1
     assert remarks(sheet)[4][0] == "accepted"
 
 
 def test_rows_of_a_file_that_changed_are_not_remarked_on(
-    desk: Desk, client: Client, make_clients: MakeClients, tmp_path: Path
+    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
     job = run_job(desk, client, write_job(desk, path, "direct"), YES)
     make_clients(new_cnpj(), document)
     with pytest.raises(UsageError, match="no longer the file"):
-        write_living_copy(desk, job, tmp_path / "viva.xlsx")
+        write_status_copy(desk, job, tmp_path / "viva.xlsx")
     assert not (tmp_path / "viva.xlsx").exists()
 
 

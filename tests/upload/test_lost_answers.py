@@ -4,14 +4,10 @@ import pytest
 from lossy_proxy import Fate, LossyProxy
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import InDoubt, JournalError, TransportError
 from xlbridge.i18n import Text
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.report import job_json
-from xlbridge.upload.send import run_job
+from xlbridge.upload import RunOptions, State, UploadContext, job_json, run_job
 
 QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
 SETTLED = RunOptions(
@@ -26,7 +22,7 @@ def imports(proxy: LossyProxy, *needles: str) -> int:
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
 def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
@@ -44,7 +40,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
 
 
 def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.lose_once("lose request", "importacao/cliente")
@@ -56,7 +52,7 @@ def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
 def test_a_preview_is_simply_repeated(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     proxy.lose_once(fate, "preview=true")
     job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "direct"), QUICK)
@@ -65,7 +61,7 @@ def test_a_preview_is_simply_repeated(
 
 
 def test_a_queue_that_runs_by_itself_is_never_staged_twice(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     proxy.lose_once("lose answer", "/fila")
     job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), NO_PREVIEW)
@@ -75,7 +71,7 @@ def test_a_queue_that_runs_by_itself_is_never_staged_twice(
 
 
 def test_polling_goes_on_after_lost_answers_and_resumes(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.lose_once("lose answer", "log-importacao")
@@ -85,7 +81,7 @@ def test_polling_goes_on_after_lost_answers_and_resumes(
 
 
 def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(desk, make_clients(new_cnpj()), "direct")
     proxy.decide = lambda _method, path: "lose request" if "preview" in path else "pass"
@@ -98,7 +94,7 @@ def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
 
 
 def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(desk, make_clients(new_cnpj()), "queue")
     proxy.decide = lambda _method, path: "html" if "log-importacao" in path else "pass"
@@ -117,7 +113,7 @@ def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
     ],
 )
 def test_a_direct_job_that_died_in_the_middle(
-    desk: Desk, client: Client, make_clients: MakeClients, state: State, resumed: State
+    desk: UploadContext, client: Client, make_clients: MakeClients, state: State, resumed: State
 ) -> None:
     job = write_job(desk, make_clients(new_cnpj()), "direct")
     job = desk.journal.record(job, state, attempt=1)
@@ -125,7 +121,7 @@ def test_a_direct_job_that_died_in_the_middle(
 
 
 def test_nothing_of_the_password_is_in_the_journal(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     told: list[Text] = []
     options = RunOptions(consent=lambda _job, _seen: True, tell=told.append)

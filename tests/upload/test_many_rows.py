@@ -8,13 +8,11 @@ from environment import clean_environment
 from sandboxes import sandbox_process
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
-from xlbridge.api.client import Client
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.proof import Action, actions
-from xlbridge.upload.send import run_job
-from xlbridge.upload.whole_reading import MOST_REQUESTS, read_rows
+from xlbridge.client import Client
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import State, UploadContext, look_up_rows, run_job
+from xlbridge.upload.bulk_lookup import MAX_REQUESTS
+from xlbridge.upload.snapshot import RowAction, count_actions
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +25,20 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    documents = [new_cnpj() for _ in range(MOST_REQUESTS + 20)]
+    documents = [new_cnpj() for _ in range(MAX_REQUESTS + 20)]
     resource = desk.catalogue.named("cliente")
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
-    reading, why = read_rows(client, resource, rows)
-    assert (actions(reading)[Action.CREATE], why) == (len(rows), None)
+    reading, why = look_up_rows(client, resource, rows)
+    assert (count_actions(reading)[RowAction.CREATE], why) == (len(rows), None)
     job = run_job(desk, client, write_job(desk, make_clients(*documents), "direct"), YES)
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
-    reading, why = read_rows(client, resource, rows[:60])
-    assert (actions(reading)[Action.UNCHANGED], why) == (60, None)
-    reading, why = read_rows(client, resource, rows)
-    assert actions(reading)[Action.UNREAD] == len(rows)
+    reading, why = look_up_rows(client, resource, rows[:60])
+    assert (count_actions(reading)[RowAction.UNCHANGED], why) == (60, None)
+    reading, why = look_up_rows(client, resource, rows)
+    assert count_actions(reading)[RowAction.UNREAD] == len(rows)
     assert str(len(rows)) in str(why)
     assert "--chunk-rows" not in str(why)
     job = run_job(desk, client, write_job(desk, make_clients(*documents), "preview"), YES)
-    assert f"--chunk-rows {MOST_REQUESTS} " in job.last("unread")["en"]
+    assert f"--chunk-rows {MAX_REQUESTS} " in job.last("unread")["en"]

@@ -6,27 +6,31 @@ import pytest
 from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
-from xlbridge.api.client import Client
-from xlbridge.errors import JournalError, KeptFileFailed, UsageError
+from xlbridge.client import Client
+from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.resource import Mode
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.evidencing import with_evidence
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.journal import Journal
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.report import job_json
-from xlbridge.upload.send import run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Mode
+from xlbridge.upload import (
+    Job,
+    Journal,
+    RequestedMode,
+    RunOptions,
+    State,
+    UploadContext,
+    choose_mode,
+    create_job,
+    job_json,
+    run_job,
+    write_evidence,
+)
+from xlbridge.validation import validate_workbook
 
 
 @pytest.mark.parametrize(
     ("mode", "state"), [("direct", "done"), ("queue", "done"), ("auto", "done")]
 )
 def test_a_good_sheet_is_applied(
-    desk: Desk, client: Client, make_clients: MakeClients, mode: WantedMode, state: str
+    desk: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode, state: str
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
     told: list[Text] = []
@@ -40,7 +44,9 @@ def test_a_good_sheet_is_applied(
     assert told
 
 
-def test_a_preview_writes_nothing(desk: Desk, client: Client, make_clients: MakeClients) -> None:
+def test_a_preview_writes_nothing(
+    desk: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
     document = new_cnpj()
     path = make_clients(document)
     job = run_job(desk, client, write_job(desk, path, "preview"), YES)
@@ -50,7 +56,7 @@ def test_a_preview_writes_nothing(desk: Desk, client: Client, make_clients: Make
 
 
 def test_rejected_lines_come_back_to_the_analysts_cells(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
@@ -71,7 +77,7 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 
 
 def test_a_direct_import_is_all_or_nothing(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
@@ -87,7 +93,7 @@ def test_a_direct_import_is_all_or_nothing(
 
 
 def test_the_same_rows_are_not_sent_twice(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
@@ -104,7 +110,7 @@ def test_the_same_rows_are_not_sent_twice(
 
 
 def test_rows_are_known_again_in_any_order_and_company(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(one, two), "direct"), YES)
@@ -117,7 +123,7 @@ def test_rows_are_known_again_in_any_order_and_company(
 
 
 def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
@@ -130,7 +136,7 @@ def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
 
 
 def test_refused_consent_sends_nothing_and_frees_the_rows(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
@@ -147,14 +153,14 @@ def test_refused_consent_sends_nothing_and_frees_the_rows(
 
 
 def test_a_job_that_waits_is_taken_up_again(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
     assert write_job(desk, path, "direct").id == write_job(desk, path, "direct").id
 
 
 def test_without_waiting_the_job_is_resumed_later(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     options = RunOptions(consent=lambda _job, _seen: True, wait=False)
     job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), options)
@@ -164,25 +170,25 @@ def test_without_waiting_the_job_is_resumed_later(
     assert run_job(desk, client, job, YES).state is State.DONE
 
 
-def test_a_mode_that_the_resource_lacks_is_refused(desk: Desk) -> None:
+def test_a_mode_that_the_resource_lacks_is_refused(desk: UploadContext) -> None:
     with pytest.raises(UsageError, match="direct, preview"):
         choose_mode(desk.catalogue["enderecamento-de-produto"], "queue")
     assert choose_mode(desk.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
 
 
 def test_a_job_of_another_environment_is_refused(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     sheet = validate_workbook(make_clients(new_cnpj()), desk.catalogue)
     assert sheet.resource is not None
     plan = choose_mode(sheet.resource, "direct")
-    job = write_down(desk, sheet, sheet.resource, plan, "elsewhere")
+    job = create_job(desk, sheet, sheet.resource, plan, "elsewhere")
     with pytest.raises(UsageError, match="elsewhere"):
         run_job(desk, client, job, YES)
 
 
 def test_a_job_that_sent_nothing_gives_way_to_another_mode(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
     first = write_job(desk, path, "direct")
@@ -195,12 +201,12 @@ def test_a_job_that_sent_nothing_gives_way_to_another_mode(
 
 def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(KeptFileFailed, match="journal"):
+    with pytest.raises(LocalDatabaseError, match="journal"):
         Journal(tmp_path / "file" / "journal.db")
 
 
 def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = new_cnpj()
     run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
@@ -215,7 +221,7 @@ def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
     assert rejects.is_relative_to(desk.settings.home)
     rejects.unlink()
     assert Path(
-        with_evidence(desk.settings, desk.catalogue, desk.journal, desk.journal.job(job.id)).last(
+        write_evidence(desk.settings, desk.catalogue, desk.journal, desk.journal.job(job.id)).last(
             "rejects_file"
         )
     ).exists()

@@ -7,16 +7,10 @@ import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
 from upload_parts import YES, write_job
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import TransportError
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.send import run_job
-from xlbridge.wire.financial import ReceivableQuery
-from xlbridge.wire.operations.financial import RECEIVABLE_LIST_OPEN
+from xlbridge.upload import Job, RunOptions, State, UploadContext, job_json, job_lines, run_job
+from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 
 QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
 PATIENT = RunOptions(
@@ -29,7 +23,7 @@ def titles(client: Client, customer: int) -> int:
     return len(client.call(RECEIVABLE_LIST_OPEN, query=query))
 
 
-def receivables_job(desk: Desk, folder: Path, *customers: int) -> Job:
+def receivables_job(desk: UploadContext, folder: Path, *customers: int) -> Job:
     """A queue job of one receivable for each customer."""
     path = folder / "contasreceber.xlsx"
     row = {
@@ -47,15 +41,17 @@ def receivables_job(desk: Desk, folder: Path, *customers: int) -> Job:
     return write_job(desk, path, "queue")
 
 
-def test_staged_started_and_done(desk: Desk, client: Client, customer: int, tmp_path: Path) -> None:
+def test_staged_started_and_done(
+    desk: UploadContext, client: Client, customer: int, tmp_path: Path
+) -> None:
     job = run_job(desk, client, receivables_job(desk, tmp_path, customer, customer), YES)
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
     assert titles(client, customer) == 2
-    assert "2" in " ".join(job_text(job))
+    assert "2" in " ".join(job_lines(job))
 
 
-def test_every_row_refused_is_rejected(desk: Desk, client: Client, tmp_path: Path) -> None:
+def test_every_row_refused_is_rejected(desk: UploadContext, client: Client, tmp_path: Path) -> None:
     job = run_job(desk, client, receivables_job(desk, tmp_path, 999_999), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
@@ -65,7 +61,12 @@ def test_every_row_refused_is_rejected(desk: Desk, client: Client, tmp_path: Pat
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
 def test_a_lost_staging_is_staged_again_and_applied_once(
-    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path, fate: Fate
+    desk: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    tmp_path: Path,
+    fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "/fila")
     job = run_job(desk, client, receivables_job(desk, tmp_path, customer), QUICK)
@@ -75,7 +76,12 @@ def test_a_lost_staging_is_staged_again_and_applied_once(
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
 def test_a_lost_start_is_settled_by_the_log(
-    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path, fate: Fate
+    desk: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    tmp_path: Path,
+    fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "processar-arquivo")
     job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
@@ -85,7 +91,7 @@ def test_a_lost_start_is_settled_by_the_log(
 
 
 def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
-    desk: Desk, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
+    desk: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
 ) -> None:
     proxy.lose_once("lose request", "processar-arquivo")
     job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
@@ -103,7 +109,7 @@ def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
     ("path", "fate"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
 )
 def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
-    desk: Desk,
+    desk: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -122,7 +128,7 @@ def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
 
 @pytest.mark.parametrize("died", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])
 def test_a_job_that_died_anywhere_is_applied_once(
-    desk: Desk, client: Client, customer: int, tmp_path: Path, died: State
+    desk: UploadContext, client: Client, customer: int, tmp_path: Path, died: State
 ) -> None:
     """The process died right after writing down a state; what it announced may have happened."""
     full = run_job(desk, client, receivables_job(desk, tmp_path, customer), YES)

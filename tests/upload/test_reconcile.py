@@ -9,20 +9,25 @@ import pytest
 from lossy_proxy import LossyProxy
 from upload_parts import MakeClients, new_cnpj, registered, write_job
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
+from xlbridge.client import Client, Target
 from xlbridge.errors import JournalError, UsageError
-from xlbridge.resources.read_back import Existing
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.journal import Journal
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
-from xlbridge.upload.proof import applied
-from xlbridge.upload.reading import FoundRecord, Reading, RowReading
-from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.resolving import Resolution
-from xlbridge.upload.send import resolve_job, run_job
+from xlbridge.resources import ExistingPolicy
+from xlbridge.upload import (
+    FoundRecord,
+    Job,
+    Journal,
+    Resolution,
+    RowSnapshot,
+    RunOptions,
+    Snapshot,
+    State,
+    UploadContext,
+    job_json,
+    job_lines,
+    resolve_job,
+    run_job,
+)
+from xlbridge.upload.snapshot import applied_rows
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
 UNREAD = RunOptions(
@@ -31,7 +36,7 @@ UNREAD = RunOptions(
 
 
 def doubtful(
-    desk: Desk,
+    desk: UploadContext,
     client: Client,
     proxy: LossyProxy,
     path: Path,
@@ -50,7 +55,7 @@ def doubtful(
 
 
 def test_rows_that_came_to_be_there_are_done(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
     job = doubtful(desk, client, proxy, path, applied=True)
@@ -64,7 +69,7 @@ def test_rows_that_came_to_be_there_are_done(
 
 
 def test_rows_that_are_not_there_need_a_person(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
@@ -77,7 +82,7 @@ def test_rows_that_are_not_there_need_a_person(
     assert client.target.password not in page
     assert "src=" not in page
     assert "http" not in page.replace(client.target.base_url, "")
-    assert "xlbridge resolve" in "\n".join(job_text(job))
+    assert "xlbridge resolve" in "\n".join(job_lines(job))
     with pytest.raises(JournalError) as caught:
         write_job(desk, path, "direct")
     assert "xlbridge resolve" in str(caught.value.hint)
@@ -85,7 +90,7 @@ def test_rows_that_are_not_there_need_a_person(
 
 
 def test_a_person_s_word_frees_the_rows_or_keeps_them(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     gone = make_clients(new_cnpj(), name="gone.xlsx")
     job = doubtful(desk, client, proxy, gone, applied=False)
@@ -111,11 +116,11 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
 
 
 def test_only_time_tells_that_rows_do_not_come_any_more(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     clock = [datetime(2026, 11, 2, 9, 0)]
     journal = Journal(desk.settings.journal, now=lambda: clock[0])
-    timed = Desk(desk.settings, desk.catalogue, journal)
+    timed = UploadContext(desk.settings, desk.catalogue, journal)
     patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None, settle_seconds=900)
     document = new_cnpj()
     path = make_clients(document)
@@ -130,10 +135,10 @@ def test_only_time_tells_that_rows_do_not_come_any_more(
 
 
 def test_nobody_can_deny_rows_that_may_still_come(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     settings = replace(desk.settings, settle=900)
-    hasty = Desk(settings, desk.catalogue, desk.journal)
+    hasty = UploadContext(settings, desk.catalogue, desk.journal)
     patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None)
     path = make_clients(new_cnpj())
     job = doubtful(hasty, client, proxy, path, applied=False, options=patient)
@@ -143,45 +148,45 @@ def test_nobody_can_deny_rows_that_may_still_come(
     assert resolved.state is State.DONE
 
 
-def reading(key: str, sent: str, *found: str) -> RowReading:
+def reading(key: str, sent: str, *found: str) -> RowSnapshot:
     """A row of that key and value, and the values of the records that answer to its key."""
     records = tuple(FoundRecord(f"c{i}", {"v": v}, v == sent) for i, v in enumerate(found))
-    return RowReading({"k": key}, {"v": sent}, records)
+    return RowSnapshot({"k": key}, {"v": sent}, records)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "existing", "proven"),
     [
-        ((reading("1", "a"),), (reading("1", "a", "a"),), Existing.ADDED, [True]),
-        ((reading("1", "a"),), (reading("1", "a", "b"),), Existing.ADDED, [None]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), Existing.REFUSED, [False]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a", "a"),), Existing.ADDED, [True]),
-        ((reading("1", "a", "b"),), (reading("1", "a", "a"),), Existing.REPLACED, [True]),
-        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), Existing.REPLACED, [True]),
+        ((reading("1", "a"),), (reading("1", "a", "a"),), ExistingPolicy.ADDED, [True]),
+        ((reading("1", "a"),), (reading("1", "a", "b"),), ExistingPolicy.ADDED, [None]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), ExistingPolicy.REFUSED, [False]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a", "a"),), ExistingPolicy.ADDED, [True]),
+        ((reading("1", "a", "b"),), (reading("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
+        ((reading("1", "a", "a"),), (reading("1", "a", "a"),), ExistingPolicy.REPLACED, [True]),
         (
             (reading("1", "a"), reading("1", "a"), None),
             (reading("1", "a", "a"), reading("1", "a", "a"), None),
-            Existing.ADDED,
+            ExistingPolicy.ADDED,
             [True, False, None],
         ),
-        ((reading("1", "a", "b"),), (reading("1", "a", "b"),), Existing.ADDED, [False]),
-        ((None,), (reading("1", "a", "a"),), Existing.ADDED, [None]),
+        ((reading("1", "a", "b"),), (reading("1", "a", "b"),), ExistingPolicy.ADDED, [False]),
+        ((None,), (reading("1", "a", "a"),), ExistingPolicy.ADDED, [None]),
         (
             (reading("1", "a"), reading("1", "b")),
             (reading("1", "a", "a", "b"), reading("1", "b", "a", "b")),
-            Existing.ADDED,
+            ExistingPolicy.ADDED,
             [True, True],
         ),
     ],
 )
 def test_what_two_readings_prove(
-    before: Reading, after: Reading, existing: Existing, proven: list[bool | None]
+    before: Snapshot, after: Snapshot, existing: ExistingPolicy, proven: list[bool | None]
 ) -> None:
-    assert applied(before, after, existing) == proven
+    assert applied_rows(before, after, existing) == proven
 
 
 def test_instalments_of_one_document_are_told_apart(
-    desk: Desk,
+    desk: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -201,7 +206,7 @@ def test_instalments_of_one_document_are_told_apart(
 
 
 def test_a_page_without_readings_shows_what_was_sent(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients("", called="Sem documento")
     job = doubtful(desk, client, proxy, path, applied=True)

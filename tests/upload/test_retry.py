@@ -6,22 +6,27 @@ import pytest
 from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
 
-from xlbridge.api.client import Client
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.plan import Plan, WantedMode
-from xlbridge.upload.report import verdict_of
-from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import run_job, write_down
+from xlbridge.upload import (
+    Job,
+    ModeChoice,
+    RequestedMode,
+    State,
+    UploadContext,
+    corrected_rows,
+    create_job,
+    require_rejected,
+    run_job,
+    verdict_of,
+)
 from xlbridge.upload.verdict import RejectedRow
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
 def rejected_job(
-    desk: Desk, client: Client, make_clients: MakeClients, mode: WantedMode
+    desk: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> tuple[Job, str]:
     """A job of four rows, two of which name documents that are taken; and one that is not."""
     first, second, fresh = new_cnpj(), new_cnpj(), new_cnpj()
@@ -30,7 +35,7 @@ def rejected_job(
     return run_job(desk, client, write_job(desk, path, mode), YES), fresh
 
 
-def rejects(desk: Desk, job: Job) -> ValidatedSheet:
+def rejects(desk: UploadContext, job: Job) -> ValidatedSheet:
     return validate_workbook(Path(job.last("rejects_file")), desk.catalogue)
 
 
@@ -42,13 +47,13 @@ def mend(job: Job, row: int, document: str) -> None:
     book.save(job.last("rejects_file"))
 
 
-def send_again(desk: Desk, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
+def send_again(desk: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
     """Send what has been mended, as the command does."""
-    mended = mended_rows(desk, job, sheet)
-    plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
+    mended = corrected_rows(desk, job, sheet)
+    plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
     assert sheet.resource is not None
     retry = mended.retry
-    again = write_down(desk, mended.sheet, sheet.resource, plan, "rehearsal", retry=retry)
+    again = create_job(desk, mended.sheet, sheet.resource, plan, "rehearsal", retry=retry)
     return run_job(desk, client, again, YES)
 
 
@@ -59,15 +64,17 @@ def named(client: Client, name: str) -> int:
     return sum(one.nomeComercial == name for one in found)
 
 
-def test_unmended_rows_stay_out(desk: Desk, client: Client, make_clients: MakeClients) -> None:
+def test_unmended_rows_stay_out(
+    desk: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     assert job.state is State.PARTIAL
     assert len(rejects(desk, job).rows) == 2
     with pytest.raises(UsageError, match="mended"):
-        mended_rows(desk, job, rejects(desk, job))
+        corrected_rows(desk, job, rejects(desk, job))
     document = new_cnpj()
     mend(job, 3, document)
-    mended = mended_rows(desk, job, rejects(desk, job))
+    mended = corrected_rows(desk, job, rejects(desk, job))
     assert (mended.sheet.rows, mended.left_out) == ([3], 1)
     assert mended.sheet.frame["cnpj"].tolist() == [document]
     again = send_again(desk, client, job, rejects(desk, job))
@@ -77,7 +84,7 @@ def test_unmended_rows_stay_out(desk: Desk, client: Client, make_clients: MakeCl
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
 def test_row_by_row_each_is_sent_once(
-    desk: Desk, client: Client, make_clients: MakeClients, mode: WantedMode
+    desk: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> None:
     job, fresh = rejected_job(desk, client, make_clients, mode)
     names = [str(name) for name in rejects(desk, job).frame["nomeComercial"]]
@@ -89,7 +96,7 @@ def test_row_by_row_each_is_sent_once(
     mend(job, first, new_cnpj())
     assert send_again(desk, client, job, rejects(desk, job)).state is State.DONE
     with pytest.raises(UsageError, match="not sent again"):
-        mended_rows(desk, job, rejects(desk, job))
+        corrected_rows(desk, job, rejects(desk, job))
     assert [named(client, name) for name in names] == [1] * len(names)
     assert registered(client, fresh)
 
@@ -98,7 +105,7 @@ def rejects_of(job: Job) -> tuple[RejectedRow, ...]:
     return verdict_of(job).rejected_rows
 
 
-def place_of(desk: Desk, job: Job, row: int | None) -> int:
+def place_of(desk: UploadContext, job: Job, row: int | None) -> int:
     """Where the rejects workbook has a row of the job."""
     rows = rejects(desk, job).rows
     sent = [r for r in job.what.rows if job.state is State.REJECTED or r in refused(job)]
@@ -110,20 +117,20 @@ def refused(job: Job) -> set[int | None]:
 
 
 def test_the_very_file_that_was_sent_can_be_mended_instead(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     file = Path(job.what.file)
     book = load_workbook(file)
     book["Clientes"].cell(5, 3).value = new_cnpj()
     book.save(file)
-    mended = mended_rows(desk, job, validate_workbook(file, desk.catalogue))
+    mended = corrected_rows(desk, job, validate_workbook(file, desk.catalogue))
     assert (mended.sheet.rows, mended.left_out) == ([5], 3)
 
 
 @pytest.mark.parametrize("change", ["deleted", "inserted", "added", "accepted"])
 def test_the_very_file_is_refused_once_its_rows_have_moved(
-    desk: Desk, client: Client, make_clients: MakeClients, change: str
+    desk: UploadContext, client: Client, make_clients: MakeClients, change: str
 ) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     file = Path(job.what.file)
@@ -144,29 +151,31 @@ def test_the_very_file_is_refused_once_its_rows_have_moved(
     sheet.cell(rejected, 3).value = new_cnpj()
     book.save(file)
     with pytest.raises(UsageError, match=rf"row {rejected - 1}|row {rejected + 1}"):
-        mended_rows(desk, job, validate_workbook(file, desk.catalogue))
+        corrected_rows(desk, job, validate_workbook(file, desk.catalogue))
 
 
-def test_rows_of_no_ones_are_refused(desk: Desk, client: Client, make_clients: MakeClients) -> None:
+def test_rows_of_no_ones_are_refused(
+    desk: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
     job, _ = rejected_job(desk, client, make_clients, "queue")
     other = validate_workbook(make_clients(new_cnpj(), name="outra.xlsx"), desk.catalogue)
     with pytest.raises(UsageError, match="no rejected row"):
-        mended_rows(desk, job, other)
+        corrected_rows(desk, job, other)
 
 
 def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, fresh = rejected_job(desk, client, make_clients, "direct")
     assert job.state is State.REJECTED
     assert len(rejects(desk, job).rows) == 4
-    mended = mended_rows(desk, job, rejects(desk, job))
+    mended = corrected_rows(desk, job, rejects(desk, job))
     assert fresh in mended.sheet.frame["cnpj"].tolist()
     assert len(mended.sheet.rows) == 2
 
 
 def test_a_job_without_rejected_rows_cannot_be_retried(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "direct"), YES)
     with pytest.raises(UsageError, match=job.id):

@@ -7,38 +7,49 @@ from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
 from upload_parts import YES, MakeClients, new_cnpj, registered
 
-from xlbridge.api.client import Client
-from xlbridge.batch.closing.given import ProofFile
-from xlbridge.batch.closing.sent_rows import Uploads
+from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
+from xlbridge.client import Client
 from xlbridge.errors import JournalError, TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.consent import plan_text
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.fates import Fate as RowFate
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.options import RunOptions
+from xlbridge.upload import (
+    Job,
+    ModeChoice,
+    RequestedMode,
+    Resolution,
+    RunOptions,
+    State,
+    UploadContext,
+    choose_mode,
+    corrected_rows,
+    create_job,
+    job_json,
+    job_lines,
+    plan_lines,
+    require_rejected,
+    resolve_job,
+    run_job,
+)
+from xlbridge.upload import RowOutcome as RowFate
 from xlbridge.upload.payload import file_hash
-from xlbridge.upload.plan import Plan, WantedMode, choose_mode
-from xlbridge.upload.report import job_json, job_text
-from xlbridge.upload.resolving import Resolution
-from xlbridge.upload.retry import mended_rows, require_rejected
-from xlbridge.upload.send import resolve_job, run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.validation import validate_workbook
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
 
 
-def split_job(desk: Desk, path: Path, mode: WantedMode, rows: int) -> Job:
+def split_job(desk: UploadContext, path: Path, mode: RequestedMode, rows: int) -> Job:
     sheet = validate_workbook(path, desk.catalogue)
     assert sheet.resource is not None
     plan = choose_mode(sheet.resource, mode)
-    return write_down(desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=rows)
+    return create_job(desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=rows)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
 def test_every_part_is_sent_once_with_one_consent(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients, mode: WantedMode
+    desk: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    mode: RequestedMode,
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
     asked: list[tuple[int, int | None]] = []
@@ -61,7 +72,7 @@ def test_every_part_is_sent_once_with_one_consent(
 
 
 def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
     run_job(desk, client, split_job(desk, make_clients(taken), "direct", 9), YES)
@@ -78,12 +89,12 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
     rejects = Path(job.last("rejects_file"))
     assert part.last("rejects_file") is None
     put_cnpj(rejects, 3, new_cnpj())
-    mended = mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    mended = corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
     assert mended.retry.origins == (6, 7)
 
 
 def test_mended_rows_go_again_in_parts_once_and_none_twice(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     taken = [new_cnpj() for _ in range(3)]
     run_job(desk, client, split_job(desk, make_clients(*taken), "direct", 9), YES)
@@ -93,10 +104,10 @@ def test_mended_rows_go_again_in_parts_once_and_none_twice(
     mended_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
     for row, document in mended_cnpj.items():
         put_cnpj(rejects, row, document)
-    mended = mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    mended = corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
     assert mended.sheet.resource is not None
-    plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
-    again = write_down(
+    plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
+    again = create_job(
         desk,
         mended.sheet,
         mended.sheet.resource,
@@ -116,14 +127,14 @@ def test_mended_rows_go_again_in_parts_once_and_none_twice(
     with pytest.raises(TransportError):
         run_job(desk, client, again, AT_ONCE)
     with pytest.raises(UsageError, match="not sent again yet"):
-        mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+        corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
     proxy.decide = lambda _method, _path: "pass"
     assert run_job(desk, client, again, AT_ONCE).state is State.DONE
     assert all(registered(client, document) for document in mended_cnpj.values())
     with pytest.raises(UsageError, match="not sent again yet"):
-        mended_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+        corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
     whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
-    sent = Uploads(desk.journal).of("clientes", whole)
+    sent = UploadHistory(desk.journal).of("clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.what.rows))
     assert {row.fate for row in sent.rows} == {RowFate.ACCEPTED}
 
@@ -137,7 +148,7 @@ def put_cnpj(path: Path, row: int, document: str) -> None:
 
 
 def test_a_part_that_is_refused_before_sending_stops_all(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
     job = split_job(desk, make_clients(*documents), "direct", 2)
@@ -157,7 +168,7 @@ def test_a_part_that_is_refused_before_sending_stops_all(
 
 
 def test_what_was_not_reached_is_resumed_with_the_parent(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(6)]
     path = make_clients(*documents)
@@ -174,7 +185,7 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
     half = desk.journal.job(job.id)
     assert half.state is State.SENDING_PARTS
     assert job_json(half)["rows"]["accepted"] == 2
-    assert "xlbridge resume" in " ".join(job_text(half))
+    assert "xlbridge resume" in " ".join(job_lines(half))
     with pytest.raises(JournalError, match=job.id):
         split_job(desk, path, "queue", 2)
     proxy.decide = lambda _method, _path: "pass"
@@ -186,7 +197,7 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
 
 
 def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
-    desk: Desk, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
     job = split_job(desk, make_clients(*documents), "direct", 2)
@@ -206,11 +217,11 @@ def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
     assert resolved.state is State.PARTIAL
     assert job_json(resolved)["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
     rejects = validate_workbook(Path(resolved.last("rejects_file")), desk.catalogue)
-    assert mended_rows(desk, resolved, rejects).retry.origins == (4, 5)
+    assert corrected_rows(desk, resolved, rejects).retry.origins == (4, 5)
 
 
 def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
-    desk: Desk, make_clients: MakeClients
+    desk: UploadContext, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
     first = split_job(desk, path, "direct", 2)
@@ -222,25 +233,25 @@ def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
 
 
 def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
-    desk: Desk, client: Client, make_clients: MakeClients
+    desk: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
     shown: list[str] = []
 
     def decline(job: Job, seen: int | None) -> bool:
         resource = desk.catalogue.named("cliente")
-        shown.extend(map(str, plan_text(job, resource, client.target.base_url, seen)))
+        shown.extend(map(str, plan_lines(job, resource, client.target.base_url, seen)))
         return False
 
     unread = RunOptions(consent=decline, read_back=False)
     job = run_job(desk, client, split_job(desk, path, "direct", 2), unread)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)
-    assert list(job_text(job)) == ["Nothing was sent (not confirmed)."]
+    assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]
     assert job_json(job)["rows"]["accepted"] == 0
     looked = RunOptions(consent=decline)
     job = run_job(desk, client, split_job(desk, path, "direct", 2), looked)
     new = {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
     assert job.last("plan") == new
     assert run_job(desk, client, split_job(desk, path, "preview", 2), looked).last("plan") == new
-    assert list(job_text(job)) == ["Nothing was sent (not confirmed)."]
+    assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]

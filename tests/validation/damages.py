@@ -11,7 +11,7 @@ from typing import Any
 
 from sheets import Dollars, ErrorCell, Formula, Padded, Percent
 
-from xlbridge.resources.column import Column, Kind
+from xlbridge.resources import Column, Kind
 
 Fits = Callable[[Column], bool]
 Spoil = Callable[[Column, Any], Any]

@@ -4,19 +4,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.changes import Change
-from xlbridge.validation.copies.mending import mend
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook, write_fixed_copy
+from xlbridge.validation.results import FixedCell
 
 
 def mended(
     path: Path, catalogue: Catalogue, **options: Any
-) -> tuple[ValidatedSheet, list[Change], ValidatedSheet]:
+) -> tuple[ValidatedSheet, list[FixedCell], ValidatedSheet]:
     """Judge a workbook, mend it, and judge the copy."""
     judged = validate_workbook(path, catalogue, **options)
     copy = path.with_name("mended.xlsx")
-    [mending] = mend([judged], copy)
+    [mending] = write_fixed_copy([judged], copy)
     return judged, mending.changes, validate_workbook(copy, catalogue, **options)
 
 

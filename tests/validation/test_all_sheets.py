@@ -14,11 +14,12 @@ from sheets import records, write_page, write_records, write_rows, write_sheets
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.validation.all_sheets import JudgedWorkbook, validate_all_sheets
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.validation import ValidatedWorkbook
+from xlbridge.validation.pipeline import validate_all_sheets
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
-from xlbridge.workbook.writing.template import write_template
+from xlbridge.workbook.write import write_template
 
 STAR = "11.222.333/0001-81"
 
@@ -37,11 +38,11 @@ def migration(tmp_path: Path) -> Path:
     return path
 
 
-def sheets(judged: JudgedWorkbook) -> list[tuple[str, str | None]]:
+def sheets(judged: ValidatedWorkbook) -> list[tuple[str, str | None]]:
     return [(s.sheet, s.resource.name if s.resource else None) for s in judged.sheets]
 
 
-def found(judged: JudgedWorkbook) -> dict[str, list[tuple[str | None, str]]]:
+def found(judged: ValidatedWorkbook) -> dict[str, list[tuple[str | None, str]]]:
     return {s.sheet: [(f.cell, f.kind.code) for f in s.findings] for s in judged.sheets}
 
 

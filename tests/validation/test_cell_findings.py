@@ -11,14 +11,13 @@ from bad_sheet import COLUMNS, BadSheet, write_sheet
 from sheets import write_records
 
 from xlbridge.errors import WorkbookRefused
-from xlbridge.findings import Severity
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.reports.json_report import json_pieces, report_json
-from xlbridge.validation.reports.judged import RefusedFile, SkippedSheet, by_rule, rule_of
-from xlbridge.validation.reports.text_report import report_text
-from xlbridge.validation.sheet_findings import SheetFindings, alike, rows_of
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import Severity
+from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
+from xlbridge.validation.reports import report_json, report_json_chunks, report_text
+from xlbridge.validation.results import SkippedSheet, by_rule, rule_key
+from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind, row_numbers
 
 ROWS = 4_500
 """More than are told, or remembered, at once."""
@@ -80,13 +79,16 @@ def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
     errors = sum(finding.kind.severity is Severity.ERROR for finding in listed)
     assert (judged.errors, judged.warnings) == (errors, len(listed) - errors)
     groups = by_rule(judged.findings)
-    assert {rule: len(group) for rule, group in groups.items()} == Counter(map(rule_of, listed))
+    assert {rule: len(group) for rule, group in groups.items()} == Counter(map(rule_key, listed))
     assert {rule: list(group) for rule, group in by_rule(listed).items()} == {
         rule: list(group) for rule, group in groups.items()
     }
     assert list(groups) == list(by_rule(listed))
-    assert sum(map(len, alike(judged.findings))) == len(listed)
-    assert all(rows_of(group) == [f.row for f in group] for group in alike(judged.findings))
+    assert sum(map(len, by_column_and_kind(judged.findings))) == len(listed)
+    assert all(
+        row_numbers(group) == [f.row for f in group]
+        for group in by_column_and_kind(judged.findings)
+    )
     shown = "\n".join(report_text([judged], limit=0))
     assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
 
@@ -100,7 +102,7 @@ def test_the_json_report_in_pieces_is_the_document(
     )
     items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
     document = report_json(items, limit)
-    assert json.loads("".join(json_pieces(items, limit))) == document
+    assert json.loads("".join(report_json_chunks(items, limit))) == document
     total = ROWS * len(COLUMNS)
     (_, file) = document["files"]
     assert file["errors"] + file["warnings"] == total

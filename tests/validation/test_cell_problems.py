@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from xlbridge.validation.cells.cell_problems import CellProblems, Remark
+from xlbridge.validation.cells.column_cells import CellProblems, ProblemDetails
 
 
-def remark(problems: CellProblems, number: int) -> Remark:
+def remark(problems: CellProblems, number: int) -> ProblemDetails:
     return problems.remarks[problems.said[number]]
 
 

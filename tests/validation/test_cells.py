@@ -9,11 +9,10 @@ import openpyxl
 import pytest
 from sheets import GOOD, ErrorCell, Formula, write_records
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.display import quoted
-from xlbridge.validation.reading import Reading
-from xlbridge.validation.reports.text_report import report_text
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.validation.reports import report_text
+from xlbridge.validation.text import quoted
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
 
@@ -277,10 +276,10 @@ def test_the_column_settles_ambiguous_dates(tmp_path: Path, catalogue: Catalogue
 
 @pytest.mark.parametrize(
     ("reading", "expected"),
-    [(Reading(dates="dmy"), "2026-11-02"), (Reading(dates="mdy"), "2026-02-11")],
+    [(ParseOptions(dates="dmy"), "2026-11-02"), (ParseOptions(dates="mdy"), "2026-02-11")],
 )
 def test_a_declared_order_settles_ambiguous_dates(
-    tmp_path: Path, catalogue: Catalogue, reading: Reading, expected: str
+    tmp_path: Path, catalogue: Catalogue, reading: ParseOptions, expected: str
 ) -> None:
     change = {"dataDeEmissao": None, "dataDeVencimento": "02/11/2026"}
     path = write_records(tmp_path / "a.xlsx", CR, [change])
@@ -295,7 +294,7 @@ def test_a_declared_style_settles_ambiguous_numbers(
 ) -> None:
     text = "1.234" if numbers == "pt" else "1.230"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    judged = validate_workbook(path, catalogue, reading=Reading(numbers=numbers))
+    judged = validate_workbook(path, catalogue, reading=ParseOptions(numbers=numbers))
     assert judged.ok
     assert judged.frame["valorDoLancamento"].tolist() == [expected]
 
@@ -318,21 +317,33 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
 @pytest.mark.parametrize(
     ("value", "reading", "words"),
     [
-        ("31/04/2026", Reading(), "no such day"),
-        ("29/02/2025", Reading(), "no such day"),
-        ("2026-13-01", Reading(), "no such day"),
-        (45_000, Reading(), "only needs the format of a date"),
-        (timedelta(days=46_331), Reading(), "only needs the format of a date"),
-        ("02/13/2026", Reading(dates="dmy"), "with --dates dmy; in the other one it would be 13/"),
-        ("31/12/2026", Reading(dates="mdy"), "with --dates mdy; in the other one it would be 31/"),
-        ("amanhã", Reading(), "This is not a date."),
-        (12, Reading(), "This is not a date."),
-        ("31/12/0026", Reading(), "This is not a date that is taken: the year is before 1905."),
-        ("1899-12-31", Reading(), "the year is before 1905"),
+        ("31/04/2026", ParseOptions(), "no such day"),
+        ("29/02/2025", ParseOptions(), "no such day"),
+        ("2026-13-01", ParseOptions(), "no such day"),
+        (45_000, ParseOptions(), "only needs the format of a date"),
+        (timedelta(days=46_331), ParseOptions(), "only needs the format of a date"),
+        (
+            "02/13/2026",
+            ParseOptions(dates="dmy"),
+            "with --dates dmy; in the other one it would be 13/",
+        ),
+        (
+            "31/12/2026",
+            ParseOptions(dates="mdy"),
+            "with --dates mdy; in the other one it would be 31/",
+        ),
+        ("amanhã", ParseOptions(), "This is not a date."),
+        (12, ParseOptions(), "This is not a date."),
+        (
+            "31/12/0026",
+            ParseOptions(),
+            "This is not a date that is taken: the year is before 1905.",
+        ),
+        ("1899-12-31", ParseOptions(), "the year is before 1905"),
     ],
 )
 def test_what_is_no_date_is_told_with_its_reason(
-    tmp_path: Path, catalogue: Catalogue, value: object, reading: Reading, words: str
+    tmp_path: Path, catalogue: Catalogue, value: object, reading: ParseOptions, words: str
 ) -> None:
     path = tmp_path / "a.xlsx"
     write_records(path, CR, [{"dataDeVencimento": "x"}])
@@ -368,7 +379,7 @@ def test_what_is_no_number_is_told_with_its_reason(
     tmp_path: Path, catalogue: Catalogue, column: str, value: object, style: Any, words: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: value}])
-    [finding] = validate_workbook(path, catalogue, reading=Reading(numbers=style)).findings
+    [finding] = validate_workbook(path, catalogue, reading=ParseOptions(numbers=style)).findings
     assert finding.kind.code == f"type-{'number' if column == 'valorDoLancamento' else 'integer'}"
     assert finding.message.pt.endswith(words)
 

@@ -17,11 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sheets import write_rows
 
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.resource import Resource
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.address import cell_address
+from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook import cell_address
 
 RESOURCES = list(load_catalogue().values())
 Expected = set[tuple[str, str, str]]

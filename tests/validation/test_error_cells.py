@@ -10,8 +10,8 @@ from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text
 from sheets import GOOD, ErrorCell, write_records
 
 from xlbridge.errors import WorkbookRefused
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 NEWER = ["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#GETTING_DATA", "#BUSY!"]
 

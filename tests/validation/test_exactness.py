@@ -4,8 +4,8 @@ from pathlib import Path
 
 from bad_sheet import write_sheet
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import validate_workbook
 
 
 def test_every_bad_cell_is_found_and_none_is_invented(tmp_path: Path, catalogue: Catalogue) -> None:

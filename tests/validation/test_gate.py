@@ -8,9 +8,9 @@ import pytest
 from sheets import GOOD, write_rows
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import validate_workbook
 
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 

@@ -7,8 +7,8 @@ import xlsxwriter
 from sheets import records, write_page
 
 from xlbridge.errors import UsageError
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
 def workbook(path: Path, visible: list[list[str]], hidden: tuple[str, ...] = ("Dados",)) -> Path:

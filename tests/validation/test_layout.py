@@ -7,9 +7,9 @@ import xlsxwriter
 from sheets import GOOD, ErrorCell, write_rows
 
 from xlbridge.errors import UsageError
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.reports.text_report import report_text
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.reports import report_text
 
 CLIENT = list(GOOD["cliente"])
 ROW = list(GOOD["cliente"].values())

@@ -23,16 +23,16 @@ from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.changes import Change, Mending, mending_json, mending_text
-from xlbridge.validation.copies.mending import mend
-from xlbridge.validation.reading import Reading
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ParseOptions, validate_workbook, write_fixed_copy
+from xlbridge.validation.reports.json_report import fixes_json
+from xlbridge.validation.reports.text_report import fixes_text
+from xlbridge.validation.results import FixedCell, FixedCopy
 
 CR, CP = "contasreceber", "contaspagar"
 
 
-def changed(changes: Sequence[Change]) -> Counter[tuple[str | None, str]]:
+def changed(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
     return Counter((change.finding.cell, change.finding.kind.code) for change in changes)
 
 
@@ -109,7 +109,7 @@ def test_a_declared_order_makes_an_ambiguous_date_certain(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
-    _, changes, after = mended(path, catalogue, reading=Reading(dates="dmy"))
+    _, changes, after = mended(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.new for change in changes] == [date(2026, 11, 1)]
     assert after.findings == []
 
@@ -144,18 +144,18 @@ def test_what_was_understood_and_is_left_is_told_with_its_reason(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
     judged = validate_workbook(path, catalogue)
-    [mending] = mend([judged], tmp_path / "b.xlsx")
+    [mending] = write_fixed_copy([judged], tmp_path / "b.xlsx")
     assert mending.changes == []
     left = [f.cell for f in judged.findings if f.kind.code == "date-as-text"]
-    assert [item["cell"] for item in mending_json(mending)["left"]] == left
-    told = "\n".join(mending_text(mending))
+    assert [item["cell"] for item in fixes_json(mending)["left"]] == left
+    told = "\n".join(fixes_text(mending))
     assert ("Left as it is: dataDeVencimento H2: texts that stay" in told) == bool(left)
 
 
 def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue) -> None:
     texts = ["31/12/2026", "01/11/2026 10:30"]
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
-    _, changes, _ = mended(path, catalogue, reading=Reading(dates="dmy"))
+    _, changes, _ = mended(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.finding.cell for change in changes] == ["H2"]
 
 
@@ -181,7 +181,7 @@ def test_a_text_with_formatted_parts_is_left_and_said_so(
         page.write_rich_string(1, 0, "Padaria ", book.add_format({"bold": True}), "Sol ")
         page.write_string(1, 1, " A1")
     judged = validate_workbook(path, catalogue, resource="cliente")
-    [mending] = mend([judged], tmp_path / "b.xlsx")
+    [mending] = write_fixed_copy([judged], tmp_path / "b.xlsx")
     assert [change.finding.cell for change in mending.changes] == ["B2"]
     [left] = mending.left
     assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
@@ -315,7 +315,7 @@ def test_mending_takes_away_exactly_what_it_lists(
         may_change = {"xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"}
         assert {name for name in parts if parts[name] != kept[name]} <= may_change
         again = path.with_name("again.xlsx")
-        [nothing] = mend([after], again)
+        [nothing] = write_fixed_copy([after], again)
         assert nothing.changes == []
         assert parts_of(again) == kept
 
@@ -375,12 +375,12 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
     _, changes, _ = mended(path, catalogue)
-    mending = Mending(tmp_path / "b.xlsx", changes)
-    assert [(c["cell"], c["old"], c["new"]) for c in mending_json(mending)["changes"]] == [
+    mending = FixedCopy(tmp_path / "b.xlsx", changes)
+    assert [(c["cell"], c["old"], c["new"]) for c in fixes_json(mending)["changes"]] == [
         ("G2", "2026-10-01", "2026-10-01"),
         ("I2", "1.234,56", "1234.56"),
     ]
-    lines = list(mending_text(mending))
+    lines = list(fixes_text(mending))
     assert len(lines) == 3
     assert "'1.234,56' → 1234.56" in lines[2]
 
@@ -388,7 +388,7 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
 def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{}])
     with pytest.raises(UsageError):
-        mend([validate_workbook(path, catalogue)], tmp_path / "missing" / "b.xlsx")
+        write_fixed_copy([validate_workbook(path, catalogue)], tmp_path / "missing" / "b.xlsx")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.xlsx"]
 
 

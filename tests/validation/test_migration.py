@@ -12,14 +12,13 @@ from openpyxl.styles import Font, PatternFill
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
-from xlbridge.findings import Finding, Severity
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.resource import Resource
-from xlbridge.validation.copies.migration import Migration, migrate
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue, Resource, load_catalogue
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import migrate, validate_workbook
+from xlbridge.validation.migration import Migration
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
-from xlbridge.workbook.writing.template import template_workbook
+from xlbridge.workbook.write import template_workbook
 
 NOW = """\
 title: Vendedores

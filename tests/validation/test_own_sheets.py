@@ -8,17 +8,13 @@ import xlsxwriter
 from openpyxl.packaging.custom import CustomPropertyList
 from sheets import GOOD, write_page, write_records, write_rows
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.all_sheets import validate_all_sheets
-from xlbridge.validation.copies.annotation import annotate_sheets
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.signature import (
-    COVER_SHEET,
-    INSTRUCTIONS_SHEET,
-    LISTS_SHEET,
-    SUMMARY_SHEET,
-)
-from xlbridge.workbook.writing.template import write_template
+from xlbridge.resources import Catalogue
+from xlbridge.validation import validate_workbook
+from xlbridge.validation.pipeline import validate_all_sheets
+from xlbridge.validation.reports import annotate_sheets
+from xlbridge.workbook import COVER_SHEET
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
+from xlbridge.workbook.write import write_template
 
 NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
 CLIENT = GOOD["cliente"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sheets import GOOD, write_rows
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 CLIENT = ["nomeComercial", "seuCodigo", "email"]
 

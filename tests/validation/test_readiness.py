@@ -5,18 +5,17 @@ from pathlib import Path
 import pytest
 from sheets import write_records
 
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.validation.readiness import get_ready
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.reading.reader import reading
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import validate_workbook, warm_up
+from xlbridge.workbook.read.reader import start_reading
 
 MANY = 3_000
 
 
 def test_every_resource_can_be_got_ready_for(catalogue: Catalogue) -> None:
     for name, resource in catalogue.items():
-        get_ready({name: resource})
+        warm_up({name: resource})
 
 
 @pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
@@ -25,19 +24,19 @@ def test_what_was_got_ready_finds_the_same(
 ) -> None:
     workbook = samples / f"{resource}-com-erros.xlsx"
     before = list(validate_workbook(workbook, catalogue).findings)
-    get_ready(catalogue)
+    warm_up(catalogue)
     assert list(validate_workbook(workbook, catalogue).findings) == before
 
 
 def test_a_small_workbook_is_not_waited_for(samples: Path) -> None:
-    with reading(samples / "cliente.xlsx", WorkbookLimits()) as workbook:
+    with start_reading(samples / "cliente.xlsx", WorkbookLimits()) as workbook:
         assert workbook.is_here()
         assert workbook().sheets
 
 
 def test_a_large_workbook_tells_when_it_is_there(tmp_path: Path) -> None:
     path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
-    with reading(path, WorkbookLimits()) as workbook:
+    with start_reading(path, WorkbookLimits()) as workbook:
         assert not workbook.is_here()
         assert workbook().sheets[0].height == MANY + 1
         assert workbook.is_here()
@@ -85,4 +84,4 @@ def test_an_odd_own_resource_can_be_got_ready_for(tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text(ODD, encoding="utf-8")
     catalogue = load_catalogue(tmp_path)
     assert next(iter(catalogue.values())).title.pt == "Tudo"
-    get_ready(catalogue)
+    warm_up(catalogue)

@@ -6,9 +6,9 @@ import pytest
 import yaml
 from environment import ROOT
 
-from xlbridge.findings import Severity
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.resources.findings import Severity
+from xlbridge.validation import validate_workbook
 
 SAMPLES = ROOT / "samples"
 LISTED = sorted(SAMPLES.glob("*.expected.yaml"))

@@ -11,8 +11,8 @@ import xlsxwriter
 from sheets import GOOD, write_records, write_rows
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 CR = "contasreceber"
 HEADER = list(GOOD[CR])

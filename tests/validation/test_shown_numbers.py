@@ -7,9 +7,9 @@ import xlsxwriter
 from openpyxl import Workbook
 from sheets import GOOD
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.reading.shown_number import shown_number
+from xlbridge.resources import Catalogue
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook.read import shown_number
 
 RESOURCES = {
     "seuCodigo": "cliente",

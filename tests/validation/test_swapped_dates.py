@@ -8,8 +8,8 @@ import pytest
 from mended_copies import mended, places
 from sheets import write_records
 
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.validation.copies.mending import mend
+from xlbridge.resources import Catalogue
+from xlbridge.validation import write_fixed_copy
 
 CR = "contasreceber"
 DUE = "dataDeVencimento"
@@ -28,7 +28,7 @@ def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
     ]
     assert changes == []
     assert places(after) == places(judged)
-    [mending] = mend([judged], path.with_name("again.xlsx"))
+    [mending] = write_fixed_copy([judged], path.with_name("again.xlsx"))
     assert [left.finding.cell for left in mending.left] == ["H5", "H6", "H7"]
     assert "trocados" in mending.left[0].reason.pt
 

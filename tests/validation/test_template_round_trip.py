@@ -13,14 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlbridge.resources.boleto import is_boleto
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
-from xlbridge.resources.resource import Resource
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.writing.data_sheet import cell_format
-from xlbridge.workbook.writing.template import template_workbook
+from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
+from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook.write import cell_format, template_workbook
 
 RESOURCES = list(load_catalogue().values())
 LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"

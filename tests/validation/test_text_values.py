@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlbridge.validation.cells.text_values import date_meanings, number_meanings, whole_meanings
+from xlbridge.validation.cells.text_parsing import date_meanings, number_meanings, whole_meanings
 
 days = st.dates(min_value=date(1905, 1, 1), max_value=date(2199, 12, 31))
 amounts = st.decimals(min_value=-(10**9), max_value=10**9, places=2)

@@ -9,10 +9,10 @@ from environment import ROOT
 from sheets import write_records, write_rows, write_sheets
 from stdnum.br import cnpj as numbers
 
-from xlbridge.findings import Finding
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.validation.together import judge_together, supplied_by
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources.findings import Finding
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.cross_sheet import compare_sheets, registered_codes
 
 STAR, SUN = "11.222.333/0001-81", "12.ABC.345/01DE-35"
 TITLE = {"numeroDoDocumento": "NF-1", "dataDeVencimento": date(2026, 10, 31)}
@@ -43,7 +43,7 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
             "Filiais": ("cliente", [{"cnpj": SUN}, {"cnpj": "11222333000181"}]),
         },
     )
-    together = judge_together(sheets)
+    together = compare_sheets(sheets)
     assert told(together) == [[], [("C3", "duplicate-across-sheets", "Matriz!C2")]]
     [_, [finding]] = together
     assert "Matriz!C2" in finding.message.pt
@@ -54,7 +54,7 @@ def test_a_document_in_two_sheets_is_found_in_the_later_one(
 def test_of_another_workbook_the_file_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
     files = [write_records(tmp_path / name, "cliente", [{}]) for name in ("a.xlsx", "b.xlsx")]
     sheets = [validate_workbook(file, catalogue, resource="cliente") for file in files]
-    assert told(judge_together(sheets)) == [
+    assert told(compare_sheets(sheets)) == [
         [],
         [("C2", "duplicate-across-sheets", f"{files[0]} · Plan1!C2")],
     ]
@@ -71,7 +71,7 @@ def test_a_row_is_compared_by_the_whole_key(tmp_path: Path, catalogue: Catalogue
         },
     )
     cell = sheets[1].columns["numeroDoDocumento"]
-    assert told(judge_together(sheets)) == [
+    assert told(compare_sheets(sheets)) == [
         [],
         [("J3", "duplicate-across-sheets", "A!J2")],
         [("J2", "duplicate-across-sheets", "A!J2")],
@@ -93,7 +93,7 @@ def test_a_cell_has_one_error_and_what_is_wrong_is_not_compared(
         },
     )
     assert [f.cell for f in sheets[1].findings] == ["C3", "C4"]
-    assert told(judge_together(sheets)) == [
+    assert told(compare_sheets(sheets)) == [
         [],
         [("C2", "duplicate-across-sheets", "A!C2")],
         [],
@@ -115,8 +115,8 @@ def test_other_resources_and_sheets_without_rows_are_not_compared(
     )
     empty = write_rows(tmp_path / "empty.xlsx", [], [])
     sheets.append(validate_workbook(empty, catalogue))
-    assert told(judge_together(sheets)) == [[], [], [], [], []]
-    assert told(judge_together([])) == []
+    assert told(compare_sheets(sheets)) == [[], [], [], [], []]
+    assert told(compare_sheets([])) == []
 
 
 def test_findings_are_added_where_they_belong(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -134,7 +134,7 @@ def test_findings_are_added_where_they_belong(tmp_path: Path, catalogue: Catalog
             ),
         },
     )
-    sheets[1].add(judge_together(sheets)[1])
+    sheets[1].add(compare_sheets(sheets)[1])
     assert [(f.cell, f.kind.code) for f in sheets[1].findings] == [
         ("E1", "column-unknown"),
         ("C2", "duplicate-across-sheets"),
@@ -151,7 +151,7 @@ def test_many_rows_are_compared(tmp_path: Path, catalogue: Catalogue) -> None:
     header = ["nomeComercial", "cnpj"]
     files = [write_rows(tmp_path / f"{n}.xlsx", header, rows) for n in range(3)]
     sheets = [validate_workbook(file, catalogue, resource="cliente") for file in files]
-    found = judge_together(sheets)
+    found = compare_sheets(sheets)
     assert [len(findings) for findings in found] == [0, 3000, 3000]
     assert [f.details["first"] for f in found[2]] == [
         f"{files[0]} · Plan1!B{row}" for row in range(2, 3002)
@@ -179,7 +179,7 @@ def test_a_sheet_supplies_what_another_refers_to(tmp_path: Path) -> None:
         "contasreceber",
         [{"codigoDoCentroDeCusto": "09.001"}, {}, {"codigoDoCentroDeCusto": None}],
     )
-    supplied = supplied_by(
+    supplied = registered_codes(
         [
             validate_workbook(titles, catalogue, resource="contasreceber"),
             validate_workbook(centres, catalogue, resource="centro-de-custo"),

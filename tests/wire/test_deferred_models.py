@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pydantic import Field
 
-from xlbridge.wire.model import WireModel
+from xlbridge.wire import WireModel
 
 _THREADS = 16
 

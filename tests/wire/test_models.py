@@ -13,9 +13,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations import OPERATIONS
+from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 TYPES = {
     "int": int,

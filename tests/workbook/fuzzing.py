@@ -15,8 +15,8 @@ from pathlib import Path
 from packing import packed, unpacked
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.resources.catalogue import Catalogue, load_catalogue
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.validation import validate_workbook
 
 _TELLING = [b"<", b">", b'"', b"&", b"/", b"\0", b"0", b"9" * 20, b"-1", b"1e999", b"NaN", b"&#0;"]
 

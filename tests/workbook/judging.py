@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.resources import load_catalogue
+from xlbridge.validation import validate_workbook
 
 
 def outcome(path: Path) -> str:

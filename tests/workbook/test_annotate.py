@@ -16,10 +16,9 @@ from openpyxl.styles import Font, PatternFill
 from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.findings import CATALOGUE, Finding
 from xlbridge.i18n import set_language
-from xlbridge.workbook.changing.annotate import MarkedSheet, annotate
-from xlbridge.workbook.changing.summary_sheet import Summary
+from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.workbook.edit import AnnotatedSheet, AnnotationSummary, annotate
 from xlbridge.workbook.signature import SUMMARY_SHEET
 from xlbridge.workbook.style import SEVERITY_FILLS
 
@@ -61,9 +60,11 @@ def annotated(tmp_path: Path, source: Path) -> Annotated:
     def run(
         *findings: Finding, path: Path = source, errors: int = 1, limit: int | None = None
     ) -> openpyxl.Workbook:
-        summary = Summary("meu.xlsx", {SHEET: "cliente"}, rows=2, errors=errors, warnings=1)
+        summary = AnnotationSummary(
+            "meu.xlsx", {SHEET: "cliente"}, rows=2, errors=errors, warnings=1
+        )
         target = tmp_path / "marcado.xlsx"
-        annotate(path, target, [MarkedSheet(SHEET, findings, 1)], summary, limit=limit)
+        annotate(path, target, [AnnotatedSheet(SHEET, findings, 1)], summary, limit=limit)
         return openpyxl.load_workbook(tmp_path / "marcado.xlsx")
 
     return run
@@ -328,12 +329,12 @@ def test_the_summary_speaks_the_chosen_language(
 
 
 def test_what_cannot_be_copied_is_refused(tmp_path: Path, source: Path) -> None:
-    summary = Summary("x", {SHEET: "cliente"}, 0, 0, 0)
+    summary = AnnotationSummary("x", {SHEET: "cliente"}, 0, 0, 0)
     broken = tmp_path / "broken.xlsx"
     broken.write_bytes(source.read_bytes()[:500])
     for path, sheet in ((broken, SHEET), (source, "nada")):
         with pytest.raises(WorkbookRefused):
-            annotate(path, tmp_path / "out.xlsx", [MarkedSheet(sheet, [])], summary)
+            annotate(path, tmp_path / "out.xlsx", [AnnotatedSheet(sheet, [])], summary)
     with pytest.raises(UsageError):
-        annotate(source, tmp_path / "nope" / "out.xlsx", [MarkedSheet(SHEET, [])], summary)
+        annotate(source, tmp_path / "nope" / "out.xlsx", [AnnotatedSheet(SHEET, [])], summary)
     assert not (tmp_path / "out.xlsx").exists()

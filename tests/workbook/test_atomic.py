@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import UsageError
-from xlbridge.workbook.atomic import replacing, reporting_failures, require_apart
+from xlbridge.files import replace_atomically, report_write_errors, require_distinct
 
 
 def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> No
     real, link = tmp_path / "real" / "r.csv", tmp_path / "link.csv"
     real.write_text("old")
     link.symlink_to(real)
-    with replacing(link) as temporary:
+    with replace_atomically(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
     assert real.read_text() == "new"
@@ -25,26 +25,29 @@ def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> No
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    with pytest.raises(UsageError, match=r"pipe\.csv: it is no regular file"), replacing(pipe):
+    with (
+        pytest.raises(UsageError, match=r"pipe\.csv: it is no regular file"),
+        replace_atomically(pipe),
+    ):
         pass
     assert pipe.is_fifo()
 
 
 def test_a_device_is_refused_before_anything_is_done() -> None:
     with pytest.raises(UsageError, match="it is no regular file"):
-        require_apart([Path(os.devnull)])
+        require_distinct([Path(os.devnull)])
 
 
 def test_names_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> None:
     longest = tmp_path / ("n" * 250 + ".xlsx")
-    with replacing(longest) as temporary:
+    with replace_atomically(longest) as temporary:
         temporary.write_text("whole")
     assert longest.read_text() == "whole"
 
 
 def test_a_name_that_is_too_long_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot write"):
-        require_apart([tmp_path / ("n" * 260 + ".xlsx")])
+        require_distinct([tmp_path / ("n" * 260 + ".xlsx")])
 
 
 def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -52,7 +55,7 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
     path.write_text("old")
 
     def fail() -> None:
-        with replacing(path) as temporary:
+        with replace_atomically(path) as temporary:
             temporary.write_text("half")
             raise KeyboardInterrupt
 
@@ -74,7 +77,7 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
     ],
 )
 def test_what_to_do_depends_on_why_it_failed(tmp_path: Path, number: int, said: str) -> None:
-    with pytest.raises(UsageError) as caught, reporting_failures(tmp_path / "a.xlsx"):
+    with pytest.raises(UsageError) as caught, report_write_errors(tmp_path / "a.xlsx"):
         raise OSError(number, os.strerror(number))
     assert said in f"{caught.value.message.en} {caught.value.hint and caught.value.hint.en}"
 
@@ -83,6 +86,6 @@ def test_of_a_folder_without_permission_no_file_is_said_to_be_open(tmp_path: Pat
     inside, taken = tmp_path / "home" / "lock", tmp_path / "a.xlsx"
     taken.write_text("open elsewhere")
     for path, said in ((inside, "permissions of the folder"), (taken, "open in Excel")):
-        with pytest.raises(UsageError) as caught, reporting_failures(path):
+        with pytest.raises(UsageError) as caught, report_write_errors(path):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         assert said in str(caught.value.hint and caught.value.hint.en)

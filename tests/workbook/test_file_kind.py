@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.errors import WorkbookRefused
-from xlbridge.i18n import reason_of
-from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.errors import WorkbookRefused, os_error_reason
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
 
 ODS = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<a/>"}
 XLSB = {
@@ -34,4 +33,4 @@ def test_other_spreadsheets_are_named(tmp_path: Path, parts: dict[str, str], nam
 def test_a_failure_of_the_system_is_told_in_both_languages(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as failed:
         (tmp_path / "none").read_bytes()
-    assert reason_of(failed.value).pt == "o arquivo ou a pasta não existe"
+    assert os_error_reason(failed.value).pt == "o arquivo ou a pasta não existe"

@@ -11,7 +11,7 @@ from environment import clean_environment
 from hostile_files import CASES, SAMPLE, write_hostile
 from sandboxes import sandbox_process
 
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.sandbox import RunningSandbox
 
 _READ = {"good", "findings"}
 _PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")

@@ -12,7 +12,7 @@ import pytest
 import xlsxwriter
 from environment import clean_environment
 
-from xlbridge.workbook.changing.changed_package import changed_package
+from xlbridge.workbook.edit import edit_package
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 
@@ -106,7 +106,7 @@ def test_the_parsing_process_does_not_outlive_a_killed_command(
 
 
 def interrupted_in_closing(workbook: Path) -> None:
-    with changed_package(workbook):
+    with edit_package(workbook):
         try:
             raise KeyboardInterrupt
         finally:

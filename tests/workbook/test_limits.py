@@ -8,8 +8,8 @@ import xlsxwriter
 from environment import ROOT
 
 from xlbridge.errors import ConfigError, WorkbookRefused
-from xlbridge.limits import WorkbookLimits, read_limits
-from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.settings import WorkbookLimits, read_limits
+from xlbridge.workbook.read import read_workbook
 
 
 @pytest.mark.parametrize("limit", fields(WorkbookLimits), ids=lambda limit: limit.name)

@@ -10,12 +10,12 @@ from sheets import write_records
 
 PARSING = """
 import io, os, sys
-from xlbridge.limits import WorkbookLimits
-from xlbridge.workbook.reading.assembly import assemble
-from xlbridge.workbook.reading.parsing import parse
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read.reader import assemble_workbook
+from xlbridge.workbook.read.parsing import parse_workbook
 
 def name_of_sheet():
-    return assemble(parse(workbook, None, WorkbookLimits())).sheets[0].name
+    return assemble_workbook(parse_workbook(workbook, None, WorkbookLimits())).sheets[0].name
 
 workbook = io.BytesIO(sys.stdin.buffer.read())
 # Whom root becomes may not import all that this needs, nor write down what was covered.

@@ -10,10 +10,10 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from xlbridge.errors import UsageError
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.resource import Resource
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, REMARK_COLUMNS, TEMPLATE_PROPERTY
-from xlbridge.workbook.writing.records import write_records, write_rejects
+from xlbridge.resources import Resource, load_catalogue
+from xlbridge.workbook import REJECTS_COLUMNS
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
+from xlbridge.workbook.write import write_records, write_rejects
 
 CATALOGUE = load_catalogue()
 RECEIVABLE = CATALOGUE["contasreceber"]
@@ -138,7 +138,7 @@ def test_rejects_have_the_layout_of_the_template_and_the_reasons(tmp_path: Path)
     book = openpyxl.load_workbook(path)
     sheet = book[RECEIVABLE.name]
     lines = list(sheet.iter_rows(values_only=True))
-    assert lines[0] == (*(column.name for column in RECEIVABLE.columns), *REMARK_COLUMNS)
+    assert lines[0] == (*(column.name for column in RECEIVABLE.columns), *REJECTS_COLUMNS)
     assert [line[-2:] for line in lines[1:]] == [(17, reasons[0]), (400, reasons[1])]
     assert [line[1] for line in lines[1:]] == [1001, 1002]
     columns = len(RECEIVABLE.columns)

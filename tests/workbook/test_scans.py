@@ -15,14 +15,12 @@ from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell
 from sheets import write_rows
 
 from xlbridge.errors import WorkbookRefused
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.workbook.reading.exact_scan import scan_exactly
-from xlbridge.workbook.reading.number_formats import factor
-from xlbridge.workbook.reading.package import Package
-from xlbridge.workbook.reading.quick_scan import scan_quickly
-from xlbridge.workbook.reading.raw_sheet import RawSheet
-from xlbridge.workbook.reading.reader import read_workbook
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import RawSheet, read_workbook
+from xlbridge.workbook.read.number_formats import scale_factor
+from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.read.sheet_scan import scan_exactly, scan_quickly
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 
@@ -34,7 +32,9 @@ def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         package = Package(archive)
         formats = package.number_formats()
-        scaling = {style: factor(code) for style, code in formats.items() if factor(code) != 1}
+        scaling = {
+            style: scale_factor(code) for style, code in formats.items() if scale_factor(code) != 1
+        }
         for sheet in package.sheets:
             quick = scan_quickly(package.sheet_pieces(sheet), scaling)
             yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), scaling).raw

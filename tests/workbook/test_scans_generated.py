@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packing import MAIN
 
-from xlbridge.workbook.address import column_letters
-from xlbridge.workbook.reading.exact_scan import scan_exactly
-from xlbridge.workbook.reading.quick_scan import scan_quickly
+from xlbridge.workbook import column_letters
+from xlbridge.workbook.read.sheet_scan import scan_exactly, scan_quickly
 
 SCALING = {2: 100.0}
 

@@ -18,16 +18,14 @@ from openpyxl.worksheet.worksheet import Worksheet
 from xlbridge.cli.main import main
 from xlbridge.cli.template import command
 from xlbridge.errors import UsageError
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import load_catalogue, shipped
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.resource import Resource
-from xlbridge.resources.schema_file import read_schema_file
-from xlbridge.validation.validate import validate_workbook
-from xlbridge.workbook.atomic import replacing
+from xlbridge.resources import Column, Kind, Resource, load_catalogue
+from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.validation import validate_workbook
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
-from xlbridge.workbook.writing.input_check import input_check
-from xlbridge.workbook.writing.template import write_template
+from xlbridge.workbook.write import write_template
+from xlbridge.workbook.write.data_sheet import input_check
 
 RESOURCES = list(load_catalogue().values())
 
@@ -51,12 +49,12 @@ def test_committed_template_is_what_the_schema_generates(
 ) -> None:
     path = tmp_path / "generated.xlsx"
     write_template(path, resource)
-    committed = shipped("templates") / f"{resource.name}.xlsx"
+    committed = shipped_folder("templates") / f"{resource.name}.xlsx"
     assert parts(committed) == parts(path), "run: make templates"
 
 
 def test_every_committed_template_belongs_to_a_resource() -> None:
-    committed = {path.stem for path in shipped("templates").glob("*.xlsx")}
+    committed = {path.stem for path in shipped_folder("templates").glob("*.xlsx")}
     assert committed == {resource.name for resource in RESOURCES}
 
 
@@ -275,7 +273,7 @@ def test_command_that_writes_all_keeps_what_was_filled_in(tmp_path: Path) -> Non
 
 
 def write_half(path: Path) -> None:
-    with replacing(path) as temporary:
+    with replace_atomically(path) as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
 

@@ -1,1 +1,5 @@
-"""Batches: ordered plans of many workbooks and exports, and the proof that closes them."""
+"""Batches: ordered plans of many workbooks and exports, checked, run and proven."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

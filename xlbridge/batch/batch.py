@@ -1,26 +1,109 @@
-"""A batch that is being looked at or run."""
+"""An open batch: its plan, its ledger, and the environments that it works with."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from xlbridge.batch.ledger import Ledger
-from xlbridge.batch.plan import Plan
-from xlbridge.batch.sites import Sites
+from xlbridge.batch.plan import BatchPlan
+from xlbridge.client import Client
+from xlbridge.connection import connect
+from xlbridge.i18n import Text
+from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.resources import load_catalogue
+from xlbridge.settings import Settings
+from xlbridge.upload import Journal, UploadContext
+
+
+def ledger_path(settings: Settings) -> Path:
+    """Return the file of the ledger of batches."""
+    return settings.home / "batches.db"
+
+
+@contextmanager
+def open_ledger(settings: Settings) -> Iterator[Ledger]:
+    """Open the ledger of batches for one command."""
+    ledger = Ledger(ledger_path(settings))
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+class Environments(Protocol):
+    """Opens what is needed of an environment when it is needed; None is the command's own."""
+
+    def name(self, profile: str | None) -> str:
+        """Return the name by which the journal knows the environment."""
+
+    def desk(self, profile: str | None) -> UploadContext:
+        """Return the environment's journal with the catalogue; nothing is asked of the system."""
+
+    def client(self, profile: str | None) -> Client:
+        """Return a client. Raises ``ConfigError`` where there are no credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """A plan with what is known of it, and the environments that it works with.
 
-    ``own_schemas`` is the folder of own resources by which the plan was read, if one was given.
+    ``schemas_option`` is the folder of own resources by which the plan was read, if one was given.
     """
 
-    plan: Plan
+    plan: BatchPlan
     ledger: Ledger
-    sites: Sites
+    sites: Environments
     own_schemas: Path | None = None
 
     @property
     def id(self) -> str:
         """The batch's name."""
         return self.plan.batch
+
+
+@dataclass(slots=True)
+class ProfileEnvironments:
+    """The environments that a command's settings and profiles know."""
+
+    settings: Settings
+    stack: ExitStack
+    announce: Callable[[Text], None]
+    _desks: dict[str | None, UploadContext] = field(default_factory=dict)
+    _clients: dict[str | None, Client] = field(default_factory=dict)
+
+    def name(self, profile: str | None) -> str:
+        """Return the name by which the journal knows the environment."""
+        return choose_profile(self._settings(profile)).name
+
+    def desk(self, profile: str | None) -> UploadContext:
+        """Return the environment's journal with the catalogue; nothing is asked of the system."""
+        if profile not in self._desks:
+            settings = self._settings(profile)
+            settings = settings_for(settings, choose_profile(settings))
+            journal = Journal(settings.journal)
+            self.stack.callback(journal.close)
+            self._desks[profile] = UploadContext(
+                settings, load_catalogue(settings.schemas), journal
+            )
+        return self._desks[profile]
+
+    def client(self, profile: str | None) -> Client:
+        """Return a client. Raises ``ConfigError`` where there are no credentials."""
+        if profile not in self._clients:
+            connection = connect(self._settings(profile), self.announce)
+            self._clients[profile] = self.stack.enter_context(connection)
+        return self._clients[profile]
+
+    def _settings(self, profile: str | None) -> Settings:
+        return self.settings if profile is None else replace(self.settings, profile=profile)
+
+
+@contextmanager
+def open_environments(
+    settings: Settings, announce: Callable[[Text], None]
+) -> Iterator[ProfileEnvironments]:
+    """Open the environments for one command, and close what was opened of them."""
+    with ExitStack() as stack:
+        yield ProfileEnvironments(settings, stack, announce)

@@ -1,6 +1,7 @@
-"""What a batch has come to, written down as it happens: one SQLite file for all batches.
+"""Ledger of batches: what was checked, sent, exported and what failed, in one SQLite file.
 
-About rows the upload journal alone is asked. The ledger knows which of its jobs are whose.
+Rows are the upload journal's business alone; the ledger knows which of its jobs belong to
+which workbook.
 """
 
 import json
@@ -10,17 +11,82 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.ledger_file import open_ledger_file
-from xlbridge.batch.plan import Plan
+from xlbridge.batch.plan import BatchPlan
 from xlbridge.errors import UsageError
+from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    parameters TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS schemas (
+    batch TEXT PRIMARY KEY REFERENCES batches (id),
+    folder TEXT
+);
+CREATE TABLE IF NOT EXISTS checks (
+    batch TEXT NOT NULL REFERENCES batches (id),
+    step TEXT NOT NULL,
+    file TEXT NOT NULL,
+    at TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (batch, step, file)
+);
+CREATE TABLE IF NOT EXISTS jobs (
+    batch TEXT NOT NULL REFERENCES batches (id),
+    step TEXT NOT NULL,
+    file TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    job TEXT NOT NULL,
+    PRIMARY KEY (batch, step, file, profile, number)
+);
+CREATE TABLE IF NOT EXISTS exports (
+    batch TEXT NOT NULL REFERENCES batches (id),
+    step TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    at TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    manifest TEXT NOT NULL,
+    PRIMARY KEY (batch, step, profile)
+);
+CREATE TABLE IF NOT EXISTS export_files (
+    batch TEXT NOT NULL REFERENCES batches (id),
+    step TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (batch, step, profile, file)
+);
+CREATE TABLE IF NOT EXISTS failures (
+    batch TEXT NOT NULL REFERENCES batches (id),
+    step TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    at TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (batch, step, unit, profile)
+);
+"""
+
+
+def open_ledger_file(path: Path) -> LocalDatabase:
+    """Open the ledger's file, made if need be. Raises what ``open_local_database`` raises."""
+    return open_local_database(path, _SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownBatch:
+class BatchRecord:
     """A batch that was begun: its plan's file and the parameters that were given.
 
-    ``own_schemas`` is the folder of own resources that it was last run with, if one was given.
+    ``schemas_option`` is the folder of own resources that it was last run with, if one was given.
     """
 
     id: str
@@ -31,7 +97,7 @@ class KnownBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckRecord:
     """What judging a workbook came to.
 
     ``problem`` is why it could not be judged, None where it was. ``told`` are the first findings.
@@ -52,7 +118,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class SentAs:
+class JobRecord:
     """A job that a workbook went as, and the workbook's digest then."""
 
     sha256: str
@@ -60,7 +126,7 @@ class SentAs:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportRecord:
     """An export that was finished. ``fingerprint`` is of what it was to hold.
 
     ``files`` are the digests of the files that it wrote, by their paths as the plan's folder sees
@@ -73,7 +139,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureRecord:
     """Why a run could not deal with a workbook or an export, which had this digest then.
 
     ``of_system`` tells that the remote system or the network failed.
@@ -87,7 +153,7 @@ class Failure:
 class Ledger:
     """The ledger's file; safe to use from several processes at once.
 
-    Raises ``KeptFileFailed`` or ``JournalError`` when it cannot be opened.
+    Raises ``LocalDatabaseError`` or ``JournalError`` when it cannot be opened.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
@@ -98,15 +164,15 @@ class Ledger:
         """Close the file."""
         self._db.close()
 
-    def begin(self, plan: Plan, own_schemas: Path | None = None) -> KnownBatch:
+    def begin(self, plan: BatchPlan, own_schemas: Path | None = None) -> BatchRecord:
         """Write a batch down, or that its plan or its own resources lie elsewhere now.
 
         Raises ``UsageError`` when there is another plan of that name: its workbooks would be taken
         for those of this one.
         """
         for known in self.batches():
-            if known.id == plan.batch and _is_another(known.plan, plan.path):
-                raise UsageError(_TWO_PLANS.format(id=plan.batch, plan=known.plan))
+            if known.id == plan.batch and _is_other_plan(known.plan, plan.path):
+                raise UsageError(_NAME_TAKEN.format(id=plan.batch, plan=known.plan))
         with self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
@@ -119,7 +185,7 @@ class Ledger:
             )
         return self.batch(plan.batch)
 
-    def batch(self, batch_id: str) -> KnownBatch:
+    def batch(self, batch_id: str) -> BatchRecord:
         """Return a batch by its name. Raises ``UsageError`` when it was never begun."""
         for batch in self.batches():
             if batch.id == batch_id:
@@ -131,14 +197,14 @@ class Ledger:
             Text(pt="Veja os que existem: xlbridge batch status", en="See: xlbridge batch status"),
         )
 
-    def batches(self) -> list[KnownBatch]:
+    def batches(self) -> list[BatchRecord]:
         """Return all batches, newest first."""
         found = self._db.execute(
             "SELECT batches.*, folder FROM batches LEFT JOIN schemas ON batch = id "
             "ORDER BY created_at DESC, id DESC"
         )
         return [
-            KnownBatch(
+            BatchRecord(
                 name,
                 datetime.fromisoformat(at),
                 Path(plan),
@@ -148,7 +214,7 @@ class Ledger:
             for name, at, plan, parameters, folder in found.fetchall()
         ]
 
-    def checked(self, batch: str, step: str, file: str, check: Check) -> None:
+    def checked(self, batch: str, step: str, file: str, check: CheckRecord) -> None:
         """Keep what judging a workbook came to, in place of what was kept before."""
         problem = check.problem and {"pt": check.problem.pt, "en": check.problem.en}
         detail = {
@@ -165,7 +231,7 @@ class Ledger:
                 (batch, step, file, self._moment(), check.sha256, json.dumps(detail)),
             )
 
-    def check_of(self, batch: str, step: str, file: str) -> Check | None:
+    def check_of(self, batch: str, step: str, file: str) -> CheckRecord | None:
         """Return what the last judging came to, None where there was none."""
         found = self._db.execute(
             "SELECT sha256, detail FROM checks WHERE batch = ? AND step = ? AND file = ?",
@@ -176,9 +242,11 @@ class Ledger:
         detail = json.loads(found[1])
         problem = detail.pop("problem")
         told = tuple(detail.pop("told"))
-        return Check(found[0], problem=Text(**problem) if problem else None, told=told, **detail)
+        return CheckRecord(
+            found[0], problem=Text(**problem) if problem else None, told=told, **detail
+        )
 
-    def sent(self, batch: str, step: str, file: str, profile: str, sent: SentAs) -> None:
+    def sent(self, batch: str, step: str, file: str, profile: str, sent: JobRecord) -> None:
         """Note the job that a workbook goes as; it is on the disk before the job is run."""
         if self.last_sent(batch, step, file, profile) == sent:
             return
@@ -190,14 +258,14 @@ class Ledger:
                 (*place, self._moment(), sent.sha256, sent.job, *place),
             )
 
-    def last_sent(self, batch: str, step: str, file: str, profile: str) -> SentAs | None:
+    def last_sent(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
         """Return the last job of a workbook, None where it was never sent."""
         found = self._db.execute(
             "SELECT sha256, job FROM jobs WHERE batch = ? AND step = ? AND file = ? "
             "AND profile = ? ORDER BY number DESC",
             (batch, step, file, profile),
         ).fetchone()
-        return None if found is None else SentAs(*found)
+        return None if found is None else JobRecord(*found)
 
     def files_sent(self, batch: str, step: str, profile: str) -> list[str]:
         """Return the workbooks of a step that were sent, whether or not they are still there."""
@@ -221,7 +289,7 @@ class Ledger:
                 (new, batch, step, old),
             )
 
-    def exported(self, batch: str, step: str, profile: str, exported: Exported) -> None:
+    def exported(self, batch: str, step: str, profile: str, exported: ExportRecord) -> None:
         """Keep what an export came to, in place of what was kept before."""
         place = (batch, step, profile)
         manifest = json.dumps(dict(exported.manifest))
@@ -238,7 +306,7 @@ class Ledger:
                 [(*place, *file) for file in exported.files.items()],
             )
 
-    def export_of(self, batch: str, step: str, profile: str) -> Exported | None:
+    def export_of(self, batch: str, step: str, profile: str) -> ExportRecord | None:
         """Return what the last finished export of a step came to."""
         place = (batch, step, profile)
         found = self._db.execute(
@@ -252,9 +320,11 @@ class Ledger:
             "SELECT file, sha256 FROM export_files WHERE batch = ? AND step = ? AND profile = ?",
             place,
         )
-        return Exported(found[0], json.loads(found[1]), dict(files.fetchall()))
+        return ExportRecord(found[0], json.loads(found[1]), dict(files.fetchall()))
 
-    def failed(self, batch: str, step: str, unit: str, profile: str, failure: Failure) -> None:
+    def failed(
+        self, batch: str, step: str, unit: str, profile: str, failure: FailureRecord
+    ) -> None:
         """Keep why a workbook or an export could not be dealt with."""
         message = {"pt": failure.message.pt, "en": failure.message.en}
         detail = json.dumps({"message": message, "of_system": failure.of_system})
@@ -264,7 +334,7 @@ class Ledger:
                 (batch, step, unit, profile, self._moment(), failure.sha256, detail),
             )
 
-    def failure_of(self, batch: str, step: str, unit: str, profile: str) -> Failure | None:
+    def failure_of(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
         """Return why the last run could not deal with a workbook or an export, if it could not."""
         found = self._db.execute(
             "SELECT sha256, detail FROM failures "
@@ -274,7 +344,7 @@ class Ledger:
         if found is None:
             return None
         detail = json.loads(found[1])
-        return Failure(Text(**detail["message"]), found[0], detail["of_system"])
+        return FailureRecord(Text(**detail["message"]), found[0], detail["of_system"])
 
     def forget_failures(self, batch: str) -> None:
         """Begin anew: what failed is tried again."""
@@ -285,11 +355,11 @@ class Ledger:
         return self._now().isoformat()
 
 
-_TWO_PLANS = Text(
+_NAME_TAKEN = Text(
     pt="O lote {id} é do plano {plan}; dê outro nome (name) a este.",
     en="The batch {id} is of the plan {plan}; give this one another name.",
 )
 
 
-def _is_another(known: Path, plan: Path) -> bool:
+def _is_other_plan(known: Path, plan: Path) -> bool:
     return known.is_file() and not known.samefile(plan)

@@ -1,37 +1,33 @@
-"""Links of a plan: cells that name a record of a registry otherwise than by its code.
+"""Links of a plan: cells that name a record of a registry by another key than its code.
 
-The remote system gives the codes out, so a sheet that refers to records of the same batch cannot
-hold them. Until the records are there, a linked column is judged by the rules of the column that it
-is linked to; after that, ``codes.py`` fills in the codes.
+The remote system assigns the codes, so a sheet that refers to records of the same batch cannot
+hold them. Until the records exist, a linked column is judged by the rules of the column that it
+is linked to; after that, ``linked_codes.py`` fills in the codes.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column, Link
-from xlbridge.resources.read_back import ReadBack
-from xlbridge.resources.references import REFERENCES
-from xlbridge.resources.resource import Resource
-from xlbridge.wire.model import record_model
-from xlbridge.yaml_files.form import unknown
+from xlbridge.resources import REFERENCES, Catalogue, Column, Link, ReadBack, Resource
+from xlbridge.resources.yaml_files import unknown_value
+from xlbridge.wire import record_model
 
 Links = Mapping[str, str]
 """Columns of an import sheet, each with the column of the registry's resource that its cells hold
 values of."""
 
-_ONCE = "no_repeats"
+_UNIQUENESS_CHECK = "no_repeats"
 
 
-def names_of(registry: str, catalogue: Catalogue) -> Mapping[str, str]:
+def registry_key_fields(registry: str, catalogue: Catalogue) -> Mapping[str, str]:
     """Return the columns by which records of a registry can be named, with the fields of its
     listing that they come back in.
     """
-    return names_in(catalogue[registry]) if registry in catalogue else {}
+    return key_fields(catalogue[registry]) if registry in catalogue else {}
 
 
-def names_in(resource: Resource) -> Mapping[str, str]:
+def key_fields(resource: Resource) -> Mapping[str, str]:
     """Return the columns by which records of a resource can be named, with the fields of the
     listing that they come back in.
 
@@ -63,47 +59,53 @@ def link_mistakes(
     """
     resources = list(catalogue.values()) if resource is None else [catalogue[resource]]
     columns = [column for each in resources for column in each.columns]
-    linkable = {c.name for c in columns if c.references and names_of(c.references, catalogue)}
+    linkable = {
+        c.name for c in columns if c.references and registry_key_fields(c.references, catalogue)
+    }
     for name, by in links.items():
         known = [column for column in columns if column.name == name]
         allowed = ", ".join(sorted(linkable)) or "–"
         if not known:
-            yield name, unknown(name, tuple(sorted(linkable)))
+            yield name, unknown_value(name, tuple(sorted(linkable)))
         elif name not in linkable:
-            yield name, _without_names(known).format(column=name, allowed=allowed)
-        elif not any(by in names_of(c.references, catalogue) for c in known if c.references):
-            yield name, _no_name(by, known, catalogue)
+            yield name, _not_linkable(known).format(column=name, allowed=allowed)
+        elif not any(
+            by in registry_key_fields(c.references, catalogue) for c in known if c.references
+        ):
+            yield name, _unknown_key(by, known, catalogue)
 
 
-def linked(resource: Resource, links: Links, catalogue: Catalogue) -> Resource:
+def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> Resource:
     """Return the form of a resource in which the cells of its linked columns name records.
 
     A resource without such columns is returned as it is. In the form, what is found by values of
     those columns is not looked for.
     """
     columns = {
-        column.name: _linked(column, column.references, links[column.name], catalogue)
+        column.name: _linked_column(column, column.references, links[column.name], catalogue)
         for column in resource.columns
         if column.name in links
         and column.references is not None
-        and links[column.name] in names_of(column.references, catalogue)
+        and links[column.name] in registry_key_fields(column.references, catalogue)
     }
     if not columns:
         return resource
     return replace(
         resource,
         columns=tuple(columns.get(column.name, column) for column in resource.columns),
-        read_back=_without(resource, set(columns)),
+        read_back=_read_back_without(resource, set(columns)),
         unlinked=resource,
     )
 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:
     """Return the catalogue with the form of each of its resources that ``links`` gives it."""
-    return Catalogue([linked(resource, links, catalogue) for resource in catalogue.values()])
+    return Catalogue(
+        [linked_resource(resource, links, catalogue) for resource in catalogue.values()]
+    )
 
 
-def _linked(column: Column, registry: str, by: str, catalogue: Catalogue) -> Column:
+def _linked_column(column: Column, registry: str, by: str, catalogue: Catalogue) -> Column:
     like = catalogue[registry].by_name[by]
     return replace(
         column,
@@ -111,12 +113,12 @@ def _linked(column: Column, registry: str, by: str, catalogue: Catalogue) -> Col
         example=like.example,
         references=None,
         registers=None,
-        checks={name: body for name, body in like.checks.items() if name != _ONCE},
-        link=Link(registry, by, names_of(registry, catalogue)[by]),
+        checks={name: body for name, body in like.checks.items() if name != _UNIQUENESS_CHECK},
+        link=Link(registry, by, registry_key_fields(registry, catalogue)[by]),
     )
 
 
-def _without(resource: Resource, columns: set[str]) -> ReadBack | None:
+def _read_back_without(resource: Resource, columns: set[str]) -> ReadBack | None:
     read_back = resource.read_back
     if read_back is None:
         return None
@@ -129,7 +131,7 @@ def _without(resource: Resource, columns: set[str]) -> ReadBack | None:
     return replace(read_back, lookups=lookups, columns=own) if lookups else None
 
 
-def _without_names(columns: list[Column]) -> Text:
+def _not_linkable(columns: list[Column]) -> Text:
     if any(column.references for column in columns):
         return Text(
             pt="{column} só se preenche com códigos; aqui cabem: {allowed}.",
@@ -141,9 +143,11 @@ def _without_names(columns: list[Column]) -> Text:
     )
 
 
-def _no_name(by: str, columns: list[Column], catalogue: Catalogue) -> Text:
+def _unknown_key(by: str, columns: list[Column], catalogue: Catalogue) -> Text:
     registries = {column.references: None for column in columns if column.references}
-    allowed = {name: None for registry in registries for name in names_of(registry, catalogue)}
+    allowed = {
+        name: None for registry in registries for name in registry_key_fields(registry, catalogue)
+    }
     titles = [REFERENCES[registry].title for registry in registries]
     return Text(
         pt="{by!r} não identifica um registro ({registry}); aqui cabem: {allowed}.",

@@ -1,31 +1,35 @@
-"""The values that a plan's texts are filled in with: ``{month}``, ``{month.first}``, …"""
+"""Parameters of a plan (``{month}``, ``{month.first}``, …), and its texts filled in with them."""
 
 import calendar
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.yaml_files import Mistake, YamlDocument, YamlPath, format_yaml_path
 
-MONTH = "month"
+MONTH_PARAMETER = "month"
 """The parameter that ``--month`` sets."""
 
-MONTHS = ("current", "previous")
+RELATIVE_MONTHS = ("current", "previous")
 """What a month may be called instead of being written."""
 
-_PLACE = re.compile(r"\{([^{}]*)\}")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
-_LIKE_A_MONTH = re.compile(r"\d{4}-\d\d?")
+_MONTH_LIKE = re.compile(r"\d{4}-\d\d?")
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _VALUE = re.compile(r"[\w.-]+")
 
-_PARTS: Mapping[str, Callable[[date], str]] = {
+_MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
     "first": lambda first: first.isoformat(),
-    "last": lambda first: _last(first).isoformat(),
+    "last": lambda first: _last_day(first).isoformat(),
     "year": lambda first: f"{first:%Y}",
     "number": lambda first: f"{first:%m}",
     "previous": lambda first: f"{first - timedelta(days=1):%Y-%m}",
-    "next": lambda first: f"{_last(first) + timedelta(days=1):%Y-%m}",
+    "next": lambda first: f"{_last_day(first) + timedelta(days=1):%Y-%m}",
 }
 """What can be taken of a parameter that is a month."""
 
@@ -38,14 +42,14 @@ class UnknownParameter(ValueError):
         self.told = told
 
 
-def settle(values: Mapping[str, str], today: date) -> dict[str, str]:
+def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
     """Return the parameters with ``current`` and ``previous`` as the months that they mean."""
     before = today.replace(day=1) - timedelta(days=1)
-    months = dict(zip(MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
+    months = dict(zip(RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
 
 
-def is_usable(value: str) -> bool:
+def is_valid_value(value: str) -> bool:
     """Whether a value can be part of a file's name anywhere."""
     return _VALUE.fullmatch(value) is not None and value.strip(".") != ""
 
@@ -55,19 +59,19 @@ def is_month(value: str) -> bool:
     return _MONTH.fullmatch(value) is not None
 
 
-def is_no_month(value: str) -> bool:
+def is_invalid_month(value: str) -> bool:
     """Whether a value looks like a month and is none, such as ``2026-13``."""
-    return _LIKE_A_MONTH.fullmatch(value) is not None and not is_month(value)
+    return _MONTH_LIKE.fullmatch(value) is not None and not is_month(value)
 
 
-def is_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether a parameter can be called so."""
     return _NAME.fullmatch(name) is not None
 
 
 def fill_in(text: str, parameters: Mapping[str, str]) -> str:
     """Return a text with its parameters' values. Raises ``UnknownParameter``."""
-    known = _known(parameters)
+    known = _placeholder_values(parameters)
 
     def value(match: re.Match[str]) -> str:
         if match[1] in known:
@@ -79,17 +83,86 @@ def fill_in(text: str, parameters: Mapping[str, str]) -> str:
             ).format(found=match[0], known=", ".join(f"{{{name}}}" for name in known) or "–")
         )
 
-    return _PLACE.sub(value, text)
+    return _PLACEHOLDER.sub(value, text)
 
 
-def _known(parameters: Mapping[str, str]) -> dict[str, str]:
+def _placeholder_values(parameters: Mapping[str, str]) -> dict[str, str]:
     known = dict(parameters)
     for name, value in parameters.items():
         if month := _MONTH.fullmatch(value):
             first = date(int(month[1]), int(month[2]), 1)
-            known |= {f"{name}.{part}": told(first) for part, told in _PARTS.items()}
+            known |= {f"{name}.{part}": told(first) for part, told in _MONTH_PARTS.items()}
     return known
 
 
-def _last(first: date) -> date:
+def _last_day(first: date) -> date:
     return first.replace(day=calendar.monthrange(first.year, first.month)[1])
+
+
+class PlanDocument:
+    """A document that has the form of a plan, with its parameters.
+
+    Raises ``UsageError`` where a parameter is ``given`` that the plan does not have.
+    """
+
+    def __init__(
+        self, path: Path, document: YamlDocument, given: Mapping[str, str], today: date
+    ) -> None:
+        self.content: Mapping[str, Any] = document.content
+        self.mistakes: list[Mistake] = []
+        self._path = path
+        self._document = document
+        self.parameters: Mapping[str, str] = self._settled(given, today)
+
+    def wrong(self, place: YamlPath, what: Text) -> None:
+        """Note what is wrong at a place."""
+        self.mistakes.append(Mistake(self._document.line(place), format_yaml_path(place), what))
+
+    def text(self, place: YamlPath, text: object) -> str:
+        """Return a text of the plan with its parameters' values."""
+        try:
+            return fill_in(str(text), self.parameters)
+        except UnknownParameter as error:
+            self.wrong(place, error.told)
+            return str(text)
+
+    def texts(self, place: YamlPath, value: Any) -> tuple[str, ...]:
+        """Return one text, or several of a list."""
+        if not isinstance(value, list):
+            return (self.text(place, value),)
+        return tuple(self.text((*place, number), text) for number, text in enumerate(value))
+
+    def _settled(self, given: Mapping[str, str], today: date) -> dict[str, str]:
+        declared = {
+            name: str(value) for name, value in self._document.content.get("parameters", {}).items()
+        }
+        for name in given:
+            if name not in declared:
+                raise UsageError(
+                    Text(
+                        pt="{plan} não tem o parâmetro {name}; tem: {known}.",
+                        en="{plan} has no parameter {name}; it has: {known}.",
+                    ).format(plan=self._path, name=name, known=", ".join(declared) or "–"),
+                    Text(
+                        pt="Declare-o com um valor em parameters.",
+                        en="Declare it with a value under parameters.",
+                    ),
+                )
+        settled = resolve_months({**declared, **given}, today)
+        for name, value in settled.items():
+            if not is_valid_name(name):
+                what = Text(
+                    pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
+                    en="{name!r} will not do: only letters, digits, hyphen and underscore.",
+                )
+                self.wrong(("parameters", name), what.format(name=name))
+            if is_invalid_month(value):
+                what = Text(pt="{value} não é um mês.", en="{value} is no month.")
+                self.wrong(("parameters", name), what.format(value=value))
+            if not is_valid_value(value):
+                what = Text(
+                    pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
+                    en="{value!r} will not do: only letters, digits, dot, hyphen and underscore.",
+                ).format(value=value)
+                self.wrong(("parameters", name), what)
+        return settled

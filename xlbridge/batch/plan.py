@@ -1,13 +1,18 @@
-"""A batch as its plan describes it: steps over many workbooks and listings."""
+"""A batch plan as data: its steps, their order, and the workbooks that they match."""
 
+import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
-from xlbridge.export.filters import Filters
-from xlbridge.upload.plan import WantedMode
-from xlbridge.validation.reading import Reading
+from xlbridge.export import Filters
+from xlbridge.resources import Catalogue
+from xlbridge.upload import RequestedMode, is_rejects_name
+from xlbridge.validation import ParseOptions
+from xlbridge.workbook import PROVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +28,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class SendOptions:
     """How the workbooks of a step are sent; ``chunk_rows`` splits the larger ones."""
 
-    mode: WantedMode = "auto"
+    mode: RequestedMode = "auto"
     chunk_rows: int | None = None
 
 
@@ -41,9 +46,9 @@ class WorkbookStep(Step):
     patterns: tuple[str, ...]
     resource: str | None = None
     sheet: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: ParseOptions = field(default_factory=ParseOptions)
     links: Mapping[str, str] = field(default_factory=dict)
-    sending: Sending | None = None
+    sending: SendOptions | None = None
     may_be_empty: bool = False
 
 
@@ -63,7 +68,7 @@ AnyStep = WorkbookStep | ExportStep
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """A batch: its ``steps`` in the order in which they are done.
 
     ``parameters`` are the values that were put into the plan's texts. ``proof`` is where the
@@ -99,3 +104,141 @@ class Plan:
     def batch(self) -> str:
         """The name of this batch: the plan's with the parameters' values."""
         return "-".join([self.name, *self.parameters.values()])
+
+
+def referenced_steps(
+    catalogue: Catalogue, steps: Mapping[str, Mapping[str, Any]], name: str
+) -> Iterator[str]:
+    """Yield the steps that send what the resource of a step refers to.
+
+    A resource that is named as a registry fills that registry. ``steps`` are the plan's, as they
+    are written.
+    """
+    resource = steps[name].get("resource")
+    if resource is None or resource not in catalogue:
+        return
+    registries = {column.references for column in catalogue[resource].columns} - {resource}
+    for other, body in steps.items():
+        if other != name and "upload" in body and body.get("resource") in registries:
+            yield other
+
+
+def ordered_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
+    """Return the steps so that each comes after those it waits for.
+
+    Otherwise the plan's own order holds, exports last: they are to tell what has become.
+    """
+    by_name = {step.name: step for step in steps}
+    place = {step.name: (isinstance(step, ExportStep), n) for n, step in enumerate(steps)}
+    sorter = TopologicalSorter({step.name: step.after for step in steps})
+    sorter.prepare()
+    ready: list[str] = []
+    ordered: list[AnyStep] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()], key=place.__getitem__)
+        first = ready.pop(0)
+        ordered.append(by_name[first])
+        sorter.done(first)
+    return ordered
+
+
+def find_cycle(steps: Sequence[AnyStep]) -> Sequence[str]:
+    """Return steps that wait for each other in a circle, none where there is no such."""
+    try:
+        TopologicalSorter({step.name: step.after for step in steps}).prepare()
+    except CycleError as error:
+        names: Sequence[str] = error.args[1]
+        return names
+    return ()
+
+
+_LOCK_FILE_PREFIXES = ("~$", ".~lock.")
+_BLOCK_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookFile:
+    """A workbook of a step: the unit in which a batch is done.
+
+    ``name`` is its path as the plan's folder sees it; ``sha256`` is of its bytes, empty where the
+    file cannot be read.
+    """
+
+    path: Path
+    name: str
+    sha256: str
+
+
+def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
+    """Return the workbooks of a step, pattern by pattern, each once, by their names.
+
+    What Excel and LibreOffice leave beside an open file is none, nor is what batches write: what
+    the plan exports, closing proofs, and rejects workbooks, whose rows belong to the workbook that
+    they were made for.
+    """
+    written = {path for _, path in plan.written()}
+    found: dict[Path, None] = {}
+    for pattern in step.patterns:
+        matched = sorted(_matching_files(plan.folder, pattern))
+        found |= dict.fromkeys(
+            path
+            for path in matched
+            if plan.file(str(path)) not in written and not PROVEN.is_on(path)
+        )
+    return [
+        WorkbookFile(path, relative_name(plan.folder, path), file_digest(path)) for path in found
+    ]
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; empty where it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_BLOCK_SIZE):
+                digest.update(piece)
+    except OSError:
+        # The reader says why when the file is judged.
+        return ""
+    return digest.hexdigest()
+
+
+def relative_name(folder: Path, path: Path) -> str:
+    """Return a file's path as the plan's folder sees it, the same on every system."""
+    return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
+
+
+def is_valid_pattern(text: str) -> bool:
+    """Whether a text can be a pattern of workbooks on every version of Python."""
+    parts = Path(text).parts
+    named = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
+    return named and "\0" not in text and all("**" not in part or part == "**" for part in parts)
+
+
+def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
+    start = folder
+    parts = Path(pattern)
+    if parts.is_absolute():
+        start = Path(parts.anchor)
+        parts = parts.relative_to(start)
+    # A file may have brackets in its name: a path that is there is taken as it is written.
+    literal = start / parts
+    for path in [literal] if _is_file(literal) else _glob(start, parts):
+        left = path.name.startswith(_LOCK_FILE_PREFIXES) or is_rejects_name(path)
+        if not left and _is_file(path):
+            yield path
+
+
+def _glob(start: Path, parts: Path) -> Iterator[Path]:
+    try:
+        yield from start.glob(str(parts))
+    except OSError:
+        # No file can have such a name; the step says that nothing matches.
+        return
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False

@@ -1,23 +1,182 @@
-"""Reading a plan; every mistake in it is named with its line."""
+"""Plan file reader: every mistake in the file is reported with its line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from xlbridge.batch.order import circle
-from xlbridge.batch.plan import AnyStep, Plan, WorkbookStep
-from xlbridge.batch.plan_format import KINDS, plan_format
-from xlbridge.batch.plan_steps import STEPS, StepReader
-from xlbridge.batch.plan_texts import PlanTexts
+from xlbridge.batch.links import link_mistakes
+from xlbridge.batch.parameters import PlanDocument
+from xlbridge.batch.plan import (
+    AnyStep,
+    BatchPlan,
+    ExportStep,
+    SendOptions,
+    WorkbookStep,
+    find_cycle,
+    is_valid_pattern,
+    referenced_steps,
+)
+from xlbridge.batch.plan_format import STEP_KINDS, plan_format
 from xlbridge.errors import PlanFileError, UsageError
+from xlbridge.export import (
+    FILTERS,
+    Filter,
+    Filters,
+    InvalidFilter,
+    Layout,
+    ValueKind,
+    check_filters,
+    find_listing,
+    output_format,
+    parse_filters,
+)
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.yaml_files.document import read_document, told
-from xlbridge.yaml_files.form import Mistake, dotted, mistakes_of, unknown
-from xlbridge.yaml_files.places import YamlText
+from xlbridge.resources import Catalogue
+from xlbridge.resources.yaml_files import (
+    Mistake,
+    YamlDocument,
+    YamlPath,
+    format_mistakes,
+    format_yaml_path,
+    mistakes_of,
+    read_document,
+    unknown_value,
+)
+from xlbridge.validation import ParseOptions
+
+STEPS_KEY = "steps"
 
 
-def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> Plan:
+class StepReader:
+    """Reads the steps of a plan; what is wrong in one is noted in its texts."""
+
+    def __init__(self, texts: PlanDocument, catalogue: Catalogue) -> None:
+        self._texts = texts
+        self._catalogue = catalogue
+
+    def step(self, name: str, body: Mapping[str, Any]) -> AnyStep | None:
+        """Return a step, None where it cannot be one."""
+        place = (STEPS_KEY, name)
+        common: dict[str, Any] = {"name": name, "after": self._after(place, name, body)}
+        profile = body.get("profile", self._texts.content.get("profile"))
+        common["profile"] = (
+            None if profile is None else self._texts.text((*place, "profile"), profile)
+        )
+        make = self._export if "export" in body else self._workbooks
+        try:
+            return make(place, body, common)
+        except InvalidFilter as mistake:
+            self._texts.wrong(self._place_of(place, body, mistake.names[0]), mistake.bare)
+            return None
+        except UsageError as error:
+            self._texts.wrong(place, error.message)
+            return None
+
+    def _place_of(self, place: YamlPath, body: Mapping[str, Any], name: Filter) -> YamlPath:
+        """Return where a filter is written, the step where it is not."""
+        return (*place, "filters", name.value) if name in body.get("filters", {}) else place
+
+    def _after(self, place: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
+        steps = self._texts.content[STEPS_KEY]
+        if "after" not in body:
+            return tuple(referenced_steps(self._catalogue, steps, name))
+        value = body["after"]
+        named = [value] if isinstance(value, str) else value
+        for number, other in enumerate(named):
+            if other not in steps or other == name:
+                at = (*place, "after") if isinstance(value, str) else (*place, "after", number)
+                self._texts.wrong(
+                    at, unknown_value(other, tuple(step for step in steps if step != name))
+                )
+        return tuple(named)
+
+    def _workbooks(
+        self, place: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+    ) -> WorkbookStep:
+        kind = "upload" if "upload" in body else "validate"
+        resource = body.get("resource")
+        if resource is not None and resource not in self._catalogue:
+            told = _UNKNOWN_RESOURCE.format(told=unknown_value(resource, tuple(self._catalogue)))
+            self._texts.wrong((*place, "resource"), told)
+        else:
+            for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
+                self._texts.wrong((*place, "links", column), what)
+        chunk_rows, sheet = body.get("chunk_rows"), body.get("sheet")
+        sending = SendOptions(body.get("mode", "auto"), chunk_rows and int(chunk_rows))
+        patterns = self._texts.texts((*place, kind), body[kind])
+        for pattern in patterns:
+            if not is_valid_pattern(pattern):
+                self._texts.wrong((*place, kind), _INVALID_PATTERN.format(pattern=pattern))
+        return WorkbookStep(
+            **common,
+            patterns=patterns,
+            resource=resource,
+            sheet=None if sheet is None else self._texts.text((*place, "sheet"), sheet),
+            reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
+            links=body.get("links", {}),
+            sending=sending if kind == "upload" else None,
+            may_be_empty=body.get("may_be_empty", False),
+        )
+
+    def _export(
+        self, place: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+    ) -> ExportStep:
+        listing = find_listing(body["export"])
+        filters = self._filters((*place, "filters"), body.get("filters", {}))
+        check_filters(listing, filters)
+        output = self._texts.text((*place, "output"), body["output"])
+        output_format(Path(output), None)
+        as_template = body.get("as_template")
+        layout = Layout(
+            flat=body.get("flat"),
+            template=self._catalogue.named(as_template) if as_template else None,
+        )
+        layout.check(listing)
+        manifest = body.get("manifest")
+        return ExportStep(
+            **common,
+            listing=listing.name,
+            output=output,
+            filters=filters,
+            flat=body.get("flat"),
+            as_template=as_template,
+            manifest=None if manifest is None else self._texts.text((*place, "manifest"), manifest),
+        )
+
+    def _filters(self, place: YamlPath, body: Mapping[str, Any]) -> Filters:
+        given = {}
+        for name, value in body.items():
+            filter_name, texts = Filter(name), self._texts.texts((*place, name), value)
+            read = _FILTER_READERS.get(FILTERS[filter_name].kind, _first_text)
+            given[filter_name] = read(texts, value)
+        return parse_filters(given)
+
+
+_UNKNOWN_RESOURCE = Text(
+    pt="{told} Recursos próprios de outra pasta: --schemas PASTA.",
+    en="{told} Own resources from another folder: --schemas DIR.",
+)
+_INVALID_PATTERN = Text(
+    pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
+    en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",
+)
+_FilterReader = Callable[[tuple[str, ...], Any], Any]
+
+
+def _first_text(texts: tuple[str, ...], _value: Any) -> Any:
+    return texts[0]
+
+
+_FILTER_READERS: Mapping[ValueKind, _FilterReader] = {
+    ValueKind.CODES: lambda texts, _value: texts,
+    ValueKind.TEXTS: lambda texts, _value: texts,
+    ValueKind.FLAG: lambda _texts, value: value,
+}
+"""How the values of filters come out of a plan, by what they are."""
+
+
+def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> BatchPlan:
     """Read a plan, its texts filled in with its parameters and those ``given`` in their place.
 
     ``today`` is what the months ``current`` and ``previous`` are told from. Raises ``UsageError``
@@ -36,56 +195,62 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
         )
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
-        raise _wrong(path, [document])
-    for mistakes_in in (_broken_form, _without_kind):
+        raise _plan_error(path, [document])
+    for mistakes_in in (_format_mistakes, _kind_mistakes):
         if mistakes := list(mistakes_in(document)):
-            raise _wrong(path, mistakes)
-    texts = PlanTexts(path.resolve(), document, given, today)
-    return _plan(path.resolve(), texts, catalogue)
+            raise _plan_error(path, mistakes)
+    texts = PlanDocument(path.resolve(), document, given, today)
+    return _build_plan(path.resolve(), texts, catalogue)
 
 
-def _wrong(path: Path, mistakes: list[Mistake]) -> PlanFileError:
+def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     hint = Text(
         pt="O que cabe num plano: xlbridge batch plan --json-schema",
         en="What a plan may hold: xlbridge batch plan --json-schema",
     )
     each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.what.en)))
-    return PlanFileError(told(path, list(each_once)), hint)
+    return PlanFileError(format_mistakes(path, list(each_once)), hint)
 
 
-def _broken_form(document: YamlText) -> Iterator[Mistake]:
+def _format_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     yield from mistakes_of(document, plan_format())
 
 
-def _without_kind(document: YamlText) -> Iterator[Mistake]:
-    for name, body in document.content[STEPS].items():
-        if not any(kind in body for kind in KINDS):
-            place = (STEPS, name)
+def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+    for name, body in document.content[STEPS_KEY].items():
+        if not any(kind in body for kind in STEP_KINDS):
+            place = (STEPS_KEY, name)
             for key in body:
                 yield Mistake(
-                    document.line((*place, key)), dotted((*place, key)), unknown(key, KINDS)
+                    document.line((*place, key)),
+                    format_yaml_path((*place, key)),
+                    unknown_value(key, STEP_KINDS),
                 )
             what = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
-            yield Mistake(document.line(place), dotted(place), what.format(kinds=", ".join(KINDS)))
+            yield Mistake(
+                document.line(place),
+                format_yaml_path(place),
+                what.format(kinds=", ".join(STEP_KINDS)),
+            )
 
 
-def _plan(path: Path, texts: PlanTexts, catalogue: Catalogue) -> Plan:
+def _build_plan(path: Path, texts: PlanDocument, catalogue: Catalogue) -> BatchPlan:
     """Make a plan of a document that has the form of one. Raises ``PlanFileError``."""
     content, reader = texts.content, StepReader(texts, catalogue)
-    read = [reader.step(name, body) for name, body in content[STEPS].items()]
+    read = [reader.step(name, body) for name, body in content[STEPS_KEY].items()]
     steps = tuple(step for step in read if step is not None)
     named = "-".join([content["name"], *texts.parameters.values(), "proof"])
     proof = texts.text(("proof",), content.get("proof", named))
-    plan = Plan(path, str(content["name"]), texts.parameters, steps, proof)
+    plan = BatchPlan(path, str(content["name"]), texts.parameters, steps, proof)
     if not texts.mistakes:
         _check_order(texts, steps)
-        _check_written(texts, plan)
+        _check_outputs(texts, plan)
     if texts.mistakes:
-        raise _wrong(path, texts.mistakes)
+        raise _plan_error(path, texts.mistakes)
     return plan
 
 
-def _check_written(texts: PlanTexts, plan: Plan) -> None:
+def _check_outputs(texts: PlanDocument, plan: BatchPlan) -> None:
     taken = {
         plan.file(pattern)
         for step in plan.steps
@@ -102,11 +267,11 @@ def _check_written(texts: PlanTexts, plan: Plan) -> None:
         taken.add(path)
 
 
-def _check_order(texts: PlanTexts, steps: tuple[AnyStep, ...]) -> None:
-    names = circle(steps)
+def _check_order(texts: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
+    names = find_cycle(steps)
     if names:
         what = Text(
             pt="estes passos esperam uns pelos outros: {names}.",
             en="these steps wait for each other: {names}.",
         ).format(names=" → ".join(names))
-        texts.wrong((STEPS, names[0]), what)
+        texts.wrong((STEPS_KEY, names[0]), what)

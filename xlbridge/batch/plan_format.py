@@ -1,17 +1,16 @@
-"""What a plan may hold: the one declaration of its form, as a JSON Schema.
+"""JSON Schema of a batch plan.
 
-The reader holds plans to it, editors complete and check by it, and the reference shows it.
+The reader checks plans against it, editors complete by it, and the reference shows it.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from typing import get_args
 
-from xlbridge.export.filters import FILTERS, Filter, ValueKind
-from xlbridge.export.listings import LISTINGS
-from xlbridge.upload.plan import WantedMode
-from xlbridge.validation.reading import DateOrder, NumberStyle
-from xlbridge.yaml_files.blocks import Schema, block, told
+from xlbridge.export import FILTERS, LISTINGS, Filter, ValueKind
+from xlbridge.resources.yaml_files import Schema, block_schema, described
+from xlbridge.upload import RequestedMode
+from xlbridge.validation import DateOrder, NumberStyle
 
 _NAME: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
 _TEXT: Schema = {"type": "string", "minLength": 1}
@@ -25,7 +24,7 @@ _ONE_OR_MORE: Schema = {
 _FLAG: Schema = {"type": "boolean"}
 _VALUE: Schema = {"type": ["string", "integer"], "minLength": 1}
 
-KINDS = ("upload", "validate", "export")
+STEP_KINDS = ("upload", "validate", "export")
 """The key of a step that says what it does, and to what."""
 
 
@@ -34,21 +33,21 @@ def plan_format() -> Schema:
     """Return the JSON Schema (2020-12) of a plan."""
     properties: Schema = {
         "version": {"const": 1},
-        "name": told(_NAME, "What the batch is called; with the parameters it is its name."),
-        "profile": told(_TEXT, "The environment, as profiles.toml calls it."),
-        "parameters": told(
+        "name": described(_NAME, "What the batch is called; with the parameters it is its name."),
+        "profile": described(_TEXT, "The environment, as profiles.toml calls it."),
+        "parameters": described(
             {"type": "object", "additionalProperties": _VALUE},
             "Values for texts of the plan: {month}, {month.first}. `current` and `previous` are "
             "months.",
         ),
-        "proof": told(_TEXT, "Where the closing proof goes, without extension."),
+        "proof": described(_TEXT, "Where the closing proof goes, without extension."),
         "steps": {"type": "object", "minProperties": 1, "additionalProperties": _step()},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge batch plan",
         "description": "Steps over many workbooks and listings, done once, in the right order.",
-        **block(properties, needed=("name", "steps")),
+        **block_schema(properties, needed=("name", "steps")),
     }
 
 
@@ -60,13 +59,13 @@ def keys_of(kind: str) -> tuple[str, ...]:
 def _step() -> Schema:
     return {
         "type": "object",
-        "properties": dict.fromkeys(KINDS, True),
+        "properties": dict.fromkeys(STEP_KINDS, True),
         "allOf": [
             {
                 "if": {"required": [kind]},
-                "then": block(_BLOCKS[kind], needed=_NEEDED.get(kind, ())),
+                "then": block_schema(_BLOCKS[kind], needed=_REQUIRED.get(kind, ())),
             }
-            for kind in KINDS
+            for kind in STEP_KINDS
         ],
     }
 
@@ -81,49 +80,53 @@ def _filters() -> Schema:
         values[name.value] = (
             {"type": ["string", "integer", "array"], "items": _VALUE} if kind in several else one
         )
-    return block(values)
+    return block_schema(values)
 
 
-_EVERY: Schema = {
-    "after": told(
+_COMMON: Schema = {
+    "after": described(
         {**_ONE_OR_MORE, "minItems": 0},
         "The steps that must be done before; told from the schemas' references where it is left "
         "out.",
     ),
-    "profile": told(_TEXT, "The environment of this step alone."),
+    "profile": described(_TEXT, "The environment of this step alone."),
 }
 _WORKBOOKS: Schema = {
-    "resource": told(_TEXT, "What the workbooks hold."),
-    "sheet": told(_TEXT, "The sheet of each workbook."),
-    "dates": told({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
-    "numbers": told({"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."),
-    "links": told(
+    "resource": described(_TEXT, "What the workbooks hold."),
+    "sheet": described(_TEXT, "The sheet of each workbook."),
+    "dates": described({"enum": list(get_args(DateOrder))}, "The order of day and month in text."),
+    "numbers": described(
+        {"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."
+    ),
+    "links": described(
         {"type": "object", "additionalProperties": _TEXT},
         "Columns whose cells name a record by another column of it: codigoDoCliente: seuCodigo.",
     ),
-    "may_be_empty": told(_FLAG, "No workbook at all is no mistake."),
+    "may_be_empty": described(_FLAG, "No workbook at all is no mistake."),
 }
 _BLOCKS: Mapping[str, Schema] = {
     "upload": {
-        "upload": told(_ONE_OR_MORE, "Workbooks to send: paths or patterns such as *.xlsx."),
-        **_EVERY,
+        "upload": described(_ONE_OR_MORE, "Workbooks to send: paths or patterns such as *.xlsx."),
+        **_COMMON,
         **_WORKBOOKS,
-        "mode": {"enum": [mode for mode in get_args(WantedMode) if mode != "preview"]},
+        "mode": {"enum": [mode for mode in get_args(RequestedMode) if mode != "preview"]},
         "chunk_rows": {"type": "integer", "minimum": 1},
     },
     "validate": {
-        "validate": told(_ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."),
-        **_EVERY,
+        "validate": described(
+            _ONE_OR_MORE, "Workbooks to judge: paths or patterns such as *.xlsx."
+        ),
+        **_COMMON,
         **_WORKBOOKS,
     },
     "export": {
-        "export": told({"enum": sorted(LISTINGS)}, "The listing."),
-        **_EVERY,
-        "output": told(_TEXT, "The file to write; its extension is its format."),
+        "export": described({"enum": sorted(LISTINGS)}, "The listing."),
+        **_COMMON,
+        "output": described(_TEXT, "The file to write; its extension is its format."),
         "filters": _filters(),
-        "flat": told(_TEXT, "One sheet only: each row of this one beside its record."),
-        "as_template": told(_TEXT, "Written in the layout of that resource's import sheet."),
-        "manifest": told(_TEXT, "Where the manifest goes."),
+        "flat": described(_TEXT, "One sheet only: each row of this one beside its record."),
+        "as_template": described(_TEXT, "Written in the layout of that resource's import sheet."),
+        "manifest": described(_TEXT, "Where the manifest goes."),
     },
 }
-_NEEDED: Mapping[str, tuple[str, ...]] = {"upload": ("resource",), "export": ("output",)}
+_REQUIRED: Mapping[str, tuple[str, ...]] = {"upload": ("resource",), "export": ("output",)}

@@ -1,1 +1,1 @@
-"""The command line: parse, call one library function, render."""
+"""The command line: parse options, call one function of the rooms below, render its result."""

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import click
 
-from xlbridge.api.answer import is_json_or_empty
-from xlbridge.api.outcome import Doubtful, Executed, NotExecuted, Rejected
-from xlbridge.cli.connection import connect
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import remark, result
-from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, reason_of
+from xlbridge.cli.output import print_result, remark
+from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected, is_json_or_empty
+from xlbridge.connection import connect
+from xlbridge.errors import UsageError, os_error_reason
+from xlbridge.i18n import Text
 
 _METHODS = ["GET", "POST", "PUT", "DELETE"]
 
@@ -42,13 +41,13 @@ _METHODS = ["GET", "POST", "PUT", "DELETE"]
 def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
     parameters = _parameters(query)
     body = None if data is None else _body(data)
-    with connect(command_settings()) as client:
+    with connect(command_settings(), remark) as client:
         reply = client.raw(method, path, query=parameters, body=body)
         outcome = client.outcome_of(reply)
         text = client.text_of(reply)
     if is_json_or_empty(reply):
         # As it came: parsing and writing it anew could change the digits of a number.
-        result(text)
+        print_result(text)
     match outcome:
         case Executed():
             return ExitCode.GOOD
@@ -84,7 +83,7 @@ def _body(data: str) -> object:
     except OSError as error:
         raise UsageError(
             Text(pt="--data: {file}: {reason}", en="--data: {file}: {reason}").format(
-                file=data[1:], reason=reason_of(error)
+                file=data[1:], reason=os_error_reason(error)
             )
         ) from error
     except ValueError as error:

@@ -1,7 +1,8 @@
-"""What click itself tells the user, in both languages.
+"""Texts of click itself, in both languages.
 
-click asks ``gettext`` for each of its texts by its English wording. Its own way to translations are
-compiled catalogues, found by the system's locale; here the language may be chosen by an option, and
+click asks ``gettext`` for each of its texts by its English wording. Its own translations would
+be
+compiled catalogues, chosen by the system's locale; here an option may choose the language, and
 each text stands beside its translation.
 """
 
@@ -169,7 +170,7 @@ _TEXTS = (
 )
 """click's texts for users; those for programmers stay as they are."""
 
-_VALUES = {
+_METAVARS = {
     value.en: value
     for value in (
         Text(en="ADDRESS", pt="ENDEREÇO"),
@@ -200,35 +201,35 @@ _VALUES = {
 BY_ENGLISH = {text.en: text for text in _TEXTS}
 """The texts by click's own wording."""
 
-_other = gettext.dgettext
+_original_dgettext = gettext.dgettext
 
 
 def translate_click() -> None:
     """Let click speak the active language from here on."""
     gettext.dgettext = _dgettext
     gettext.dngettext = _dngettext
-    _OPTION.make_metavar = _in_words(_of_option)
-    _ARGUMENT.make_metavar = _in_words(_of_argument)
+    _OPTION.make_metavar = _translated(_option_metavar)
+    _ARGUMENT.make_metavar = _translated(_argument_metavar)
 
 
 _OPTION: Any = click.Parameter
 _ARGUMENT: Any = click.Argument
 _Metavar = Callable[[click.Parameter, click.Context], str]
-_of_option: _Metavar = _OPTION.make_metavar
-_of_argument: _Metavar = _ARGUMENT.make_metavar
+_option_metavar: _Metavar = _OPTION.make_metavar
+_argument_metavar: _Metavar = _ARGUMENT.make_metavar
 
 
-def _in_words(metavar: _Metavar) -> _Metavar:
+def _translated(metavar: _Metavar) -> _Metavar:
     def told(parameter: click.Parameter, ctx: click.Context) -> str:
         words = metavar(parameter, ctx)
-        return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_VALUES.get(word[0], word[0])), words)
+        return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_METAVARS.get(word[0], word[0])), words)
 
     return told
 
 
 def _dgettext(domain: str, message: str) -> str:
     text = BY_ENGLISH.get(message)
-    return _other(domain, message) if text is None else str(text)
+    return _original_dgettext(domain, message) if text is None else str(text)
 
 
 def _dngettext(domain: str, msgid1: str, msgid2: str, n: int) -> str:

@@ -1,20 +1,20 @@
-"""``xlbridge doctor``: what is configured, what answers, what is wrong."""
+"""``xlbridge doctor``: diagnosis of configuration, connection and files."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from xlbridge.api.diagnosis import Check, diagnose_here, diagnose_remote, problem
-from xlbridge.cli.connection import connect
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import report_format
-from xlbridge.cli.output import result, result_json
+from xlbridge.cli.options import format_option
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.client import DiagnosticCheck, diagnose_local, diagnose_remote, failed_check
+from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.profiles.choice import choose_profile
-from xlbridge.upload.journal.journal_file import open_journal_file
+from xlbridge.profiles import choose_profile
+from xlbridge.upload import open_journal_file
 
 
 @click.command(
@@ -26,11 +26,11 @@ from xlbridge.upload.journal.journal_file import open_journal_file
         )
     ),
 )
-@report_format
+@format_option
 def command(form: str) -> ExitCode:
     checks = _checks()
     if form == "json":
-        result_json(
+        print_json(
             {
                 "version": 1,
                 "ok": all(check.ok for check in checks),
@@ -43,60 +43,60 @@ def command(form: str) -> ExitCode:
     return _exit_code(checks)
 
 
-def _checks() -> list[Check]:
+def _checks() -> list[DiagnosticCheck]:
     try:
         settings = command_settings()
         profile = choose_profile(settings)
     except ConfigError as error:
-        return [problem("settings", error)]
+        return [failed_check("settings", error)]
     checks = [
-        *diagnose_here(settings, profile),
+        *diagnose_local(settings, profile),
         *_journal(settings.journal),
         *_schemas(settings.schemas),
     ]
     if all(check.ok for check in checks):
         try:
-            with connect(settings) as client:
+            with connect(settings, remark) as client:
                 checks.extend(diagnose_remote(client))
         except XlbridgeError as error:
-            checks.append(problem("address", error))
+            checks.append(failed_check("address", error))
     return checks
 
 
-def _journal(path: Path) -> Iterator[Check]:
+def _journal(path: Path) -> Iterator[DiagnosticCheck]:
     """Check the journal of uploads, where there is one."""
     if not path.exists():
         return
     try:
         open_journal_file(path).close()
     except XlbridgeError as error:
-        yield problem("journal", error)
+        yield failed_check("journal", error)
     else:
-        yield Check("journal", True, Text(pt="{path}", en="{path}").format(path=path))
+        yield DiagnosticCheck("journal", True, Text(pt="{path}", en="{path}").format(path=path))
 
 
-def _schemas(folder: Path) -> Iterator[Check]:
+def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
     """Check the user's own resources, where there are any: a broken file stops most commands."""
     # Reading YAML takes its time to import, which a help need not wait for.
-    from xlbridge.resources.catalogue import load_catalogue
+    from xlbridge.resources import load_catalogue
 
     try:
         resources = load_catalogue(folder).values()
     except XlbridgeError as error:
-        yield problem("schemas", error)
+        yield failed_check("schemas", error)
         return
     if own := [resource.name for resource in resources if resource.source.parent == folder]:
         told = Text(pt="recursos seus: {names}", en="resources of your own: {names}")
-        yield Check("schemas", True, told.format(names=", ".join(own)))
+        yield DiagnosticCheck("schemas", True, told.format(names=", ".join(own)))
 
 
-def _exit_code(checks: list[Check]) -> ExitCode:
+def _exit_code(checks: list[DiagnosticCheck]) -> ExitCode:
     if any(not check.ok and check.remote for check in checks):
         return ExitCode.FAILED
     return ExitCode.GOOD if all(check.ok for check in checks) else ExitCode.WRONG_USAGE
 
 
-def _as_json(check: Check) -> dict[str, object]:
+def _as_json(check: DiagnosticCheck) -> dict[str, object]:
     return {
         "check": check.name,
         "ok": check.ok,
@@ -105,8 +105,8 @@ def _as_json(check: Check) -> dict[str, object]:
     }
 
 
-def _print(check: Check) -> None:
+def _print(check: DiagnosticCheck) -> None:
     verdict = Text(pt="ok", en="ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
-    result(f"{verdict!s:9} {check.name:14} {check.message}")
+    print_result(f"{verdict!s:9} {check.name:14} {check.message}")
     if not check.ok and check.advice:
-        result(f"{'':9} {'':14} → {check.advice}")
+        print_result(f"{'':9} {'':14} → {check.advice}")

@@ -1,20 +1,20 @@
-"""What a command works with: the settings and the profile that was chosen for it."""
+"""Settings and profile of the command that is being run."""
 
 import os
 
 import click
 
 from xlbridge.i18n import Text
-from xlbridge.profiles.choice import choose_profile, settings_for
+from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings, read_settings
 
 _VARIABLES = {"profile": "XLBRIDGE_PROFILE", "ca_bundle": "XLBRIDGE_CA_BUNDLE"}
 """The options that every command of an environment has, and the variables that they stand for."""
 
-_GIVEN = "xlbridge.environment"
+_CONTEXT_KEY = "xlbridge.environment"
 
 
-def of_environment(command: click.Command) -> click.Command:
+def add_environment_options(command: click.Command) -> click.Command:
     """Give a command the options that choose its environment."""
     if not any(parameter.name in _VARIABLES for parameter in command.params):
         command.params += [
@@ -38,13 +38,13 @@ def of_environment(command: click.Command) -> click.Command:
     return command
 
 
-def asked_settings() -> Settings:
+def settings_without_profile() -> Settings:
     """Return what the environment and the command's options say; no profile is looked for.
 
     Raises ``ConfigError`` for settings that cannot be used.
     """
     context = click.get_current_context(silent=True)
-    given: dict[str, str] = context.meta.get(_GIVEN, {}) if context else {}
+    given: dict[str, str] = context.meta.get(_CONTEXT_KEY, {}) if context else {}
     return read_settings(os.environ | given)
 
 
@@ -53,7 +53,7 @@ def command_settings() -> Settings:
 
     Raises ``ConfigError`` for settings or profiles that cannot be used.
     """
-    settings = asked_settings()
+    settings = settings_without_profile()
     return settings_for(settings, choose_profile(settings))
 
 
@@ -65,4 +65,4 @@ def _option(names: list[str], metavar: str, told: Text) -> click.Option:
 
 def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value and parameter.name:
-        context.meta.setdefault(_GIVEN, {})[_VARIABLES[parameter.name]] = value
+        context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value

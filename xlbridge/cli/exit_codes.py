@@ -1,14 +1,8 @@
-"""What the exit codes mean, and which error gives which."""
+"""Exit codes, and which error gives which."""
 
 from enum import IntEnum
 
-from xlbridge.errors import (
-    ApiError,
-    InDoubt,
-    RemoteRejected,
-    WorkbookRefused,
-    XlbridgeError,
-)
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected, WorkbookRefused, XlbridgeError
 
 
 class ExitCode(IntEnum):

@@ -1,4 +1,4 @@
-"""``xlbridge export``: a listing into a workbook."""
+"""``xlbridge export``: a listing into a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,12 +7,9 @@ from typing import Any
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.export_run import ExportTask, run
-from xlbridge.cli.options import may_replace, on_cluster
-from xlbridge.export.books.csv_book import CSV_DIALECTS
-from xlbridge.export.filters import FILTERS, Filter, ValueKind
-from xlbridge.export.formats import FORMATS
-from xlbridge.export.listing import is_repeated
+from xlbridge.cli.export_run import ExportArguments, run_export
+from xlbridge.cli.options import force_option, scheduler_option
+from xlbridge.export import CSV_DIALECTS, FILTERS, FORMATS, Filter, ValueKind, is_repeatable
 from xlbridge.i18n import Text
 
 _MOST_AT_ONCE = 8
@@ -32,7 +29,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if kind.kind is ValueKind.FLAG:
             attributes["is_flag"] = True
         else:
-            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": is_repeated(name)}
+            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": is_repeatable(name)}
         command = click.option(f"--{name}", _parameter_of(name), **attributes)(command)
     return command
 
@@ -164,8 +161,8 @@ def _parameter_of(name: Filter) -> str:
         )
     ),
 )
-@on_cluster
-@may_replace
+@scheduler_option
+@force_option
 def command(**options: Any) -> ExitCode:
     filter_texts = {name: options.pop(_parameter_of(name)) for name in Filter}
-    return run(ExportTask(filter_texts=filter_texts, **options))
+    return run_export(ExportArguments(filter_texts=filter_texts, **options))

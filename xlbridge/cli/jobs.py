@@ -4,13 +4,17 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.desk import evidenced, leave_living_copy, open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import living_copy, report_format
-from xlbridge.cli.output import remark, result, result_json
+from xlbridge.cli.options import format_option, status_copy_option
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.upload_common import (
+    ensure_evidence,
+    open_upload_context,
+    print_job,
+    save_status_copy,
+)
 from xlbridge.i18n import Text
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.report import listed_json
+from xlbridge.upload import Job, job_list_json
 
 
 @click.command(
@@ -20,33 +24,33 @@ from xlbridge.upload.report import listed_json
     ),
 )
 @click.argument("job_id", metavar="[JOB]", required=False)
-@living_copy
-@report_format
+@status_copy_option
+@format_option
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
-    with open_desk() as desk:
+    with open_upload_context() as desk:
         if job_id is not None:
             job = desk.journal.job(job_id)
             if form == "text":
                 for event in job.events:
                     note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
-                    result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
+                    print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
                 for part in desk.journal.parts_of(job):
-                    result(f"  {_line(part)}")
-            print_job(evidenced(desk, job), form)
+                    print_result(f"  {_line(part)}")
+            print_job(ensure_evidence(desk, job), form)
             if annotate is not None:
-                leave_living_copy(desk, desk.journal.job(job.id), annotate)
+                save_status_copy(desk, desk.journal.job(job.id), annotate)
             return ExitCode.GOOD
         jobs = desk.journal.jobs()
         if form == "json":
             listed = (one for job in jobs for one in (job, *desk.journal.parts_of(job)))
-            result_json({"version": 1, "jobs": [listed_json(job) for job in listed]})
+            print_json({"version": 1, "jobs": [job_list_json(job) for job in listed]})
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
         for job in jobs:
-            result(_line(job))
+            print_result(_line(job))
             for part in desk.journal.parts_of(job):
-                result(f"  {_line(part)}")
+                print_result(f"  {_line(part)}")
         return ExitCode.GOOD
 
 

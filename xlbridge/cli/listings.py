@@ -1,11 +1,10 @@
-"""``xlbridge listings``: what can be exported, with its filters."""
+"""``xlbridge listings``: listings that can be exported, with their filters."""
 
 import click
 
-from xlbridge.cli.options import report_format
-from xlbridge.cli.output import result, result_json
-from xlbridge.export.listing import Listing
-from xlbridge.export.listings import LISTINGS
+from xlbridge.cli.options import format_option
+from xlbridge.cli.output import print_json, print_result
+from xlbridge.export import LISTINGS, Listing
 from xlbridge.i18n import Text
 
 
@@ -15,18 +14,18 @@ from xlbridge.i18n import Text
         Text(pt="O que se pode exportar, com os filtros.", en="What can be exported, and filters.")
     ),
 )
-@report_format
+@format_option
 def command(form: str) -> None:
     if form == "json":
-        result_json({"version": 1, "listings": [_as_json(one) for one in LISTINGS.values()]})
+        print_json({"version": 1, "listings": [_as_json(one) for one in LISTINGS.values()]})
         return
     for listing in LISTINGS.values():
-        result(f"{listing.name}  ({listing.title})")
+        print_result(f"{listing.name}  ({listing.title})")
         sheets = Text(pt="  planilhas: {names}", en="  sheets: {names}")
-        result(sheets.format(names=", ".join(sheet.name for sheet in listing.sheets)))
+        print_result(sheets.format(names=", ".join(sheet.name for sheet in listing.sheets)))
         if listing.filters:
             filters = Text(pt="  filtros: {names}", en="  filters: {names}")
-            result(filters.format(names=", ".join(f"--{name}" for name in listing.filters)))
+            print_result(filters.format(names=", ".join(f"--{name}" for name in listing.filters)))
 
 
 def _as_json(listing: Listing) -> dict[str, object]:

@@ -6,20 +6,24 @@ from pathlib import Path
 
 import click
 
-from xlbridge.api.address import checked_address
-from xlbridge.api.client import Client
-from xlbridge.cli.connection import connect, target_of
-from xlbridge.cli.environment import asked_settings, command_settings
-from xlbridge.cli.options import report_format
-from xlbridge.cli.output import remark, result, result_json
-from xlbridge.credentials.passwords import Place, find_password, keep_password
-from xlbridge.credentials.profile_edits import check_profile, save_profile
-from xlbridge.credentials.tokens import TokenFile
+from xlbridge.cli.environment import command_settings, settings_without_profile
+from xlbridge.cli.options import format_option
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.client import Client, TokenFile, parse_base_url
+from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.profiles.choice import choose_profile
-from xlbridge.profiles.profile import Profile, Source
-from xlbridge.profiles.profile_file import read_profile_file
+from xlbridge.profiles import (
+    PasswordSource,
+    Profile,
+    ProfileSource,
+    check_profile,
+    choose_profile,
+    find_password,
+    read_profile_file,
+    save_profile,
+    store_password,
+)
 from xlbridge.settings import Settings
 
 _NOT_KEPT = "none"
@@ -52,7 +56,7 @@ _NOT_KEPT = "none"
 )
 @click.option(
     "--store",
-    type=click.Choice(["auto", Place.KEYRING.value, Place.FILE.value, _NOT_KEPT]),
+    type=click.Choice(["auto", PasswordSource.KEYRING.value, PasswordSource.FILE.value, _NOT_KEPT]),
     default="auto",
     show_default=True,
     help=str(Text(pt="Onde guardar a senha.", en="Where to keep the password.")),
@@ -69,7 +73,7 @@ _NOT_KEPT = "none"
         Text(pt="Lê a senha da entrada padrão.", en="Reads the password from standard input.")
     ),
 )
-@report_format
+@format_option
 def command(
     url: str | None,
     email: str | None,
@@ -85,7 +89,7 @@ def command(
         settings = command_settings()
         profile = choose_profile(settings)
     anew = ask or password_stdin
-    if profile.source is not Source.FILE:
+    if profile.source is not ProfileSource.FILE:
         if anew:
             raise UsageError(
                 Text(pt="Só um perfil guarda senha.", en="Only a profile keeps a password."),
@@ -94,7 +98,7 @@ def command(
                     en="Make one: xlbridge login --profile NAME --url ADDRESS",
                 ),
             )
-        with connect(settings) as client:
+        with connect(settings, remark) as client:
             _tell(client, client.login().expiration, form)
         return
     _log_in(settings, profile, store, form, save=url is not None, anew=anew, stdin=password_stdin)
@@ -110,7 +114,7 @@ def _log_in(
     anew: bool,
     stdin: bool,
 ) -> None:
-    asked = anew or find_password(settings, profile).place is Place.NOWHERE
+    asked = anew or find_password(settings, profile).place is PasswordSource.NOWHERE
     if asked:
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)
@@ -120,18 +124,18 @@ def _log_in(
         if save:
             save_profile(settings.home, profile)
         if asked and store != _NOT_KEPT:
-            place = keep_password(
+            place = store_password(
                 settings.home,
                 profile,
                 target.password,
-                None if store == "auto" else Place(store),
+                None if store == "auto" else PasswordSource(store),
             )
             _warn(place)
         _tell(client, expiration, form)
 
 
 def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[Settings, Profile]:
-    settings = asked_settings()
+    settings = settings_without_profile()
     email = email or settings.email
     if settings.profile is None or email is None or production is None:
         raise UsageError(
@@ -142,7 +146,7 @@ def _new_profile(url: str, email: str | None, production: bool | None) -> tuple[
             )
         )
     bundle = None if settings.ca_bundle is None else Path(settings.ca_bundle).absolute()
-    address = str(checked_address(url)).rstrip("/")
+    address = str(parse_base_url(url)).rstrip("/")
     profile = Profile(settings.profile, address, email, production, ca_bundle=bundle)
     before = read_profile_file(settings.home).profiles.get(profile.name)
     if before is not None:
@@ -174,8 +178,8 @@ def _ask_password(profile: Profile, *, stdin: bool) -> str:
     return answer
 
 
-def _warn(place: Place) -> None:
-    if place is Place.FILE:
+def _warn(place: PasswordSource) -> None:
+    if place is PasswordSource.FILE:
         remark(
             Text(
                 pt="Atenção: a senha ficou num arquivo só seu, mas sem cifra. O chaveiro do "
@@ -189,7 +193,7 @@ def _warn(place: Place) -> None:
 def _tell(client: Client, expiration: str | None, form: str) -> None:
     target = client.target
     if form == "json":
-        result_json(
+        print_json(
             {
                 "version": 1,
                 "authenticated": True,
@@ -205,4 +209,4 @@ def _tell(client: Client, expiration: str | None, form: str) -> None:
         pt="Credenciais aceitas: {email} em {url} (token válido até {expiration}).",
         en="Credentials accepted: {email} at {url} (token valid until {expiration}).",
     )
-    result(told.format(email=target.email, url=target.base_url, expiration=expiration or "?"))
+    print_result(told.format(email=target.email, url=target.base_url, expiration=expiration or "?"))

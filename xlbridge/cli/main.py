@@ -1,4 +1,4 @@
-"""The ``xlbridge`` command: languages, lazy commands, and how every error ends."""
+"""Entry point of ``xlbridge``: language, lazily imported commands, and how every error ends."""
 
 import importlib
 import io
@@ -12,11 +12,15 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
-from xlbridge.cli.ending import end, end_like_interrupt, ignore_interrupts
-from xlbridge.cli.importing import importing
-from xlbridge.cli.output import StdoutFailed, complain, remark, remarking
+from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
+from xlbridge.cli.process import (
+    exit_at_once,
+    heavy_imports,
+    ignore_interrupts,
+    treat_signals_as_interrupts,
+)
 from xlbridge.errors import XlbridgeError
-from xlbridge.i18n import LANGUAGES, Language, Text, choose, set_language
+from xlbridge.i18n import LANGUAGES, Language, Text, language_from_environment, set_language
 
 _ABOUT = Text(
     pt="Valida planilhas de importação, envia-as ao sistema de gestão e exporta listagens.",
@@ -59,10 +63,10 @@ _COMMANDS: dict[str, Text] = {
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
-_LOCAL = frozenset({"resources", "template", "listings", "sandbox", "batch rehearse"})
+_WITHOUT_ENVIRONMENT = frozenset({"resources", "template", "listings", "sandbox", "batch rehearse"})
 """The commands that are for no environment."""
 
-_HUNG_UP = 141
+_BROKEN_PIPE = 141
 """As a shell has it: whoever read the output went away."""
 
 _INTERRUPTED = 130
@@ -76,12 +80,12 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        with importing():
+        with heavy_imports():
             command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
         command.options_metavar = str(_OPTIONS)
-        if cmd_name in _LOCAL:
+        if cmd_name in _WITHOUT_ENVIRONMENT:
             return command
-        from xlbridge.cli.environment import of_environment
+        from xlbridge.cli.environment import add_environment_options
 
         if isinstance(command, click.Group):
             for name in command.list_commands(ctx):
@@ -89,11 +93,11 @@ class _LazyGroup(click.Group):
                 if part is None:
                     continue
                 part.options_metavar = str(_OPTIONS)
-                if f"{cmd_name} {name}" not in _LOCAL:
-                    of_environment(part)
+                if f"{cmd_name} {name}" not in _WITHOUT_ENVIRONMENT:
+                    add_environment_options(part)
             command.subcommand_metavar = str(_SUBCOMMAND)
             return command
-        return of_environment(command)
+        return add_environment_options(command)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [str(_OPTIONS), str(_SUBCOMMAND)]
@@ -108,7 +112,9 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
 
 
-def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language | None) -> None:
+def _choose_language(
+    _ctx: click.Context, _parameter: click.Parameter, language: Language | None
+) -> None:
     if language:
         set_language(language)
 
@@ -120,7 +126,7 @@ def _speak(_ctx: click.Context, _parameter: click.Parameter, language: Language 
 @click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
-    callback=_speak,
+    callback=_choose_language,
     is_eager=True,
     expose_value=False,
     help="Language of the messages / idioma das mensagens.",
@@ -131,7 +137,7 @@ def root() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    set_language(choose(os.environ))
+    set_language(language_from_environment(os.environ))
     translate_click()
     code = _run(_language_first(arguments))
     failure = _stdout_failure()
@@ -157,14 +163,14 @@ def _run(arguments: Sequence[str]) -> int:
         remark(Text(pt="Interrompido.", en="Interrupted."))
         return _INTERRUPTED
     except click.ClickException as error:
-        with remarking():
+        with stderr_failures_ignored():
             error.show()
         return error.exit_code
     except XlbridgeError as error:
         return _report(error)
     except SystemExit as end:
         # click makes a 1 of a broken pipe; a 0 is shell completion's.
-        return _HUNG_UP if end.code else 0
+        return _BROKEN_PIPE if end.code else 0
     except Exception as error:
         failure = error if isinstance(error, StdoutFailed) else _stdout_failure()
         return _report_crash(error) if failure is None else _report_stdout(failure)
@@ -190,7 +196,7 @@ def _report_stdout(failure: OSError) -> int:
     # What is left in the buffer has nowhere to go, and is not tried again when Python ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(failure, BrokenPipeError):
-        return _HUNG_UP
+        return _BROKEN_PIPE
     told = Text(
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",
         en="Error: cannot write to standard output: {reason}.",
@@ -202,7 +208,7 @@ def _report_stdout(failure: OSError) -> int:
 def _report(error: XlbridgeError) -> int:
     from xlbridge.cli.exit_codes import exit_code_of
 
-    complain(error)
+    print_error(error)
     return exit_code_of(error)
 
 
@@ -225,7 +231,7 @@ def _report_crash(error: Exception) -> int:
     return ExitCode.CRASHED
 
 
-def _open_what_is_closed() -> None:
+def _reopen_closed_streams() -> None:
     """Give Python the standard streams that it was started without.
 
     What is printed cannot be written then; no other file takes the place of a stream either.
@@ -248,11 +254,11 @@ def _buffer_stdout() -> None:
 
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
-    end_like_interrupt()
+    treat_signals_as_interrupts()
     # What fails while it is being thrown away has been told already, where it was used.
     sys.unraisablehook = lambda _failure: None
     try:
-        _open_what_is_closed()
+        _reopen_closed_streams()
         _buffer_stdout()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
@@ -263,4 +269,4 @@ def run() -> NoReturn:
         # Another one, while the first was dealt with.
         ignore_interrupts()
         code = _INTERRUPTED
-    end(code)
+    exit_at_once(code)

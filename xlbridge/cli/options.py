@@ -1,7 +1,8 @@
-"""Options that several commands have in common, each declared once."""
+"""Options that several commands share, each declared once, and their values as data."""
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any, get_args
@@ -10,7 +11,7 @@ import click
 
 from xlbridge.i18n import Text
 from xlbridge.settings import SCHEMAS_VARIABLE
-from xlbridge.validation.reading import DateOrder, NumberStyle
+from xlbridge.validation import DateOrder, NumberStyle
 
 Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]
@@ -37,12 +38,12 @@ class _WorkbookPath(click.Path):
 WORKBOOK_OUTPUT = _WorkbookPath(path_type=Path, dir_okay=False)
 
 
-def _all_of(options: Sequence[Decorator]) -> Decorator:
+def _combined(options: Sequence[Decorator]) -> Decorator:
     """Apply several options as if each had been written, in this order, above the command."""
     return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
-report_format = _option(
+format_option = _option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -52,7 +53,7 @@ report_format = _option(
     en="Text for people, or JSON for programs.",
 )
 
-validation_format = _option(
+validate_format_option = _option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "html"]),
@@ -77,23 +78,25 @@ def use_schemas(context: click.Context, folder: Path) -> None:
     context.call_on_close(restore)
 
 
-def _use_given(context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:
+def _use_given_schemas(
+    context: click.Context, _parameter: click.Parameter, folder: Path | None
+) -> None:
     if folder is not None:
         use_schemas(context, folder)
 
 
-own_schemas = _option(
+schemas_option = _option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    callback=_use_given,
+    callback=_use_given_schemas,
     is_eager=True,
     expose_value=False,
     pt="A pasta com os seus próprios recursos (se não for dita: XLBRIDGE_HOME/schemas).",
     en="The folder of your own resources (default: XLBRIDGE_HOME/schemas).",
 )
 
-which_sheet = _all_of(
+sheet_options = _combined(
     [
         _option(
             "--resource",
@@ -104,7 +107,7 @@ which_sheet = _all_of(
     ]
 )
 
-every_sheet = _option(
+all_sheets_option = _option(
     "--all-sheets",
     is_flag=True,
     pt="Confere todas as planilhas do arquivo que têm dados de um recurso, também umas com as "
@@ -112,7 +115,7 @@ every_sheet = _option(
     en="Checks every sheet of the workbook that has data for a resource, and one against another.",
 )
 
-how_to_read = _all_of(
+parse_options = _combined(
     [
         _option(
             "--dates",
@@ -129,14 +132,14 @@ how_to_read = _all_of(
     ]
 )
 
-on_cluster = _option(
+scheduler_option = _option(
     "--scheduler",
     metavar="URL",
     pt="Um cluster Dask que faz o trabalho (tcp://… ou tls://…).",
     en="A Dask cluster that does the work (tcp://… or tls://…).",
 )
 
-how_to_spread = _all_of(
+worker_options = _combined(
     [
         _option(
             "--workers",
@@ -147,32 +150,32 @@ how_to_spread = _all_of(
             en="How many processes check side by side (default: one for each core, where the "
             "files are worth it).",
         ),
-        on_cluster,
+        scheduler_option,
     ]
 )
 
-may_replace = _option(
+force_option = _option(
     "--force",
     is_flag=True,
     pt="Substitui o arquivo que existir.",
     en="Replaces a file that exists.",
 )
 
-living_copy = _option(
+status_copy_option = _option(
     "--annotate",
     type=WORKBOOK_OUTPUT,
     pt="Grava uma cópia do arquivo com situação, motivo e código ao lado das linhas.",
     en="Writes a copy of the workbook with state, reason and code beside its rows.",
 )
 
-in_parts = _option(
+chunk_rows_option = _option(
     "--chunk-rows",
     type=click.IntRange(min=1),
     pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
     en="Sends in parts of that many rows, each an upload of its own.",
 )
 
-how_to_send = _all_of(
+upload_options = _combined(
     [
         _option(
             "--yes",
@@ -200,7 +203,7 @@ how_to_send = _all_of(
             pt="Faz a prévia antes de enviar.",
             en="Previews before sending.",
         ),
-        living_copy,
+        status_copy_option,
         _option(
             "--read-back/--no-read-back",
             default=True,
@@ -208,6 +211,40 @@ how_to_send = _all_of(
             pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
             en="Reads what the system has of these rows; without it a doubt stays without proof.",
         ),
-        own_schemas,
+        schemas_option,
     ]
 )
+
+
+@dataclass(frozen=True, slots=True)
+class UploadArguments:
+    """How the user wants a job to be sent, and its report to look."""
+
+    yes: bool
+    confirm: str | None
+    wait: bool
+    preview: bool
+    read_back: bool
+    annotate: Path | None
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateArguments:
+    """The options of the command, by the names that it gives them."""
+
+    files: tuple[Path, ...]
+    resource: str | None
+    sheet: str | None
+    all_sheets: bool
+    form: str
+    output: Path | None
+    annotated: Path | None
+    fixed: Path | None
+    limit: int | None
+    force: bool
+    online: bool
+    dates: DateOrder | None
+    numbers: NumberStyle | None
+    workers: int | None
+    scheduler: str | None

@@ -1,15 +1,23 @@
-"""Where things are printed: results on stdout, everything else on stderr."""
+"""Output of a command: results on stdout, remarks and progress on stderr."""
 
 import json
+import os
+import re
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 
 class StdoutFailed(OSError):
@@ -18,12 +26,12 @@ class StdoutFailed(OSError):
 
 def remark(text: Text | str) -> None:
     """Tell the user something that is not the result."""
-    with remarking():
+    with stderr_failures_ignored():
         click.echo(str(text), err=True)
 
 
 @contextmanager
-def remarking() -> Iterator[None]:
+def stderr_failures_ignored() -> Iterator[None]:
     """Let what is told on stderr be lost where it cannot be written: what is done is not.
 
     Whoever reads it and goes away ends the command all the same.
@@ -36,19 +44,19 @@ def remarking() -> Iterator[None]:
         return
 
 
-def complain(error: XlbridgeError) -> None:
+def print_error(error: XlbridgeError) -> None:
     """Tell the user of an error, and what to do about it."""
     remark(Text(pt="Erro: {e}", en="Error: {e}").format(e=error.message))
     if error.hint:
         remark(error.hint)
 
 
-def result(text: Text | str) -> None:
+def print_result(text: Text | str) -> None:
     """Print (part of) the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
     _print(str(text))
 
 
-def in_words(value: object) -> object:
+def readable(value: object) -> object:
     """Return a value as a person reads it: what is true or not in words, nothing as a dash."""
     if value is None:
         return "–"
@@ -57,7 +65,7 @@ def in_words(value: object) -> object:
     return value
 
 
-def result_json(document: Any) -> None:
+def print_json(document: Any) -> None:
     """Print the result as one JSON document, indented where a person reads it.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
@@ -66,7 +74,7 @@ def result_json(document: Any) -> None:
     _print(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
 
 
-def result_pieces(pieces: Iterable[str]) -> None:
+def print_pieces(pieces: Iterable[str]) -> None:
     """Print a long result piece by piece. Raises ``StdoutFailed``, ``BrokenPipeError``."""
     for piece in pieces:
         _print(piece, end="")
@@ -80,3 +88,119 @@ def _print(text: str, end: str = "\n") -> None:
         raise
     except OSError as error:
         raise StdoutFailed(error.errno, error.strerror) from error
+
+
+_NARROWEST = 40
+_COLOURS: Mapping[str, str] = {
+    "✗": "red",
+    "•": "red",
+    "◦": "yellow",
+    "✓": "green",
+    "✎": "cyan",
+    "→": "cyan",
+}
+"""The colours of the marks that lines begin with."""
+
+_MARK = re.compile(rf"( *)([{''.join(_COLOURS)}])(?= )")
+_CODE = re.compile(r"\[[a-z-]+\](?: ×[0-9]+)?$")
+
+
+def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
+    """Yield lines as a stream should have them: unchanged unless it is a terminal.
+
+    Colours are left out where ``NO_COLOR`` is set, as https://no-color.org asks.
+    """
+    if not stream.isatty():
+        yield from lines
+        return
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    for line in lines:
+        wrapped = _wrapped(line, width)
+        yield wrapped if plain else _coloured(wrapped)
+
+
+def _wrapped(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    bare = line.lstrip(" ")
+    indent = " " * (len(line) - len(bare))
+    return "\n".join(
+        wrap(
+            bare,
+            width,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            expand_tabs=False,
+            replace_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _coloured(text: str) -> str:
+    text = _CODE.sub(lambda code: click.style(code[0], dim=True), text)
+    return _MARK.sub(lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), text, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressDisplay:
+    """What goes on.
+
+    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``paused``
+    hides it all for a block.
+    """
+
+    tell: Callable[[Text], None]
+    paused: Callable[[], AbstractContextManager[None]]
+    advance: Callable[[], None] = lambda: None
+
+
+@contextmanager
+def show_progress(text: Text, total: int = 1) -> Iterator[ProgressDisplay]:
+    """Show ``text`` with a spinner and the elapsed time until the block ends.
+
+    With a ``total`` of several steps a bar shows how many are done. Shows nothing when stderr is
+    no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield ProgressDisplay(lambda _text: None, nullcontext)
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(
+        *_progress_columns(total), console=Console(stderr=True), transient=True
+    ) as progress:
+        task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
+
+        @contextmanager
+        def paused() -> Iterator[None]:
+            progress.stop()
+            try:
+                yield
+            finally:
+                progress.start()
+
+        yield ProgressDisplay(
+            tell=lambda new: progress.update(task, description=escape(str(new))),
+            paused=paused,
+            advance=lambda: progress.update(task, advance=1, refresh=True),
+        )
+
+
+def _progress_columns(total: int) -> "list[ProgressColumn]":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
+
+    bar = [BarColumn(), MofNCompleteColumn()] if total > 1 else []
+    text = TextColumn("{task.description}", table_column=Column())
+    return [SpinnerColumn(), text, *bar, TimeElapsedColumn()]

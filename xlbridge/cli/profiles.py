@@ -2,16 +2,21 @@
 
 import click
 
-from xlbridge.api.address import checked_address
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import report_format
-from xlbridge.cli.output import in_words, remark, result, result_json
-from xlbridge.credentials.passwords import find_password, forget_password
-from xlbridge.credentials.profile_edits import remove_profile, set_default
+from xlbridge.cli.options import format_option
+from xlbridge.cli.output import print_json, print_result, readable, remark
+from xlbridge.client import parse_base_url
 from xlbridge.i18n import Text
-from xlbridge.profiles.choice import choose_profile
-from xlbridge.profiles.profile import Profile, Source
-from xlbridge.profiles.profile_file import read_profile_file
+from xlbridge.profiles import (
+    Profile,
+    ProfileSource,
+    choose_profile,
+    delete_password,
+    find_password,
+    read_profile_file,
+    remove_profile,
+    set_default,
+)
 from xlbridge.settings import Settings, read_settings
 
 
@@ -38,13 +43,13 @@ from xlbridge.settings import Settings, read_settings
         )
     ),
 )
-@report_format
+@format_option
 def command(default: str | None, remove: str | None, form: str) -> None:
     home = read_settings().home
     if default is not None:
         set_default(home, default)
     if remove is not None:
-        forget_password(home, remove_profile(home, remove))
+        delete_password(home, remove_profile(home, remove))
         remark(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
     settings = command_settings()
     chosen = choose_profile(settings)
@@ -53,18 +58,18 @@ def command(default: str | None, remove: str | None, form: str) -> None:
     # A password of the environment is the chosen profile's, and no other's.
     listed += [_described(Settings(home), profile, chosen=False) for profile in others]
     if form == "json":
-        result_json({"version": 1, "profiles": listed})
+        print_json({"version": 1, "profiles": listed})
         return
     for profile in listed:
-        result("  ".join(f"{name}: {in_words(value)}" for name, value in profile.items()))
+        print_result("  ".join(f"{name}: {readable(value)}" for name, value in profile.items()))
 
 
 def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:
     described = {"profile": profile.name, "source": str(profile.source), "chosen": chosen}
-    if profile.source is Source.EMBEDDED:
+    if profile.source is ProfileSource.EMBEDDED:
         return described | {"home": str(settings.home)}
     return described | {
-        "base_url": str(checked_address(profile.base_url)),
+        "base_url": str(parse_base_url(profile.base_url)),
         "email": profile.email,
         "production": profile.production,
         "password": str(find_password(settings, profile).place),

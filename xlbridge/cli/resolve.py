@@ -1,13 +1,13 @@
-"""``xlbridge resolve``: a person says what became of a doubtful upload."""
+"""``xlbridge resolve``: a person's decision about a doubtful upload."""
 
 import click
 
-from xlbridge.cli.desk import open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.importing import importing
-from xlbridge.cli.options import report_format
+from xlbridge.cli.options import format_option
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_common import open_upload_context, print_job
 from xlbridge.i18n import Text
-from xlbridge.upload.resolving import Resolution
+from xlbridge.upload import Resolution
 
 
 @click.command(
@@ -43,13 +43,13 @@ from xlbridge.upload.resolving import Resolution
         )
     ),
 )
-@report_format
+@format_option
 def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
     # It leaves evidence behind, with what reads and writes workbooks.
-    with importing():
-        from xlbridge.upload.send import resolve_job
+    with heavy_imports():
+        from xlbridge.upload import resolve_job
 
-    with open_desk() as desk:
+    with open_upload_context() as desk:
         job = resolve_job(desk, desk.journal.job(job_id), Resolution(seen), reason)
         print_job(job, form)
         return ExitCode.GOOD

@@ -1,13 +1,11 @@
-"""``xlbridge resources``: what can be imported."""
+"""``xlbridge resources``: resources that can be imported."""
 
 import click
 
-from xlbridge.cli.options import own_schemas, report_format
-from xlbridge.cli.output import result, result_json
+from xlbridge.cli.options import format_option, schemas_option
+from xlbridge.cli.output import print_json, print_result
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.resource import Resource
-from xlbridge.resources.schema_format import schema_format
+from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
 
 
@@ -25,21 +23,21 @@ from xlbridge.settings import read_settings
         )
     ),
 )
-@own_schemas
-@report_format
+@schemas_option
+@format_option
 def command(form: str, file_format: bool) -> None:
     if file_format:
-        result_json(schema_format())
+        print_json(schema_file_format())
         return
     catalogue = load_catalogue(read_settings().schemas)
     if form == "json":
-        result_json({"version": 1, "resources": [_as_json(r) for r in catalogue.values()]})
+        print_json({"version": 1, "resources": [_as_json(r) for r in catalogue.values()]})
         return
     for resource in catalogue.values():
         modes = ", ".join(resource.paths.modes)
-        result(f"{resource.name}  ({resource.title})  [{modes}]")
+        print_result(f"{resource.name}  ({resource.title})  [{modes}]")
         required = Text(pt="  obrigatórias: {names}", en="  required: {names}")
-        result(required.format(names=", ".join(resource.required)))
+        print_result(required.format(names=", ".join(resource.required)))
 
 
 def _as_json(resource: Resource) -> dict[str, object]:

@@ -4,43 +4,47 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.desk import evidenced, leave_living_copy, open_desk, print_job
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.importing import importing
-from xlbridge.cli.options import how_to_send, report_format
-from xlbridge.cli.sending import Sending
+from xlbridge.cli.options import UploadArguments, format_option, upload_options
+from xlbridge.cli.output import remark
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_common import (
+    ensure_evidence,
+    open_upload_context,
+    print_job,
+    save_status_copy,
+)
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload import Job, Journal
 
 
 @click.command(
     "resume", help=str(Text(pt="Continua um envio interrompido.", en="Continues an upload."))
 )
 @click.argument("job_id", metavar="[JOB]", required=False)
-@how_to_send
-@report_format
+@upload_options
+@format_option
 def command(job_id: str | None, **how: Any) -> ExitCode:
-    sending = Sending(**how)
-    with open_desk() as desk:
-        job = desk.journal.job(job_id) if job_id else _only_open(desk.journal)
+    sending = UploadArguments(**how)
+    with open_upload_context() as desk:
+        job = desk.journal.job(job_id) if job_id else _only_open_job(desk.journal)
         if job.state.is_final:
-            job = evidenced(desk, job)
+            job = ensure_evidence(desk, job)
             if sending.annotate is not None:
-                leave_living_copy(desk, job, sending.annotate)
+                save_status_copy(desk, job, sending.annotate)
             return print_job(job, sending.form)
         # What talks to the system and reads what was sent takes its time to import.
-        with importing():
-            from xlbridge.cli.connection import connect
-            from xlbridge.cli.upload_session import carry_out, require_lawful
+        with heavy_imports():
+            from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+            from xlbridge.connection import connect
 
-        with connect(desk.settings) as client:
-            require_lawful(client.target.production, sending, job.what.mode)
-            return carry_out(desk, client, job, sending)
+        with connect(desk.settings, remark) as client:
+            forbid_yes_in_production(client.target.production, sending, job.what.mode)
+            return run_upload(desk, client, job, sending)
 
 
-def _only_open(journal: Journal) -> Job:
+def _only_open_job(journal: Journal) -> Job:
     """Return the one job that is not over. Raises ``UsageError`` when there is none, or several."""
     waiting = [job for job in journal.jobs() if not job.state.is_final]
     if len(waiting) == 1:

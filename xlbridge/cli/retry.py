@@ -1,19 +1,24 @@
-"""``xlbridge retry``: sends again what was rejected and has been mended."""
+"""``xlbridge retry``: sends again the rejected rows that were fixed."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from xlbridge.cli.desk import evidenced, open_desk
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.importing import importing
-from xlbridge.cli.options import how_to_read, how_to_send, in_parts, report_format
+from xlbridge.cli.options import (
+    UploadArguments,
+    chunk_rows_option,
+    format_option,
+    parse_options,
+    upload_options,
+)
 from xlbridge.cli.output import remark
-from xlbridge.cli.sending import Sending
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_common import ensure_evidence, open_upload_context
 from xlbridge.i18n import Text
-from xlbridge.upload.plan import Plan
-from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
+from xlbridge.upload import ModeChoice
+from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
 
 
 @click.command(
@@ -36,10 +41,10 @@ from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
         )
     ),
 )
-@in_parts
-@how_to_read
-@how_to_send
-@report_format
+@chunk_rows_option
+@parse_options
+@upload_options
+@format_option
 def command(
     job_id: str,
     file: Path | None,
@@ -48,36 +53,39 @@ def command(
     numbers: NumberStyle | None,
     **how: Any,
 ) -> ExitCode:
-    sending = Sending(**how)
+    sending = UploadArguments(**how)
     # What judges and sends takes most of a second to import.
-    with importing():
-        from xlbridge.cli.connection import connect
-        from xlbridge.cli.upload_session import carry_out, refuse_sheet, require_lawful
-        from xlbridge.upload.retry import mended_rows, require_rejected
-        from xlbridge.upload.send import write_down
-        from xlbridge.validation.validate import validate_workbook
+    with heavy_imports():
+        from xlbridge.cli.upload_run import (
+            forbid_yes_in_production,
+            report_invalid_sheet,
+            run_upload,
+        )
+        from xlbridge.connection import connect
+        from xlbridge.upload import corrected_rows, create_job, require_rejected
+        from xlbridge.validation import validate_workbook
 
-    with open_desk() as desk:
+    with open_upload_context() as desk:
         job = desk.journal.job(job_id)
         require_rejected(job)
-        job = evidenced(desk, job)
+        job = ensure_evidence(desk, job)
         resource = desk.catalogue.named(job.what.resource)
         judged = validate_workbook(
             file or Path(job.last("rejects_file")),
             desk.catalogue,
             resource=resource.name,
-            reading=Reading(dates=dates, numbers=numbers),
+            reading=ParseOptions(dates=dates, numbers=numbers),
             limits=desk.settings.limits,
         )
         if not judged.ok:
-            return refuse_sheet(judged, job.what.mode, sending.form)
-        mended = mended_rows(desk, job, judged)
+            return report_invalid_sheet(judged, job.what.mode, sending.form)
+        mended = corrected_rows(desk, job, judged)
         _mention_left_out(mended.left_out)
-        plan = Plan(job.what.mode, Text(pt="como antes", en="as before"))
-        with connect(desk.settings) as client:
+        plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
+        with connect(desk.settings, remark) as client:
             profile = client.target.profile
-            require_lawful(client.target.production, sending, plan.mode)
-            again = write_down(
+            forbid_yes_in_production(client.target.production, sending, plan.mode)
+            again = create_job(
                 desk,
                 mended.sheet,
                 resource,
@@ -86,7 +94,7 @@ def command(
                 retry=mended.retry,
                 chunk_rows=chunk_rows,
             )
-            return carry_out(desk, client, again, sending)
+            return run_upload(desk, client, again, sending)
 
 
 def _mention_left_out(rows: int) -> None:

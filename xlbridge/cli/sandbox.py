@@ -8,16 +8,11 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import own_schemas
-from xlbridge.cli.output import remark
-from xlbridge.cli.progress import Activity, working
+from xlbridge.cli.options import schemas_option
+from xlbridge.cli.output import ProgressDisplay, remark, show_progress
 from xlbridge.i18n import Text
-from xlbridge.profiles.profile import EMBEDDED_NAME
-from xlbridge.sandbox.faults import parse_faults
-from xlbridge.sandbox.seed_kind import Seed
-from xlbridge.sandbox.server import Behaviour
-from xlbridge.sandbox.serving.running import RunningSandbox
-from xlbridge.sandbox.serving.serve import Plan, serve
+from xlbridge.profiles import EMBEDDED_NAME
+from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, ServeOptions, parse_faults, serve
 from xlbridge.settings import read_settings
 
 _SECONDS = click.FloatRange(min=0)
@@ -53,8 +48,8 @@ _SECONDS = click.FloatRange(min=0)
 )
 @click.option(
     "--seed",
-    type=click.Choice([kind.value for kind in Seed]),
-    default=Seed.DEMO.value,
+    type=click.Choice([kind.value for kind in SeedKind]),
+    default=SeedKind.DEMO.value,
     show_default=True,
     help=str(
         Text(
@@ -129,7 +124,7 @@ _SECONDS = click.FloatRange(min=0)
     metavar="SECONDS",
     help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
 )
-@own_schemas
+@schemas_option
 def command(
     port: int,
     database: str | None,
@@ -144,10 +139,10 @@ def command(
 ) -> None:
     planned = None if faults is None else parse_faults(faults)
     behaviour = Behaviour(timedelta(seconds=token_lifetime), planned, host_names=host_names)
-    plan = Plan(
+    plan = ServeOptions(
         port=port,
         database=database,
-        seed=Seed(seed),
+        seed=SeedKind(seed),
         scale=scale,
         ready_file=ready_file,
         expose=expose,
@@ -156,7 +151,7 @@ def command(
     )
     with ExitStack() as signs_of_life:
         starting = Text(pt="Iniciando o sistema de ensaio", en="Starting the sandbox")
-        activity = signs_of_life.enter_context(working(starting))
+        activity = signs_of_life.enter_context(show_progress(starting))
 
         def announce(running: RunningSandbox) -> None:
             signs_of_life.close()
@@ -165,7 +160,7 @@ def command(
         serve(plan, read_settings(), announce, partial(_watch, activity))
 
 
-def _watch(activity: Activity, done: int, total: int) -> None:
+def _watch(activity: ProgressDisplay, done: int, total: int) -> None:
     filling = Text(
         pt="Enchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
         en="Filling the new database: {total} {total:sales order|sales orders}",

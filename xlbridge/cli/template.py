@@ -4,16 +4,14 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import WORKBOOK_OUTPUT, may_replace, own_schemas
+from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, schemas_option
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
+from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.resources.resource import Resource
-from xlbridge.settings import read_settings
-from xlbridge.workbook.atomic import require_apart, require_new
-from xlbridge.workbook.writing.template import write_template, write_templates
+from xlbridge.resources import Resource, load_catalogue
+from xlbridge.settings import WorkbookLimits, read_settings
+from xlbridge.workbook.write import write_template, write_templates
 
 
 @click.command(
@@ -59,8 +57,8 @@ from xlbridge.workbook.writing.template import write_template, write_templates
     "--sheet",
     help=str(Text(pt="A planilha do arquivo ANTIGO.", en="The sheet of the workbook OLD.")),
 )
-@own_schemas
-@may_replace
+@schemas_option
+@force_option
 def command(
     resource: str | None,
     output: Path | None,
@@ -88,7 +86,7 @@ def command(
         )
     wanted = catalogue.named(resource)
     path = output or Path(f"{wanted.name}.xlsx")
-    require_apart([path], [] if old is None else [old])
+    require_distinct([path], [] if old is None else [old])
     if not force:
         require_new(path)
     if old is None:
@@ -103,7 +101,7 @@ def _migrate(
     old: Path, path: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
 ) -> None:
     # Only this needs the libraries that read workbooks.
-    from xlbridge.validation.copies.migration import migrate
+    from xlbridge.validation import migrate
 
     done = migrate(old, path, resource, limits, sheet)
     remark(_MIGRATED.format(path=path, rows=done.rows))

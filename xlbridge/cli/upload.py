@@ -5,20 +5,25 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from xlbridge.cli.desk import open_desk
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.importing import importing
-from xlbridge.cli.options import how_to_read, how_to_send, in_parts, report_format, which_sheet
-from xlbridge.cli.output import remark
-from xlbridge.cli.progress import working
-from xlbridge.cli.sending import Sending
+from xlbridge.cli.options import (
+    UploadArguments,
+    chunk_rows_option,
+    format_option,
+    parse_options,
+    sheet_options,
+    upload_options,
+)
+from xlbridge.cli.output import remark, show_progress
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_common import open_upload_context
+from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.validation.reading import DateOrder, NumberStyle, Reading
-from xlbridge.workbook.atomic import require_apart
+from xlbridge.upload import RequestedMode, choose_mode
+from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
 
 if TYPE_CHECKING:
-    from xlbridge.validation.validate import ValidatedSheet
+    from xlbridge.validation import ValidatedSheet
 
 
 @click.command(
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @click.option(
     "--mode",
-    type=click.Choice(get_args(WantedMode)),
+    type=click.Choice(get_args(RequestedMode)),
     default="auto",
     help=str(
         Text(
@@ -47,48 +52,52 @@ if TYPE_CHECKING:
         )
     ),
 )
-@in_parts
-@which_sheet
-@how_to_read
-@how_to_send
-@report_format
+@chunk_rows_option
+@sheet_options
+@parse_options
+@upload_options
+@format_option
 def command(
     file: Path,
     resource: str | None,
     sheet: str | None,
-    mode: WantedMode,
+    mode: RequestedMode,
     again: str | None,
     chunk_rows: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
     **how: Any,
 ) -> ExitCode:
-    sending = Sending(**how)
-    require_apart([sending.annotate], [file])
+    sending = UploadArguments(**how)
+    require_distinct([sending.annotate], [file])
     # What judges and sends takes most of a second to import.
-    with importing():
-        from xlbridge.cli.connection import connect
-        from xlbridge.cli.upload_session import carry_out, refuse_sheet, require_lawful
-        from xlbridge.upload.send import write_down
-        from xlbridge.validation.validate import validate_workbook
+    with heavy_imports():
+        from xlbridge.cli.upload_run import (
+            forbid_yes_in_production,
+            report_invalid_sheet,
+            run_upload,
+        )
+        from xlbridge.connection import connect
+        from xlbridge.upload import create_job
+        from xlbridge.validation import validate_workbook
 
-    with open_desk() as desk:
-        with working(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
+    with open_upload_context() as desk:
+        with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             judged = validate_workbook(
                 file,
                 desk.catalogue,
                 resource=resource,
                 sheet=sheet,
-                reading=Reading(dates=dates, numbers=numbers),
+                reading=ParseOptions(dates=dates, numbers=numbers),
                 limits=desk.settings.limits,
             )
         if not judged.ok or judged.resource is None:
-            return refuse_sheet(judged, mode, sending.form)
+            return report_invalid_sheet(judged, mode, sending.form)
         plan = choose_mode(judged.resource, mode)
         _mention_warnings(judged)
-        with connect(desk.settings) as client:
+        with connect(desk.settings, remark) as client:
             target = client.target
-            require_lawful(target.production, sending, plan.mode)
+            forbid_yes_in_production(target.production, sending, plan.mode)
             remark(
                 _WHAT_GOES_WHERE.format(
                     resource=judged.resource.name,
@@ -97,7 +106,7 @@ def command(
                     reason=plan.reason,
                 )
             )
-            job = write_down(
+            job = create_job(
                 desk,
                 judged,
                 judged.resource,
@@ -106,7 +115,7 @@ def command(
                 again=again,
                 chunk_rows=chunk_rows,
             )
-            return carry_out(desk, client, job, sending)
+            return run_upload(desk, client, job, sending)
 
 
 _WHAT_GOES_WHERE = Text(

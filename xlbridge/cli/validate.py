@@ -6,24 +6,24 @@ from typing import Any
 
 import click
 
-from xlbridge.cli.environment import asked_settings
+from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.importing import importing
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
-    every_sheet,
-    how_to_read,
-    how_to_spread,
-    may_replace,
-    own_schemas,
-    validation_format,
-    which_sheet,
+    ValidateArguments,
+    all_sheets_option,
+    force_option,
+    parse_options,
+    schemas_option,
+    sheet_options,
+    validate_format_option,
+    worker_options,
 )
-from xlbridge.cli.spread import carrier_for
-from xlbridge.cli.validation_task import ValidationTask
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.workers import executor_for
+from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
-from xlbridge.validation.collector import without_collector
-from xlbridge.workbook.reading.reader import reading_ahead
+from xlbridge.workbook.read import prefetch_workbook
 
 
 @click.command(
@@ -89,25 +89,25 @@ from xlbridge.workbook.reading.reader import reading_ahead
         )
     ),
 )
-@may_replace
-@which_sheet
-@every_sheet
-@own_schemas
-@how_to_read
-@how_to_spread
-@validation_format
+@force_option
+@sheet_options
+@all_sheets_option
+@schemas_option
+@parse_options
+@worker_options
+@validate_format_option
 def command(**options: Any) -> ExitCode:
-    task = ValidationTask(**options)
-    settings = asked_settings()
-    with without_collector(), ExitStack() as stack:
+    task = ValidateArguments(**options)
+    settings = settings_without_profile()
+    with gc_paused(), ExitStack() as stack:
         # What judges takes most of a second to import: meanwhile the first file is read, or the
         # workers begin.
-        carrier = stack.enter_context(carrier_for(task.files, task.workers, task.scheduler))
+        carrier = stack.enter_context(executor_for(task.files, task.workers, task.scheduler))
         first = None
         if carrier is None:
-            ahead = reading_ahead(task.files[0], settings.limits, task.sheet)
+            ahead = prefetch_workbook(task.files[0], settings.limits, task.sheet)
             first = stack.enter_context(ahead)
-        with importing():
-            from xlbridge.cli.validation_run import run
+        with heavy_imports():
+            from xlbridge.cli.validate_run import run_validation
 
-        return run(task, settings, first, carrier)
+        return run_validation(task, settings, first, carrier)

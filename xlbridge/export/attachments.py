@@ -1,4 +1,4 @@
-"""Downloading attached files: only from where they should come, never over another file.
+"""Download attached files: only from allowed addresses, never over another file.
 
 Source: the spec, Payable entry (Arquivos) and Purchasing.
 """
@@ -14,32 +14,33 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from xlbridge.api.record_shape import Record
+from xlbridge.client import Record
 from xlbridge.errors import UsageError
 from xlbridge.export.listing import Listing
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.wire.attachments import Attachment
-from xlbridge.wire.model import record_model
-from xlbridge.workbook.atomic import replacing
+from xlbridge.wire import Attachment, record_model
 
-_LONGEST_NAME = 120
+_MAX_NAME_LENGTH = 120
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")
-_UNSEEN = ("Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_INVISIBLE = ("Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _CHUNK = 2**16
-_SECONDS = 60.0
-MOST_BYTES = 50 * 2**20
+_TIMEOUT_SECONDS = 60.0
+MAX_ATTACHMENT_BYTES = 50 * 2**20
 """The largest file that is downloaded."""
 
 
-class Downloads:
+class AttachmentDownloads:
     """Puts the attached files of records into a folder, each named by its record's key.
 
     ``origin`` is the remote system's address: a file comes from there, or from another place by
     https. What is not downloaded is told in ``problems``, without its address.
     """
 
-    def __init__(self, folder: Path, listing: Listing, origin: str, most: int = MOST_BYTES) -> None:
+    def __init__(
+        self, folder: Path, listing: Listing, origin: str, most: int = MAX_ATTACHMENT_BYTES
+    ) -> None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(
                 Text(pt="{path} não é uma pasta.", en="{path} is no folder.").format(path=folder)
@@ -90,7 +91,7 @@ class Downloads:
     def _write(self, target: Path, content: Iterator[bytes]) -> None:
         """Write a file; one that is there already stays, and is refused unless it is the same."""
         if not target.exists():
-            with replacing(target) as temporary, temporary.open("wb") as stream:
+            with replace_atomically(target) as temporary, temporary.open("wb") as stream:
                 stream.writelines(content)
         elif not _is_same(target, content):
             raise _Refused(
@@ -113,7 +114,9 @@ class Downloads:
     def _content(self, address: str) -> Iterator[bytes]:
         """Yield a file's content. The system's own token is not sent: the address carries one."""
         size = 0
-        with httpx.stream("GET", address, timeout=_SECONDS, follow_redirects=False) as answer:
+        with httpx.stream(
+            "GET", address, timeout=_TIMEOUT_SECONDS, follow_redirects=False
+        ) as answer:
             if not answer.is_success:
                 raise _Refused(f"status {answer.status_code}")
             for chunk in answer.iter_bytes(_CHUNK):
@@ -141,12 +144,12 @@ def safe_name(name: str) -> str:
     What is not seen, and may turn the rest around, is left out.
     """
     plain = unicodedata.normalize("NFC", name)
-    plain = "".join(char for char in plain if unicodedata.category(char) not in _UNSEEN)
+    plain = "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE)
     plain = _UNSAFE.sub("_", plain).strip(" .") or "_"
     stem, dot, ending = plain.rpartition(".")
     if dot and len(ending) <= 10:
-        plain = stem[: _LONGEST_NAME - len(ending) - 1] + dot + ending
-    plain = plain[:_LONGEST_NAME]
+        plain = stem[: _MAX_NAME_LENGTH - len(ending) - 1] + dot + ending
+    plain = plain[:_MAX_NAME_LENGTH]
     return f"_{plain}" if _DEVICES.match(plain) else plain
 
 

@@ -1,30 +1,28 @@
-"""A listing into files: fetch, flatten, leave out what came twice, count, write."""
+"""Export a listing into files: fetch, flatten, leave out what came twice, count, write."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from xlbridge.api.client import Client
-from xlbridge.api.record_shape import Record
+from xlbridge.client import Client, Record
 from xlbridge.errors import UsageError
-from xlbridge.export.books.book import OpenBook, Table
-from xlbridge.export.fetched import Progress
-from xlbridge.export.fetching import Fetcher
+from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import Filters
-from xlbridge.export.layout import Layout
-from xlbridge.export.listing import Listing
-from xlbridge.export.recipes import recipe_of
-from xlbridge.export.requests import check_filters
+from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
+from xlbridge.export.layout import Layout, line_spec
+from xlbridge.export.listing import Listing, check_filters
+from xlbridge.export.listings import LISTINGS
 from xlbridge.export.result import ExportResult, describe_hole, describe_missing
-from xlbridge.export.sheet import Sheet
-from xlbridge.export.spool import Spool
-from xlbridge.export.summary import Summary
+from xlbridge.export.sheets import Sheet
+from xlbridge.export.spool import ResumeStore, Spool, temporary_folder
 from xlbridge.export.totals import TotalTable, total_tables
-from xlbridge.export.unfinished import Unfinished, temporary_place
+from xlbridge.export.windows import OnProgress
+from xlbridge.files import require_new
 from xlbridge.i18n import Text
+from xlbridge.workbook import EXPORTED, require_own, require_unedited
 
-_AS_THEY_COME = Layout()
+_DEFAULT_LAYOUT = Layout()
 
 
 def export_listing(
@@ -32,13 +30,13 @@ def export_listing(
     listing: Listing,
     filters: Filters,
     output: Path,
-    open_book: OpenBook,
+    open_book: OpenOutput,
     *,
-    layout: Layout = _AS_THEY_COME,
-    on_progress: Progress = lambda _advance: None,
+    layout: Layout = _DEFAULT_LAYOUT,
+    on_progress: OnProgress = lambda _advance: None,
     on_record: Callable[[Record], None] | None = None,
     at_once: int = 2,
-    unfinished: Unfinished | None = None,
+    unfinished: ResumeStore | None = None,
 ) -> ExportResult:
     """Write what a listing holds into ``output``, and say whether anything can be missing.
 
@@ -56,7 +54,7 @@ def export_listing(
     begun = datetime.now()
     with (
         open_book(output, sheets) as book,
-        unfinished.place(begun) if unfinished else temporary_place() as folder,
+        unfinished.place(begun) if unfinished else temporary_folder() as folder,
         closing(Spool(folder, len(sheets) + 1)) as spool,
     ):
         forms = list(map(book.form, sheets))
@@ -66,7 +64,7 @@ def export_listing(
             wanted,
             filters,
             spool,
-            recipe_of(wanted, sheets, forms, arrange, keep_unknown=keep_unknown),
+            line_spec(wanted, sheets, forms, arrange, keep_unknown=keep_unknown),
             on_record=on_record,
             on_progress=on_progress,
             at_once=at_once,
@@ -100,7 +98,7 @@ def _result(
         sheets={table.sheet.name: table.rows for table in tables},
         windows=tuple(fetcher.fetched),
         holes=tuple(fetcher.holes),
-        missing=tuple(sorted(fetcher.missing, key=_order)),
+        missing=tuple(sorted(fetcher.missing, key=_key_order)),
         calls=fetcher.calls,
         replaced=replaced,
         reused=fetcher.reused,
@@ -110,15 +108,15 @@ def _result(
     )
 
 
-def _order(key: Mapping[str, object]) -> list[tuple[int, str]]:
+def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
     texts = map(str, key.values())
     return [(int(text) if text.isdecimal() else 0, text) for text in texts]
 
 
-def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summary:
-    return Summary(
+def _summary(listing: Listing, filters: Filters, result: ExportResult) -> CoverSummary:
+    return CoverSummary(
         title=listing.title,
-        filters=[(f"--{name}", _shown(value)) for name, value in filters.given.items()],
+        filters=[(f"--{name}", _filter_text(value)) for name, value in filters.given.items()],
         at=result.begun,
         records=result.records,
         sheets=result.sheets,
@@ -132,7 +130,7 @@ def _summary(listing: Listing, filters: Filters, result: ExportResult) -> Summar
     )
 
 
-def _shown(value: object) -> str:
+def _filter_text(value: object) -> str:
     if isinstance(value, datetime):
         return f"{value:%d/%m/%Y %H:%M}"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -150,3 +148,26 @@ def require_writable(output: Path) -> None:
         raise UsageError(
             Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=output)
         )
+
+
+_WORKBOOK = "xlsx"
+
+
+def require_replaceable(paths: Sequence[Path], form: str) -> None:
+    """Raise ``UsageError`` when an export would replace what no export wrote so.
+
+    Of a workbook marks tell; of other formats nothing does, and no file that exists is replaced.
+    """
+    for path in paths:
+        if form == _WORKBOOK:
+            require_own(path, EXPORTED)
+            require_unedited(path)
+        else:
+            require_new(path)
+
+
+def leftover_sheet_files(output: Path, written: Sequence[Path]) -> list[Path]:
+    """Return the files beside an export that have the names of its further sheets, and are not."""
+    sheets = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
+    named = {output.with_name(f"{output.stem}.{name}{output.suffix}") for name in sheets}
+    return sorted(path for path in named.difference(written) if path.exists())

@@ -1,13 +1,15 @@
-"""What an export can be narrowed to, and what one is."""
+"""Filters of an export: declarations, and parsing of what users write in options and plans."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel
+from xlbridge.wire import WireModel, parse_moment
 
 
 class Filter(StrEnum):
@@ -42,10 +44,10 @@ class ValueKind(StrEnum):
     FLAG = "flag"
 
 
-YEARS = range(1900, 3000)
+YEAR_RANGE = range(1900, 3000)
 """The years that the remote system can be asked for."""
 
-CODES = range(1, 10**15)
+CODE_RANGE = range(1, 10**15)
 """The numbers that can be codes."""
 
 
@@ -56,7 +58,7 @@ class FilterType:
     kind: ValueKind
     meaning: Text
     fields: tuple[str, ...] = ()
-    codes: range = CODES
+    codes: range = CODE_RANGE
 
 
 FILTERS: Mapping[Filter, FilterType] = {
@@ -105,7 +107,7 @@ FILTERS: Mapping[Filter, FilterType] = {
         ValueKind.CODE, Text(pt="Só esse projeto.", en="That project only."), ("codigoDoProjeto",)
     ),
     Filter.YEAR: FilterType(
-        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",), YEARS
+        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",), YEAR_RANGE
     ),
     Filter.MONTH: FilterType(
         ValueKind.CODE, Text(pt="Só esse mês.", en="That month only."), ("mes",), range(1, 13)
@@ -142,7 +144,7 @@ FILTERS: Mapping[Filter, FilterType] = {
 """Every filter, by its name."""
 
 
-def field_of(filter_name: Filter, query: type[WireModel] | None) -> str | None:
+def query_field(filter_name: Filter, query: type[WireModel] | None) -> str | None:
     """Return the field of a query that carries a filter, None where there is none."""
     fields = query.model_fields if query else {}
     return next((name for name in FILTERS[filter_name].fields if name in fields), None)
@@ -179,8 +181,169 @@ class Filters:
             return None
         values = {}
         for name, value in self.given.items():
-            place = field_of(name, model)
+            place = query_field(name, model)
             if place is not None:
                 is_list = "list" in str(model.model_fields[place].annotation)
                 values[place] = value[0] if isinstance(value, tuple) and not is_list else value
         return model(**values)
+
+
+_CODE = re.compile(r"[0-9]{1,15}")
+_RANGE = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")
+_MAX_CODES = 1_000_000
+
+
+class InvalidFilter(UsageError):
+    """Filters that cannot be what they are; ``names`` are theirs.
+
+    ``what`` names them by ``{filters}``: in the message as the command's options, in ``bare`` as a
+    plan writes them.
+    """
+
+    def __init__(
+        self, what: Text, names: Sequence[Filter], hint: Text | None = None, **details: object
+    ) -> None:
+        super().__init__(what.format(filters=option_names(names), **details), hint)
+        self.names = tuple(names)
+        self.bare = what.format(filters=", ".join(names), **details)
+
+
+def option_names(names: Sequence[Filter]) -> str:
+    """Return the command's options of filters, as a text."""
+    return ", ".join(f"--{name}" for name in names)
+
+
+def parse_filters(texts: Mapping[Filter, Any]) -> Filters:
+    """Read the filters as a user writes them; None, false and no values are not given.
+
+    Raises ``InvalidFilter`` for a value that cannot be one, an empty one among them, or a start
+    after the end.
+    """
+    wanted = {name: text for name, text in texts.items() if text not in (None, False, ())}
+    _require_values(wanted)
+    given = {name: _parse(name, text) for name, text in wanted.items()}
+    filters = Filters(given)
+    if filters.start and filters.end and filters.start > filters.end:
+        raise InvalidFilter(
+            Text(
+                pt="{filters}: o início vem depois do fim.",
+                en="{filters}: the start comes after the end.",
+            ),
+            [Filter.FROM, Filter.TO],
+        )
+    return filters
+
+
+def _require_values(texts: Mapping[Filter, Any]) -> None:
+    """Refuse empty values: a script's variable that is not set must not ask for everything."""
+    empty = [
+        name
+        for name, text in texts.items()
+        if not all(str(one).strip() for one in (text if isinstance(text, tuple) else (text,)))
+    ]
+    if empty:
+        raise InvalidFilter(
+            Text(
+                pt="{filters}: o valor está vazio. Escreva o valor, ou tire o filtro.",
+                en="{filters}: the value is empty. Write the value, or leave the filter out.",
+            ),
+            empty,
+        )
+
+
+def _parse(name: Filter, text: Any) -> Any:
+    match FILTERS[name].kind:
+        case ValueKind.MOMENT:
+            return parse_date(name, text)
+        case ValueKind.CODE:
+            return _parse_code(name, str(text).strip())
+        case ValueKind.CODES:
+            return tuple(code for part in text for code in _parse_codes(name, part))
+        case ValueKind.TEXTS:
+            return tuple(text)
+        case _:
+            return text
+
+
+def _parse_code(name: Filter, text: str) -> int:
+    codes = FILTERS[name].codes
+    code = int(text) if _CODE.fullmatch(text) else 0
+    if code not in codes:
+        raise InvalidFilter(
+            _NOT_A_CODE if codes is CODE_RANGE else _OUT_OF_RANGE,
+            [name],
+            text=text,
+            first=codes[0],
+            last=codes[-1],
+        )
+    return code
+
+
+_NOT_A_CODE = Text(
+    pt="{filters}: {text!r} não é um código. Escreva um número, como 7.",
+    en="{filters}: {text!r} is not a code. Write a number, such as 7.",
+)
+_OUT_OF_RANGE = Text(
+    pt="{filters}: {text!r} não serve. Escreva um número de {first} a {last}.",
+    en="{filters}: {text!r} will not do. Write a number from {first} to {last}.",
+)
+
+
+def _parse_codes(name: Filter, text: str) -> Sequence[int]:
+    match = _RANGE.fullmatch(text.strip())
+    first = int(match[1]) if match else 0
+    last = int(match[2] or match[1]) if match else 0
+    if last - first >= _MAX_CODES:
+        raise InvalidFilter(
+            Text(
+                pt="{filters}: {text!r} são {count} códigos, e o máximo é {most}.",
+                en="{filters}: {text!r} are {count} codes, and {most} is the most.",
+            ),
+            [name],
+            text=text,
+            count=last - first + 1,
+            most=_MAX_CODES,
+        )
+    if not 0 < first <= last:
+        raise InvalidFilter(
+            Text(
+                pt="{filters}: {text!r} não é um código. Escreva 7, ou 1-500.",
+                en="{filters}: {text!r} is not a code. Write 7, or 1-500.",
+            ),
+            [name],
+            text=text,
+        )
+    return range(first, last + 1)
+
+
+def parse_date(option: Filter, text: str | None) -> datetime | None:
+    """Read a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
+
+    A day alone as the end means all of that day. Raises ``InvalidFilter`` for anything else,
+    two-digit years included.
+    """
+    if text is None:
+        return None
+    try:
+        moment = parse_moment(text) if "/" in text else datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if not isinstance(moment, datetime) or not _is_queryable(moment):
+        raise InvalidFilter(
+            Text(
+                pt="{filters}: {text!r} não é uma data. Escreva 31/01/2026 ou 2026-01-31, com "
+                "hora se preciso: “31/01/2026 18:30”.",
+                en="{filters}: {text!r} is not a date. Write 31/01/2026 or 2026-01-31, with a "
+                "time where needed: “31/01/2026 18:30”.",
+            ),
+            [option],
+            text=text,
+        )
+    if option is Filter.TO and ":" not in text:
+        return moment.replace(hour=23, minute=59)
+    return moment
+
+
+def _is_queryable(moment: datetime) -> bool:
+    is_whole_minute = not (moment.tzinfo or moment.second or moment.microsecond)
+    return is_whole_minute and moment.year in YEAR_RANGE

@@ -1,15 +1,15 @@
-"""Nested records into the lines of sheets: plain loops, one record at a time."""
+"""Flatten nested records into the lines of sheets, one record at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from xlbridge.api.record_shape import Record
+from xlbridge.client import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
-from xlbridge.export.columns import ExportColumn
-from xlbridge.export.lines import LineForm, LineWriter, TooLong
-from xlbridge.export.sheet import Sheet
-from xlbridge.export.totals import Totals
+from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
+from xlbridge.export.sheets import ExportColumn, Sheet, as_json, key_column
+from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 
 Rearrange = Callable[[Record], Record]
@@ -29,9 +29,9 @@ class Flattener:
     def __init__(
         self,
         sheets: Sequence[Sheet],
-        forms: Sequence[LineForm],
+        forms: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
-        totals: Totals | None = None,
+        totals: TotalsSpec | None = None,
     ) -> None:
         self._sheets = [_SheetLines(s, form) for s, form in zip(sheets, forms, strict=True)]
         self._rearrange = rearrange
@@ -58,7 +58,7 @@ class Flattener:
 
 
 class _SheetLines:
-    def __init__(self, sheet: Sheet, form: LineForm) -> None:
+    def __init__(self, sheet: Sheet, form: LineFormat) -> None:
         self._sheet = sheet
         self.writer = LineWriter(sheet.columns, form)
         own = sheet.own if sheet.is_joined else 0
@@ -75,30 +75,34 @@ class _SheetLines:
             misfit = self.writer.misfit(row)
             if misfit is not None:
                 place, reason = misfit
-                return _complaint(self._sheet, row, self._sheet.columns[place], row[place], reason)
+                return _value_error(
+                    self._sheet, row, self._sheet.columns[place], row[place], reason
+                )
         return None
 
     def _rows(self, record: Record) -> list[tuple[Any, ...]]:
         if not self._sheet.within:
             return [self._row(record)]
-        rows = [self._row(inner) for inner in _inside(record, self._sheet)]
+        rows = [self._row(inner) for inner in _nested_records(record, self._sheet)]
         if not self._sheet.is_joined:
             return rows
         front = self._own(record)
         return [front + row for row in rows or [self._nothing]]
 
 
-def _inside(record: Record, sheet: Sheet) -> list[Record]:
+def _nested_records(record: Record, sheet: Sheet) -> list[Record]:
     """Return the objects of a sheet within a record, with what they lack of the key."""
     found = [record]
     for name in sheet.within:
         found = [
-            _filled(inner, outer, sheet.key) for outer in found for inner in outer.get(name) or ()
+            _with_outer_key(inner, outer, sheet.key)
+            for outer in found
+            for inner in outer.get(name) or ()
         ]
     return found
 
 
-def _filled(inner: Record, outer: Record, key: Sequence[str]) -> Record:
+def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:
     for name in key:
         if inner.get(name) is None and name in outer:
             inner = inner | {name: outer[name]}
@@ -121,10 +125,10 @@ def _picker(columns: Sequence[ExportColumn]) -> _Pick:
     return pick
 
 
-def _complaint(
+def _value_error(
     sheet: Sheet, row: Sequence[Any], column: ExportColumn, value: Any, reason: Exception
 ) -> XlbridgeError:
-    if isinstance(reason, TooLong):
+    if isinstance(reason, TextTooLong):
         return UsageError(
             Text(
                 pt="{place}, campo {field}: o texto tem {length} caracteres, e uma célula guarda "
@@ -132,7 +136,7 @@ def _complaint(
                 en="{place}, field {field}: the text has {length} characters, and a cell holds "
                 "{limit}.",
             ).format(
-                place=_place(sheet, row),
+                place=_row_label(sheet, row),
                 field=column.name,
                 length=reason.length,
                 limit=reason.limit,
@@ -147,7 +151,7 @@ def _complaint(
             pt="{place}: o campo {field} veio como {kind}, e a interface diz {expected}.",
             en="{place}: the field {field} came as {kind}, and the interface says {expected}.",
         ).format(
-            place=_place(sheet, row),
+            place=_row_label(sheet, row),
             field=column.name,
             kind=f"{type(value).__name__} {str(value)[:40]!r}",
             expected=column.kind,
@@ -155,8 +159,45 @@ def _complaint(
     )
 
 
-def _place(sheet: Sheet, row: Sequence[Any]) -> str:
+def _row_label(sheet: Sheet, row: Sequence[Any]) -> str:
     """Name a row by its sheet and its key."""
     names = [column.field for column in sheet.columns]
     key = (f"{name} {row[names.index(name)]}" for name in sheet.key if name in names)
     return ", ".join([sheet.name, *key])
+
+
+UNKNOWN_FIELDS = "outrosCampos"
+"""The column of the fields that the interface does not show, as JSON."""
+
+
+def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
+    """Return the sheets with a last column for the fields that the interface does not show."""
+    return tuple(
+        replace(sheet, columns=(*sheet.columns, key_column(UNKNOWN_FIELDS, text=True)))
+        for sheet in sheets
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownFieldCollector:
+    """Moves the fields of a record that are not ``known`` into one, as JSON.
+
+    The same in the objects within it, which ``children`` names.
+    """
+
+    known: frozenset[str]
+    children: Mapping[str, "UnknownFieldCollector"]
+
+    def __call__(self, record: Record) -> Record:
+        """Return the record so arranged."""
+        kept = {name: record[name] for name in self.known if name in record}
+        for name, gather_inner in self.children.items():
+            kept[name] = [gather_inner(inner) for inner in record.get(name) or ()]
+        others = {
+            name: value
+            for name, value in record.items()
+            if name not in self.known and name not in self.children
+        }
+        if others:
+            kept[UNKNOWN_FIELDS] = as_json(others)
+        return kept

@@ -1,16 +1,30 @@
-"""How the records of an export become sheets."""
+"""Layout of an export: which sheets are written, and how records become their lines.
 
+In the layout of an import sheet a listing can be edited and uploaded again. The schema file of
+the resource says which field of a record each column comes from; a column that it does not name
+has the field's own name.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xlbridge.client import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
-from xlbridge.export.flatten import Rearrange
-from xlbridge.export.listing import Listing
-from xlbridge.export.model_columns import gathering_unknown
-from xlbridge.export.sheet import Sheet, flat
-from xlbridge.export.template_layout import require_records_of, template_sheet
-from xlbridge.export.unknown_fields import with_unknown_fields
+from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
+from xlbridge.export.lines import LineFormat
+from xlbridge.export.listing import Listing, children_of, columns_of
+from xlbridge.export.parts import LineSpec
+from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources.resource import Resource
+from xlbridge.resources import Resource
+from xlbridge.wire import WireModel
+
+
+def unknown_field_collector(model: type[WireModel]) -> UnknownFieldCollector:
+    """Return what gathers the fields of a record that its model does not know."""
+    known = frozenset(column.name for column in columns_of(model))
+    children = {name: unknown_field_collector(inner) for name, inner in children_of(model).items()}
+    return UnknownFieldCollector(known, children)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +71,72 @@ class Layout:
         sheets = listing.sheets
         if self.keep_unknown:
             sheets = with_unknown_fields(sheets)
-        return sheets if self.flat is None else flat(sheets, self.flat)
+        return sheets if self.flat is None else join_child_sheet(sheets, self.flat)
 
     def rearrange(self, listing: Listing) -> Rearrange | None:
         """Return what puts a record's fields where the sheets expect them, if they are not."""
         if self.template is not None and self.template.read_back is not None:
             return self.template.read_back.as_row
-        return gathering_unknown(listing.model) if self.keep_unknown else None
+        return unknown_field_collector(listing.model) if self.keep_unknown else None
+
+
+def require_records_of(listing: Listing, resource: Resource) -> None:
+    """Raise ``UsageError`` when the records of a listing are not those of a resource."""
+    declared = resource.read_back
+    if declared is None:
+        raise UsageError(
+            Text(
+                pt="{resource} não tem chave pela qual um envio encontre os registros.",
+                en="{resource} has no key by which an upload would find the records.",
+            ).format(resource=resource.name),
+            Text(
+                pt="Cada linha enviada de novo seria mais um registro. Sem --as-template a "
+                "exportação é possível.",
+                en="Each row that is uploaded again would be one more record. Without "
+                "--as-template the export is possible.",
+            ),
+        )
+    if not any(listing.operation in w.operations for w in declared.lookups):
+        raise UsageError(
+            Text(
+                pt="A listagem {listing} não tem os registros de {resource}.",
+                en="The listing {listing} does not hold the records of {resource}.",
+            ).format(listing=listing.name, resource=resource.name)
+        )
+
+
+def template_sheet(listing: Listing, resource: Resource) -> Sheet:
+    """Return the one sheet of a resource, for the records of a listing."""
+    columns = tuple(ExportColumn(c.name, c.kind) for c in resource.columns)
+    return Sheet(resource.name, columns, (), listing.key)
+
+
+def line_spec(
+    listing: Listing,
+    sheets: Sequence[Sheet],
+    forms: Sequence[LineFormat],
+    rearrange: Rearrange | None = None,
+    *,
+    keep_unknown: bool = False,
+) -> LineSpec:
+    """Return how answers to a listing become lines of some sheets."""
+    return LineSpec(
+        shape=shape_of(listing.model, keep_unknown=keep_unknown),
+        envelope=ENVELOPE_NAMES,
+        key=listing.key,
+        sheets=sheets,
+        forms=forms,
+        rearrange=rearrange,
+        totals=listing.totals,
+        is_dated=listing.cap is not None,
+    )
+
+
+def keys_only_spec(listing: Listing) -> LineSpec:
+    """Return how answers to a listing become the keys of its records."""
+    return LineSpec(
+        shape=shape_of(listing.model),
+        envelope=ENVELOPE_NAMES,
+        key=listing.key,
+        is_dated=listing.cap is not None,
+    )

@@ -1,4 +1,4 @@
-"""Rows as the lines of a format. Most columns repeat a few values: each is worked out once."""
+"""Write rows as the lines of a format. Cells of repeated values are cached per column."""
 
 import json
 import re
@@ -8,30 +8,29 @@ from operator import getitem, itemgetter
 from types import NoneType
 from typing import Any
 
-from xlbridge.export.columns import Cell, ExportColumn
-from xlbridge.export.values import reader_of
-from xlbridge.resources.column import Kind
+from xlbridge.export.sheets import Cell, ExportColumn, value_reader
+from xlbridge.resources import Kind
 
 _Take = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 WriteValue = Callable[[Any], str]
 """Writes a value that is not null, as JSON has it. It raises ``ValueError`` where it cannot."""
 
-_REMEMBERED, _SHORT = 1_000, 200
+_CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
 """So many different short cells of a column are kept ready."""
 
-_USUAL = {
+_COMMON_NUMBERS = {
     Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
     Kind.NUMBER: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,7}+)(?:\.[0-9]{1,6}+)?+\|)*+").fullmatch,
     Kind.MONEY: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,11}+)(?:\.[0-9]{1,2}+)?+\|)*+").fullmatch,
 }
 """All numbers of a row at once: most of them differ, so each would be worked out anew."""
 
-_WORTH_IT, _MOST_SHAPES = 3, 500
+_MIN_NUMBERS, _MAX_SHAPES = 3, 500
 """From so many numbers in a row on; and so many shapes of rows are known at most."""
 
 
-class TooLong(ValueError):
+class TextTooLong(ValueError):
     """A text is longer than a cell of the format can be."""
 
     def __init__(self, length: int, limit: int) -> None:
@@ -45,7 +44,7 @@ def _empty(_column: ExportColumn) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LineForm:
+class LineFormat:
     """How a format writes a row: its cells one after the other, between fixed texts.
 
     It can be sent to another process: its functions are those of modules.
@@ -69,7 +68,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _cell_as_json(column: ExportColumn, _place: int) -> WriteValue:
-    read = reader_of(column)
+    read = value_reader(column)
     return lambda value: _encode(read(value))
 
 
@@ -81,7 +80,7 @@ def _null(_column: ExportColumn) -> str:
     return "null"
 
 
-CELLS_AS_JSON = LineForm(
+CELLS_AS_JSON = LineFormat(
     _cell_as_json,
     around=_quotes,
     nothing=_null,
@@ -98,7 +97,7 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
         yield from map(json.loads, block.splitlines())
 
 
-class _Cells(dict[Any, str]):
+class _CellCache(dict[Any, str]):
     """A column's cells by the value that they are of; not more than a bounded number is kept.
 
     Of what is no text an empty text is nothing too.
@@ -117,15 +116,15 @@ class _Cells(dict[Any, str]):
         length = 0 if value is True or value is False else len(value)
         if length > self.width:
             self.width = length
-        if length <= _SHORT:
-            if len(self) >= _REMEMBERED:
+        if length <= _CACHED_LENGTH:
+            if len(self) >= _CACHE_SIZE:
                 self.clear()
                 self.update(self._nothing)
             self[value] = written
         return written
 
 
-class _Lists:
+class _ListCells:
     """A column's cells where each is made of a list of texts."""
 
     __slots__ = ("_nothing", "_write", "width")
@@ -143,15 +142,15 @@ class _Lists:
         return written
 
 
-def _cells(column: ExportColumn, place: int, form: LineForm) -> _Cells | _Lists:
+def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCache | _ListCells:
     write, nothing = form.cell(column, place), form.nothing(column)
     if column.is_list:
-        return _Lists(write, nothing)
-    return _Cells(write, nothing, is_text=column.kind is Kind.TEXT)
+        return _ListCells(write, nothing)
+    return _CellCache(write, nothing, is_text=column.kind is Kind.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _RowShape:
     """How rows are written that have the same cells filled.
 
     ``present`` takes these; ``checks`` take those of them that go out as bare digits, and say
@@ -161,7 +160,7 @@ class _Shape:
     template: str
     present: _Take
     checks: Sequence[tuple[_Take, Callable[[str], object]]]
-    others: Sequence[tuple[int, _Cells | _Lists]]
+    others: Sequence[tuple[int, _CellCache | _ListCells]]
 
     def write(self, values: Sequence[Any]) -> str | None:
         """Write a row, None where a number in it is not a usual one."""
@@ -184,16 +183,16 @@ def _taker(places: Sequence[int]) -> _Take:
 class LineWriter:
     """Writes rows of some columns as lines of a form, straight from the values of records."""
 
-    def __init__(self, columns: Sequence[ExportColumn], form: LineForm) -> None:
+    def __init__(self, columns: Sequence[ExportColumn], form: LineFormat) -> None:
         self._columns = columns
         self._form = form
-        self._cells = [_cells(column, place, form) for place, column in enumerate(columns)]
+        self._cells = [_column_cells(column, place, form) for place, column in enumerate(columns)]
         self._around = {
             place: around
             for place, column in enumerate(columns)
-            if column.kind in _USUAL and (around := form.around(column, place))
+            if column.kind in _COMMON_NUMBERS and (around := form.around(column, place))
         }
-        self._shapes: dict[tuple[type, ...], _Shape | None] = {}
+        self._shapes: dict[tuple[type, ...], _RowShape | None] = {}
 
     @property
     def widths(self) -> list[int]:
@@ -202,7 +201,7 @@ class LineWriter:
 
     def line(self, values: Sequence[Any]) -> str:
         """Write one row. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""
-        if len(self._around) >= _WORTH_IT:
+        if len(self._around) >= _MIN_NUMBERS:
             kinds = tuple(map(type, values))
             shape = self._shapes[kinds] if kinds in self._shapes else self._shape(kinds)
             line = None if shape is None else shape.write(values)
@@ -220,15 +219,15 @@ class LineWriter:
                 return place, error
         return None
 
-    def _shape(self, kinds: tuple[type, ...]) -> _Shape | None:
+    def _shape(self, kinds: tuple[type, ...]) -> _RowShape | None:
         """Return the shape of rows with such values; None where it does not pay."""
-        if len(self._shapes) >= _MOST_SHAPES:
+        if len(self._shapes) >= _MAX_SHAPES:
             return None
         present = [place for place, kind in enumerate(kinds) if kind is not NoneType]
         numbers = [place for place in present if place in self._around and kinds[place] is str]
         shape = None
-        if len(numbers) >= _WORTH_IT:
-            shape = _Shape(
+        if len(numbers) >= _MIN_NUMBERS:
+            shape = _RowShape(
                 self._template(present, numbers),
                 _taker(present),
                 self._checks(numbers),
@@ -240,9 +239,11 @@ class LineWriter:
     def _checks(self, numbers: Sequence[int]) -> list[tuple[_Take, Callable[[str], object]]]:
         of_kinds = {
             kind: [place for place in numbers if self._columns[place].kind is kind]
-            for kind in _USUAL
+            for kind in _COMMON_NUMBERS
         }
-        return [(_taker(places), _USUAL[kind]) for kind, places in of_kinds.items() if places]
+        return [
+            (_taker(places), _COMMON_NUMBERS[kind]) for kind, places in of_kinds.items() if places
+        ]
 
     def _template(self, present: Sequence[int], numbers: Sequence[int]) -> str:
         form = self._form

@@ -1,20 +1,31 @@
-"""What a listing is: one declaration; sheets, columns and filters follow from its operation."""
+"""Listing: one declaration; its sheets, columns and filters follow from its operation's models."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, get_args
 
-from xlbridge.export.columns import ExportColumn, key_column
-from xlbridge.export.filters import FILTERS, Filter, ValueKind, field_of
-from xlbridge.export.model_columns import children_of, columns_of
-from xlbridge.export.sheet import Sheet
-from xlbridge.export.totals import Totals
+from xlbridge.client import UPDATE_FIELD
+from xlbridge.export.filters import (
+    FILTERS,
+    Filter,
+    Filters,
+    InvalidFilter,
+    ValueKind,
+    option_names,
+    query_field,
+)
+from xlbridge.export.sheets import ExportColumn, Sheet, key_column
+from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel, record_model
-from xlbridge.wire.operation import Operation
+from xlbridge.resources import Kind
+from xlbridge.wire import Operation, WireModel, fields_in_order, record_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Each:
+class PerRecord:
     """One call for each record of another listing, as the interface reads these by key only.
 
     ``path`` gives the field of a source record for each parameter of the path. ``given`` is the
@@ -45,10 +56,10 @@ class Listing:
     key: tuple[str, ...]
     of: Mapping[Filter, Operation] = field(default_factory=dict)
     cap: int | None = None
-    each: Each | None = None
+    each: PerRecord | None = None
     details: tuple[Operation, Mapping[str, str]] | None = None
     inner_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    totals: Totals | None = None
+    totals: TotalsSpec | None = None
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -61,8 +72,8 @@ class Listing:
         return tuple(
             name
             for name in FILTERS
-            if name in given or any(field_of(name, query) for query in queries)
-            if name is not Filter.LIMIT or field_of(name, self.operation.query)
+            if name in given or any(query_field(name, query) for query in queries)
+            if name is not Filter.LIMIT or query_field(name, self.operation.query)
         )
 
     @property
@@ -72,7 +83,7 @@ class Listing:
         return tuple(
             name
             for name in self.filters
-            if (place := field_of(name, self.operation.query)) and fields[place].is_required()
+            if (place := query_field(name, self.operation.query)) and fields[place].is_required()
         )
 
     @property
@@ -101,7 +112,7 @@ class Listing:
         if self.details is None:
             return self
         operation, path = self.details
-        each = Each(source=self, path=path)
+        each = PerRecord(source=self, path=path)
         return replace(self, operation=operation, each=each, details=None, cap=None)
 
     def _children(
@@ -124,6 +135,125 @@ class Listing:
                 yield replace(below, name=f"{name}.{below.name}")
 
 
-def is_repeated(name: Filter) -> bool:
+def check_filters(listing: Listing, filters: Filters) -> None:
+    """Raise ``InvalidFilter`` for filters that the listing does not take, or not together."""
+    _require_offered(listing, filters)
+    for name, value in filters.given.items():
+        if is_repeatable(name) and len(value) > 1 and not _takes_several(listing, name):
+            raise InvalidFilter(
+                Text(
+                    pt="A listagem {listing} aceita um só {filters}.",
+                    en="The listing {listing} takes only one {filters}.",
+                ),
+                [name],
+                listing=listing.name,
+            )
+    in_path = [name for name in filters.given if name in listing.of]
+    if len(in_path) > 1:
+        raise InvalidFilter(
+            Text(
+                pt="Os filtros {filters} não se combinam.",
+                en="The filters {filters} do not combine.",
+            ),
+            in_path,
+        )
+
+
+def _require_offered(listing: Listing, filters: Filters) -> None:
+    """Raise ``InvalidFilter`` for a filter that the listing lacks, or for one that is missing."""
+    for name in filters.given:
+        if name not in listing.filters:
+            raise InvalidFilter(
+                Text(
+                    pt="A listagem {listing} não tem o filtro {filters}.",
+                    en="The listing {listing} has no filter {filters}.",
+                ),
+                [name],
+                _offered_filters(listing),
+                listing=listing.name,
+            )
+    missing = [name for name in listing.required if name not in filters.given]
+    if missing:
+        raise InvalidFilter(
+            Text(
+                pt="A listagem {listing} precisa de {filters}.",
+                en="The listing {listing} needs {filters}.",
+            ),
+            missing,
+            listing=listing.name,
+        )
+
+
+def _takes_several(listing: Listing, name: Filter) -> bool:
+    by_path = name in listing.of or (listing.each is not None and listing.each.given is name)
+    return by_path or FILTERS[name].kind is ValueKind.TEXTS
+
+
+def _offered_filters(listing: Listing) -> Text:
+    if not listing.filters:
+        return Text(pt="Ela não tem filtros.", en="It has no filters.")
+    return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
+        names=option_names(list(listing.filters))
+    )
+
+
+def is_repeatable(name: Filter) -> bool:
     """Say whether a filter may be given several times."""
     return FILTERS[name].kind in (ValueKind.CODES, ValueKind.TEXTS)
+
+
+_KINDS: tuple[tuple[type, Kind], ...] = (
+    (bool, Kind.BOOLEAN),
+    (int, Kind.INTEGER),
+    (Decimal, Kind.NUMBER),
+    (datetime, Kind.DATE),
+)
+"""In this order: a bool is an int too. What is none of these is text."""
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
+    """Return a column for every field that is not itself a list of objects, in spec order."""
+    fields = ((name, model.model_fields[name]) for name in fields_in_order(model))
+    return tuple(
+        _column(name, field.annotation, is_secret=not field.repr)
+        for name, field in fields
+        if record_model(field.annotation) is None
+    )
+
+
+def children_of(model: type[WireModel]) -> dict[str, type[WireModel]]:
+    """Return the fields that are lists of objects, with the objects' models."""
+    return {
+        name: inner
+        for name, field in model.model_fields.items()
+        if (inner := record_model(field.annotation))
+    }
+
+
+def _column(name: str, annotation: Any, *, is_secret: bool) -> ExportColumn:
+    leaves = _leaves(annotation)
+    kind = next((kind for python, kind in _KINDS if python in leaves), Kind.TEXT)
+    if name == UPDATE_FIELD:
+        kind = Kind.DATE  # Called a string in places, and the same moment everywhere.
+    if kind is Kind.NUMBER and _is_money(name):
+        kind = Kind.MONEY
+    return ExportColumn(name, kind, is_list=list in leaves, is_secret=is_secret)
+
+
+def _leaves(annotation: Any) -> set[Any]:
+    """Return every type that an annotation mentions, the containers included."""
+    found = {annotation, getattr(annotation, "__origin__", None)}
+    return found.union(*(_leaves(part) for part in get_args(annotation) if _is_hashable(part)))
+
+
+def _is_hashable(part: Any) -> bool:
+    return type(part).__hash__ is not None
+
+
+def _is_money(name: str) -> bool:
+    """Tell an amount of money from a quantity, a weight or a rate by the words of its name."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    amount = "valor" in words or "base" in words or words[0] == "total"
+    return amount and "percentual" not in words

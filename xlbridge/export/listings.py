@@ -1,19 +1,23 @@
-"""What can be exported: each listing is one declaration.
+"""Declarations of all listings that can be exported.
 
 Source: the spec, Endpoints. Sheets, columns and filters follow from the operations' models.
 """
 
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Each, Listing
-from xlbridge.export.totals import Totals
+from xlbridge.export.listing import Listing, PerRecord
+from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
-from xlbridge.wire.operations import (
+from xlbridge.wire import (
+    budget,
     financial,
     inventory,
+    product_invoices,
+    products,
     purchasing,
     registry,
     sales,
+    services,
     stock,
 )
 from xlbridge.wire.registry import CLIENT_CAP
@@ -24,8 +28,8 @@ _TITLE_KEY = (
     "numeroDaTransacao",
     "sequenciaDaTransacao",
 )
-_OPEN_TITLES = Totals(amount="valorDoLancamento", due="dataDeVencimento")
-_SETTLED_TITLES = Totals(amount="valorBaixado", due="dataDeVencimento")
+_OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento")
+_SETTLED_TITLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento")
 _ADDRESS = ("codigoDaFilial", "codigoDoAlmoxarifado", "codigoDaSecao", "idProd")
 _BALANCE = (
     "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerieLote", "codigoDoProjeto",
@@ -46,7 +50,7 @@ _ORDERS = Listing(
     ),
     operation=sales.SALES_ORDER_LIST,
     key=("numeroDoPedido",),
-    totals=Totals(
+    totals=TotalsSpec(
         amount="valor",
         sheet="parcelas",
         due="dataDeVencimento",
@@ -56,8 +60,8 @@ _ORDERS = Listing(
 _PRODUCTS = Listing(
     name="produtos",
     title=_title("Produtos", "Products"),
-    operation=registry.PRODUCT_LIST,
-    of={Filter.PRODUCT: registry.PRODUCT_GET},
+    operation=products.PRODUCT_LIST,
+    of={Filter.PRODUCT: products.PRODUCT_GET},
     key=("idProduto",),
 )
 _INVENTORIES = Listing(
@@ -82,24 +86,24 @@ _SALES = (
         title=_title(
             "NF-e dos pedidos de venda, ou as de --id", "Invoices of sales orders, or those of --id"
         ),
-        operation=sales.PRODUCT_INVOICE_GET,
-        each=Each(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID),
+        operation=product_invoices.PRODUCT_INVOICE_GET,
+        each=PerRecord(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID),
         key=("idNF",),
-        totals=Totals(amount="valorDosProdutos", due="dataDeEmissao"),
+        totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao"),
     ),
     Listing(
         name="nfse",
         title=_title("Notas fiscais de serviço", "Service invoices"),
-        operation=sales.SERVICE_INVOICE_LIST,
+        operation=services.SERVICE_INVOICE_LIST,
         key=("idNF",),
-        totals=Totals(amount="valorDoServico", due="dataDeEmissao"),
+        totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao"),
     ),
     Listing(
         name="previsoes",
         title=_title("Previsões de serviço", "Service forecasts"),
-        operation=sales.SERVICE_FORECAST_LIST,
+        operation=services.SERVICE_FORECAST_LIST,
         key=("codigoDaPrevisao",),
-        totals=Totals(amount="valorDoServico", due="dataDaProximaEmissao"),
+        totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao"),
     ),
 )
 _STOCK = (
@@ -112,15 +116,15 @@ _STOCK = (
             Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
         },
         key=_BALANCE,
-        totals=Totals(amount="valorTotal"),
+        totals=TotalsSpec(amount="valorTotal"),
     ),
     Listing(
         name="movimentacoes",
         title=_title("Movimentações de estoque", "Stock movements"),
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
-        each=Each(source=_PRODUCTS, path={"id": "idProduto"}, given=Filter.PRODUCT),
+        each=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, given=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
-        totals=Totals(amount="valorTotal", due="dataDaMovimentacao"),
+        totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
     ),
     Listing(
         name="requisicoes-estoque",
@@ -145,7 +149,7 @@ _STOCK = (
         name="inventario-produtos",
         title=_title("Produtos dos inventários", "Products of inventories"),
         operation=inventory.INVENTORY_ITEMS,
-        each=Each(
+        each=PerRecord(
             source=_INVENTORIES,
             path={"idInventario": "idInventario"},
             given=Filter.ID,
@@ -190,7 +194,7 @@ _FINANCIAL = (
         operation=financial.CASH_STATEMENT,
         key=("codigoDaContaCorrente",),
         inner_keys={"lancamentos": _TITLE_KEY},
-        totals=Totals(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
+        totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
     ),
 )
 _PURCHASING = (
@@ -224,7 +228,7 @@ _PURCHASING = (
         operation=purchasing.PURCHASE_ORDER_LIST_OPEN,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
-        totals=Totals(amount="valorTotal", due="dataDoPedido"),
+        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido"),
     ),
     Listing(
         name="pedidos-compra-encerrados",
@@ -232,7 +236,7 @@ _PURCHASING = (
         operation=purchasing.PURCHASE_ORDER_LIST_CLOSED,
         details=(purchasing.PURCHASE_ORDER_GET, _BY_PURCHASE_ORDER),
         key=("numeroPedido",),
-        totals=Totals(amount="valorTotal", due="dataDoPedido"),
+        totals=TotalsSpec(amount="valorTotal", due="dataDoPedido"),
     ),
     Listing(
         name="tipos-compra",
@@ -249,9 +253,9 @@ _PURCHASING = (
     Listing(
         name="planejamento",
         title=_title("Planejamento de compras", "Purchase budget"),
-        operation=purchasing.SPENDING_LIMIT_LIST,
+        operation=budget.SPENDING_LIMIT_LIST,
         key=("idPlanejamento",),
-        totals=Totals(amount="valorLimite"),
+        totals=TotalsSpec(amount="valorLimite"),
     ),
 )
 _REGISTRY = (
@@ -260,7 +264,7 @@ _REGISTRY = (
         name="contatos",
         title=_title("Contatos dos clientes", "Clients' contacts"),
         operation=registry.CONTACT_GET,
-        each=Each(
+        each=PerRecord(
             source=_CLIENTS,
             path={"codcontato": "codigoDoCliente"},
             given=Filter.CLIENT,

@@ -1,18 +1,22 @@
-"""What an export came to, and the manifest that says so."""
+"""Result of an export: counts, the manifest, and how far it came, for ``--since-last``."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from xlbridge.api.splitting import Window
-from xlbridge.export.fetched import FetchedWindow
+from xlbridge.client import Window
+from xlbridge.errors import UsageError
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.listing import Listing
 from xlbridge.export.totals import TotalTable
+from xlbridge.export.windows import FetchedWindow
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.wire.model import format_moment
-from xlbridge.workbook.atomic import replacing
+from xlbridge.wire import format_moment
 
 _MANIFEST_VERSION = 1
 _SHOWN_MISSING = 10
@@ -94,8 +98,10 @@ def manifest_of(result: ExportResult) -> dict[str, Any]:
         "calls": result.calls,
         "reused": result.reused,
         "sheets": dict(result.sheets),
-        "windows": [_window(fetched) for fetched in result.windows],
-        "holes": [_window(hole) | {"message": str(describe_hole(hole))} for hole in result.holes],
+        "windows": [_window_json(fetched) for fetched in result.windows],
+        "holes": [
+            _window_json(hole) | {"message": str(describe_hole(hole))} for hole in result.holes
+        ],
         "missing": [dict(path) for path in result.missing],
         "totals": [
             {
@@ -112,12 +118,12 @@ def manifest_of(result: ExportResult) -> dict[str, Any]:
 
 def write_manifest(path: Path, result: ExportResult) -> None:
     """Write the manifest, whole or not at all. Raises ``UsageError`` where it cannot be."""
-    with replacing(path) as temporary:
+    with replace_atomically(path) as temporary:
         document = json.dumps(manifest_of(result), ensure_ascii=False, indent=2)
         temporary.write_text(document + "\n", encoding="utf-8")
 
 
-def _window(fetched: FetchedWindow) -> dict[str, Any]:
+def _window_json(fetched: FetchedWindow) -> dict[str, Any]:
     start, end = fetched.window.start, fetched.window.end
     return {
         "from": start and start.isoformat(),
@@ -127,3 +133,75 @@ def _window(fetched: FetchedWindow) -> dict[str, Any]:
         "digest": fetched.digest,
         **({"keys": [dict(key) for key in fetched.keys]} if fetched.keys else {}),
     }
+
+
+_OVERLAP = timedelta(minutes=5)
+"""A change may be seen so much after the moment that it carries: that much is asked for again."""
+
+_CLOCK_TOLERANCE = timedelta(days=1)
+_STATE_VERSION = 1
+
+
+class LastRuns:
+    """The state of ``--since-last``: one file for each environment, listing and set of filters."""
+
+    def __init__(self, folder: Path, profile: str) -> None:
+        self._folder = folder
+        self._profile = profile
+
+    def continued(self, listing: Listing, filters: Filters) -> Filters:
+        """Return the filters, from where the last complete export with the same ones ended.
+
+        They are as they were when there was none. Raises ``UsageError`` for a listing that cannot
+        be asked for by the last update, or when a start is given too.
+        """
+        if Filter.FROM in filters.given:
+            raise UsageError(
+                Text(
+                    pt="--since-last vai no lugar de --from.",
+                    en="--since-last goes in the place of --from.",
+                )
+            )
+        if not listing.is_windowed:
+            raise UsageError(
+                Text(
+                    pt="A listagem {listing} não serve para --since-last: ela não é "
+                    "pedida pela última atualização dos seus próprios registros.",
+                    en="The listing {listing} will not do for --since-last: it is not asked for by "
+                    "the last update of its own records.",
+                ).format(listing=listing.name)
+            )
+        path = self._path(listing, filters)
+        if not path.exists():
+            return filters
+        reached = datetime.fromisoformat(json.loads(path.read_text(encoding="utf-8"))["reached"])
+        return filters.within(reached, filters.end)
+
+    def record(self, listing: Listing, filters: Filters, result: ExportResult) -> None:
+        """Remember how far a complete export came; one with a hole or an end changes nothing."""
+        if not result.complete or not listing.is_windowed or filters.end is not None:
+            return
+        path = self._path(listing, filters)
+        reached = _reached(result)
+        if path.exists():
+            earlier = json.loads(path.read_text(encoding="utf-8"))["reached"]
+            reached = max(reached, datetime.fromisoformat(earlier))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        state = {"version": _STATE_VERSION, "listing": listing.name, "reached": reached.isoformat()}
+        with replace_atomically(path) as temporary:
+            temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")
+
+    def _path(self, listing: Listing, filters: Filters) -> Path:
+        others = {str(k): str(v) for k, v in filters.given.items() if k is not Filter.FROM}
+        what = json.dumps([self._profile, listing.name, others], sort_keys=True)
+        return (
+            self._folder / f"{listing.name}-{hashlib.sha256(what.encode()).hexdigest()[:16]}.json"
+        )
+
+
+def _reached(result: ExportResult) -> datetime:
+    """Return a moment, by the remote system's clock, up to which nothing can have been missed."""
+    if result.newest:
+        newest = datetime.fromisoformat(result.newest).replace(tzinfo=None)
+        return (newest - _OVERLAP).replace(second=0, microsecond=0)
+    return (result.begun - _CLOCK_TOLERANCE).replace(second=0, microsecond=0)

@@ -1,23 +1,32 @@
-"""All parts of an export, until all have come.
+"""Spool: all parts of an export on disk, and the finished windows kept for a run that resumes it.
 
-Nothing is written into the output before every record is there, as a record that changes
-meanwhile comes a second time, in a later part: then the earlier one is left out. So memory does
-not grow with the records, and a part whose answer broke off is simply fetched again.
+Nothing is written into the output before every record is there, since a record that changes
+meanwhile comes a second time in a later part: then the earlier one is left out. Memory does not
+grow with the records, and a part whose answer broke off is simply fetched again.
+
+``docs/exports.md`` explains which windows are used again and why none of them is stale.
 """
 
+import hashlib
 import json
 import secrets
-from collections.abc import Iterator
-from datetime import datetime
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from xlbridge.api.splitting import Window
-from xlbridge.export.part import Part
-from xlbridge.kept_file import KeptFile
+from filelock import FileLock, Timeout
+
+from xlbridge.client import Window
+from xlbridge.export.parts import FINISHED_FILE, Part
+from xlbridge.files import LocalDatabase, report_write_errors
 
 _CACHE_KIB = 8_000
-_BLOCK = 2**17
+_BLOCK_SIZE = 2**17
 """So many bytes of a part are read at once, and then to the end of the line."""
 
 
@@ -30,7 +39,7 @@ class Spool:
         self._parts: list[Part] = []
         found = (Part.finished(path) for path in folder.iterdir() if path.is_dir())
         self._finished = {part.window: part for part in found if part and part.window}
-        self._keys: KeptFile | None = None
+        self._keys: LocalDatabase | None = None
         self._replaced: dict[Part, set[int]] = {}
 
     def new_part(self) -> Part:
@@ -92,7 +101,7 @@ class Spool:
         for part in self._parts:
             with part.lines(sheet).open("rb") as stream:
                 if part not in self._replaced:
-                    while block := stream.read(_BLOCK):
+                    while block := stream.read(_BLOCK_SIZE):
                         yield block + stream.readline()
                     continue
                 for record, sizes in enumerate(part.sizes()):
@@ -112,9 +121,9 @@ class Spool:
         if self._keys is not None:
             self._keys.close()
 
-    def _read_keys(self) -> KeptFile:
+    def _read_keys(self) -> LocalDatabase:
         """Return a database on disk of all keys: a table would not fit into every memory."""
-        base = self._keys = KeptFile(self._folder / "keys.db")
+        base = self._keys = LocalDatabase(self._folder / "keys.db")
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
             base.execute(f"PRAGMA {setting}")
         base.execute("CREATE TABLE seen (key TEXT, part INTEGER, record INTEGER)")
@@ -125,3 +134,116 @@ class Spool:
                     ((key, number, record) for record, key in enumerate(keys)),
                 )
         return base
+
+
+MAX_RESUME_AGE = timedelta(hours=6)
+"""So long the windows of a run serve the next one."""
+
+_LOCK_FILE = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeStore:
+    """A place for the windows of one request, under a folder of all of them.
+
+    ``asked`` is everything that the answers and their lines depend on. ``fresh`` says that what
+    an earlier run left is not to be used.
+    """
+
+    folder: Path
+    asked: Sequence[object]
+    fresh: bool = False
+
+    @contextmanager
+    def place(self, now: datetime) -> Iterator[Path]:
+        """Give the folder for the parts of this run, with what an earlier one left in it.
+
+        It is gone when the block ends; after an exception whole windows stay. Where another
+        process works at the same request, it is an empty folder that leaves nothing.
+        """
+        own = self._own
+        with report_write_errors(own):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _remove_old(self.folder, now)
+            own.mkdir(exist_ok=True, mode=0o700)
+        try:
+            lock = FileLock(own / _LOCK_FILE)
+            lock.acquire(blocking=False)
+        except Timeout:
+            with temporary_folder() as folder:
+                yield folder
+            return
+        try:
+            _clear(own, now, all_of_it=self.fresh)
+            yield own
+        except BaseException:
+            _clear(own, now, all_of_it=False)
+            raise
+        else:
+            _clear(own, now, all_of_it=True)
+        finally:
+            _release(own, lock)
+
+    def windows(self) -> int:
+        """Return how many windows wait for the next run."""
+        return sum(1 for _ in self._own.glob(f"*/{FINISHED_FILE}"))
+
+    @property
+    def _own(self) -> Path:
+        return self.folder / hashlib.sha256(json.dumps(self.asked).encode()).hexdigest()[:24]
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give an empty folder that is gone when the block ends."""
+    with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _clear(folder: Path, now: datetime, *, all_of_it: bool) -> None:
+    """Remove what is no whole window, or too old to be used."""
+    for path in folder.iterdir():
+        if path.name == _LOCK_FILE or (not all_of_it and _is_resumable(path, now)):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _is_resumable(folder: Path, now: datetime) -> bool:
+    part = Part.finished(folder)
+    begun = None if part is None else part.begun
+    return begun is not None and timedelta(0) <= now - begun <= MAX_RESUME_AGE
+
+
+def _remove_old(folder: Path, now: datetime) -> None:
+    """Remove what runs of other requests left long ago, unless one is at work there."""
+    for other in folder.iterdir():
+        # What comes and goes meanwhile, another command is clearing away; its lock may make the
+        # folder anew.
+        with suppress(Timeout, FileNotFoundError, FileExistsError):
+            if other.stat().st_mtime <= (now - MAX_RESUME_AGE).timestamp():
+                _remove_leftovers(other, now)
+
+
+def _remove_leftovers(folder: Path, now: datetime) -> None:
+    """Remove what an old run left. Raises ``Timeout`` where one is at work."""
+    lock = FileLock(folder / _LOCK_FILE)
+    lock.acquire(blocking=False)
+    try:
+        _clear(folder, now, all_of_it=False)
+    finally:
+        _release(folder, lock)
+
+
+def _release(folder: Path, lock: FileLock) -> None:
+    """Release a place, and remove it where nothing is left in it."""
+    try:
+        if [path.name for path in folder.iterdir()] in ([], [_LOCK_FILE]):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        lock.release()
+    # Windows removes no file that is open: there the lock is gone only now.
+    with suppress(OSError):
+        folder.rmdir()

@@ -1,4 +1,4 @@
-"""Control totals: lines of what is to be added up, made with the other lines of each record."""
+"""Control totals: lines to be added up, made together with the other lines of each record."""
 
 import json
 from collections import defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 
-from xlbridge.api.record_shape import Record
+from xlbridge.client import Record
 from xlbridge.i18n import Text
 
 _MONTH = slice(0, 7)
@@ -16,7 +16,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class TotalsSpec:
     """What the control totals of a listing are: sums of ``amount`` of one of its sheets.
 
     By the month of ``due``, by ``branch``, and by the first of ``situations`` that is true; what
@@ -67,7 +67,7 @@ class TotalTable:
     totals: tuple[Total, ...]
 
 
-def total_tables(totals: Totals | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
+def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
     """Add up the lines of ``total_lines``, by each thing that any of them has."""
     if totals is None:
         return ()
@@ -86,13 +86,13 @@ def total_tables(totals: Totals | None, blocks: Iterable[bytes]) -> tuple[TotalT
             count, so_far = by[label or "–"]
             by[label or "–"] = (count + 1, so_far + amount)
     return tuple(
-        TotalTable(title, tuple(Total(label, *by[label]) for label in sorted(by, key=_order)))
+        TotalTable(title, tuple(Total(label, *by[label]) for label in sorted(by, key=_label_order)))
         for title, by in zip(titles, sums, strict=True)
         if set(by) - {"–"}
     )
 
 
-def _order(label: str) -> tuple[int, str]:
+def _label_order(label: str) -> tuple[int, str]:
     return (int(label), "") if label.isdecimal() else (0, label)
 
 

@@ -1,1 +1,5 @@
-"""The environments that a user has: who they are there, and where their secrets are kept."""
+"""Profiles."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,24 +1,45 @@
-"""One environment as a user knows it: its name, address, user, and whether it is production."""
+"""Profiles: the environments of a user, the file ``profiles.toml``, and which one a command uses.
+
+The file never holds passwords::
+
+    default = "homologacao"
+
+    [profiles.homologacao]
+    base_url = "https://dev.erp.example.com"
+    email = "integracao@example.com"
+    settle_seconds = 60
+
+    [profiles.producao]
+    base_url = "https://erp.example.com"
+    email = "integracao@example.com"
+    production = true
+    ca_bundle = "/etc/ssl/empresa.pem"
+"""
 
 import re
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from xlbridge.settings import DEFAULT_SETTLE_SECONDS
+from xlbridge.errors import ConfigError, os_error_reason
+from xlbridge.i18n import Text
+from xlbridge.settings import DEFAULT_SETTLE_SECONDS, Settings
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)\d")
 """What Windows lets no folder be called."""
 
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 EMBEDDED_NAME = "sandbox"
 """The embedded sandbox, in the journal and to the user."""
 
 
-class Source(StrEnum):
+class ProfileSource(StrEnum):
     """Where an environment is configured."""
 
     FILE = "file"
@@ -43,7 +64,7 @@ class Profile:
     production: bool = False
     settle_seconds: float = DEFAULT_SETTLE_SECONDS
     ca_bundle: Path | None = None
-    source: Source = Source.FILE
+    source: ProfileSource = ProfileSource.FILE
 
     @property
     def origin(self) -> str:
@@ -52,22 +73,258 @@ class Profile:
 
     def state_folder(self, home: Path) -> Path:
         """Where its journal and payloads are: named profiles have a folder of their own."""
-        return home / "profiles" / self.name if self.source is Source.FILE else home
+        return home / "profiles" / self.name if self.source is ProfileSource.FILE else home
 
 
 def origin_of(base_url: str) -> str:
     """Return an address's scheme, host and port, however it is spelt; "" for no address."""
     try:
         url = urlsplit(base_url)
-        port = url.port or _PORTS.get(url.scheme)
+        port = url.port or _DEFAULT_PORTS.get(url.scheme)
     except ValueError:
         return ""
     return f"{url.scheme}://{url.hostname}:{port}" if url.hostname and port else ""
 
 
-def is_name(text: str) -> bool:
+def is_profile_name(text: str) -> bool:
     """Say whether a profile may be called so: lower-case letters, digits, ``_`` and ``-``.
 
     It names a folder too, on every system.
     """
     return _NAME.fullmatch(text) is not None and _RESERVED.fullmatch(text) is None
+
+
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "base_url": str,
+    "email": str,
+    "production": bool,
+    "settle_seconds": (int, float),
+    "ca_bundle": str,
+}
+_REQUIRED = ("base_url", "email")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile:
+    """What ``profiles.toml`` says; ``default`` is used where no profile is named."""
+
+    path: Path
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    default: str | None = None
+
+
+def profile_file_path(home: Path) -> Path:
+    """Return where the profiles are."""
+    return home / "profiles.toml"
+
+
+def read_profile_file(home: Path) -> ProfileFile:
+    """Read the profiles; without the file there are none.
+
+    Raises ``ConfigError`` that names the file and the place for anything that cannot be: no TOML,
+    an unknown or missing key, a wrong type, a production profile as the default, an address that
+    is both production and not.
+    """
+    path = profile_file_path(home)
+    try:
+        return parse_profile_file(path, path.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        return ProfileFile(path)
+    except OSError as error:
+        raise _profile_file_error(path, os_error_reason(error)) from error
+    except UnicodeDecodeError:
+        raise _profile_file_error(path, Text(pt="não está em UTF-8", en="is not UTF-8")) from None
+
+
+def parse_profile_file(path: Path, text: str) -> ProfileFile:
+    """Read the text of a profile file; ``path`` is for messages. Raises ``ConfigError``."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _profile_file_error(path, _untranslated(str(error))) from None
+    default, tables = document.pop("default", None), document.pop("profiles", {})
+    for key in document:
+        raise _profile_file_error(
+            path, Text(pt="chave desconhecida {k}", en="unknown key {k}").format(k=key)
+        )
+    if not isinstance(tables, dict):
+        raise _profile_file_error(
+            path, Text(pt="profiles não é uma tabela", en="profiles is no table")
+        )
+    profiles = {name: _parse_profile(path, name, table) for name, table in tables.items()}
+    _check_default(path, profiles, default)
+    _check_addresses(path, profiles)
+    return ProfileFile(path, profiles, default)
+
+
+def _parse_profile(path: Path, name: str, table: Any) -> Profile:
+    place = f"profiles.{name}"
+    if not is_profile_name(name) or name == EMBEDDED_NAME:
+        raise _profile_file_error(
+            path,
+            Text(
+                pt="{place}: um perfil se chama por letras minúsculas, dígitos, _ e -, não {name}",
+                en="{place}: a profile's name is lower-case letters, digits, _ and -, not {name}",
+            ).format(place=place, name=repr(name)),
+        )
+    if not isinstance(table, dict):
+        raise _profile_file_error(
+            path, Text(pt="{p} não é uma tabela", en="{p} is no table").format(p=place)
+        )
+    for key, value in table.items():
+        _check_value(path, f"{place}.{key}", _FIELDS.get(key), value)
+    for key in _REQUIRED:
+        if not table.get(key):
+            raise _profile_file_error(
+                path, Text(pt="falta {p}.{key}", en="{p}.{key} is missing").format(p=place, key=key)
+            )
+    bundle = table.get("ca_bundle")
+    return Profile(
+        name=name,
+        base_url=table["base_url"],
+        email=table["email"],
+        production=table.get("production", False),
+        settle_seconds=float(table.get("settle_seconds", DEFAULT_SETTLE_SECONDS)),
+        ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
+    )
+
+
+def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, value: Any) -> None:
+    if kind is None:
+        told = Text(pt="chave desconhecida {place}", en="unknown key {place}")
+        hint = None
+        if place.endswith(".password"):
+            hint = Text(
+                pt="A senha não fica neste arquivo: use xlbridge login.",
+                en="The password does not go into this file: use xlbridge login.",
+            )
+        raise _profile_file_error(path, told.format(place=place), hint)
+    wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+    negative = isinstance(value, int | float) and not 0 <= value < float("inf")
+    if wrong or negative:
+        told = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
+        raise _profile_file_error(path, told.format(place=place))
+
+
+def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) -> None:
+    if default is None:
+        return
+    if default not in profiles:
+        told = Text(pt="default não é um dos perfis", en="default is none of the profiles")
+        raise _profile_file_error(path, told)
+    if profiles[default].production:
+        raise _profile_file_error(
+            path,
+            Text(pt="default é um perfil de produção", en="default is a production profile"),
+            Text(
+                pt="Produção se escolhe a cada vez: --profile {name}",
+                en="Production is chosen each time: --profile {name}",
+            ).format(name=default),
+        )
+
+
+def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
+    real = {profile.origin: profile.name for profile in profiles.values() if profile.production}
+    for profile in profiles.values():
+        if not profile.production and profile.origin in real:
+            raise _profile_file_error(
+                path,
+                Text(
+                    pt="profiles.{one} e profiles.{other} têm o mesmo endereço, e só um é de "
+                    "produção",
+                    en="profiles.{one} and profiles.{other} have the same address, and only one "
+                    "is production",
+                ).format(one=real[profile.origin], other=profile.name),
+            )
+
+
+_DEFAULT_HINT = Text(
+    pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
+    en="Mend the file. A profile may have: {fields}.",
+).format(fields=", ".join(_FIELDS))
+
+
+def _untranslated(text: str) -> Text:
+    return Text(pt=text, en=text)
+
+
+def _profile_file_error(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
+    told = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
+    return ConfigError(told, hint or _DEFAULT_HINT)
+
+
+def choose_profile(settings: Settings) -> Profile:
+    """Return the profile that is named, else the environment's, the default, or the sandbox's.
+
+    A profile of the file and the environment's address and user must not contradict each other.
+    Raises ``ConfigError`` when they do, when no such profile exists, and what
+    ``read_profile_file`` raises.
+    """
+    known = read_profile_file(settings.home)
+    name = settings.profile or (None if settings.base_url else known.default)
+    if name is not None and name in known.profiles:
+        profile = known.profiles[name]
+        _require_agreement(settings, profile)
+    elif settings.base_url:
+        profile = _profile_from_environment(settings, known)
+    elif name in (None, EMBEDDED_NAME):
+        profile = Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED)
+    else:
+        raise _unknown_profile(name, known)
+    return replace(
+        profile,
+        settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,
+        ca_bundle=settings.ca_bundle or profile.ca_bundle,
+    )
+
+
+def settings_for(settings: Settings, profile: Profile) -> Settings:
+    """Return the settings as they are for a profile: its settle time, its journal and payloads."""
+    return replace(
+        settings, settle=profile.settle_seconds, state=profile.state_folder(settings.home)
+    )
+
+
+def _profile_from_environment(settings: Settings, known: ProfileFile) -> Profile:
+    base_url = settings.base_url or ""
+    real = {profile.origin for profile in known.profiles.values() if profile.production}
+    return Profile(
+        # A password may stand in the address, which is refused later: it must not be a name.
+        name=settings.profile or base_url.rpartition("@")[2],
+        base_url=base_url,
+        email=settings.email or "",
+        production=origin_of(base_url) in real,
+        source=ProfileSource.ENVIRONMENT,
+    )
+
+
+def _require_agreement(settings: Settings, profile: Profile) -> None:
+    given = (
+        ("XLBRIDGE_BASE_URL", settings.base_url, profile.base_url),
+        ("XLBRIDGE_EMAIL", settings.email, profile.email),
+    )
+    for variable, said, known in given:
+        if said is not None and said.rstrip("/") != known.rstrip("/"):
+            raise ConfigError(
+                Text(
+                    pt="{variable} contradiz o perfil {name}.",
+                    en="{variable} contradicts the profile {name}.",
+                ).format(variable=variable, name=profile.name),
+                Text(
+                    pt="Retire a variável, ou escolha outro perfil.",
+                    en="Unset the variable, or choose another profile.",
+                ),
+            )
+
+
+def _unknown_profile(name: str | None, known: ProfileFile) -> ConfigError:
+    names = ", ".join(known.profiles) or "-"
+    return ConfigError(
+        Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.").format(
+            name=name
+        ),
+        Text(
+            pt="Existem: {names}. Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
+            en="There are: {names}. To make one: xlbridge login --profile NAME --url ADDRESS",
+        ).format(names=names),
+    )

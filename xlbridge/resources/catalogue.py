@@ -1,25 +1,138 @@
-"""The catalogue of importable resources."""
+"""Catalogue of importable resources, read from the shipped and the user's own schema files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xlbridge
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.checks.rules import checks_of
+from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.interface import wire_model
-from xlbridge.resources.resource import Resource
-from xlbridge.resources.schema_file import read_schema_file, read_shipped_file
+from xlbridge.resources.resource import (
+    ControlTotals,
+    ExistingPolicy,
+    ImportPaths,
+    Lookup,
+    ReadBack,
+    Resource,
+    RowCheck,
+    default_totals,
+    layout_changes,
+)
+from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:
-    from xlbridge.wire.model import WireModel
+    from xlbridge.wire import WireModel
+
+
+_Content = Mapping[str, Any]
+
+
+def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
+    """Read a pandera schema file with its ``metadata`` block.
+
+    ``beside`` are the resources of the other files of its folder, whose names it cannot have.
+    Raises ``SchemaFileError`` naming the file, the line and the place of each mistake, and what
+    is allowed there.
+    """
+    # Late, as it imports all of the interface, whose names a file may hold.
+    from xlbridge.resources.schema_validation import validated_document
+
+    return _resource(
+        path, validated_document(path, {other.name: other.source for other in beside}).content
+    )
+
+
+def read_shipped_file(path: Path) -> Resource:
+    """Read a schema file that came with xlbridge, which is known to be right."""
+    return _resource(path, YamlDocument(path.read_text(encoding="utf-8")).content)
+
+
+def _resource(path: Path, root: _Content) -> Resource:
+    metadata = root["metadata"]
+    extra = metadata.get("columns") or {}
+    columns = tuple(_column(n, body, extra.get(n) or {}) for n, body in root["columns"].items())
+    return Resource(
+        name=metadata["resource"],
+        title=Text(pt=root["title"], en=metadata.get("title_en", root["title"])),
+        description=root.get("description", ""),
+        layout=metadata.get("layout", 1),
+        section=metadata.get("section", ""),
+        model=metadata.get("model"),
+        paths=_paths(metadata["import"]),
+        natural_keys=tuple(metadata.get("natural_keys", ())),
+        columns=columns,
+        totals=_totals(metadata.get("control_totals"), columns),
+        row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
+        source=path,
+        read_back=_read_back(metadata.get("read_back"), columns),
+        changes=layout_changes(metadata.get("layouts", {})),
+    )
+
+
+def _column(name: str, body: _Content, extra: _Content) -> Column:
+    return Column(
+        name=name,
+        kind=Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]])),
+        required=not body.get("nullable", False),
+        title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
+        description=body.get("description", ""),
+        example=extra.get("example"),
+        references=extra.get("references"),
+        registers=extra.get("registers"),
+        checks=checks_of(body),
+    )
+
+
+def _row_check(item: _Content) -> RowCheck:
+    statistics = {key: value for key, value in item.items() if key != "options"}
+    return RowCheck(item["options"]["check_name"], statistics)
+
+
+def _totals(body: _Content | None, columns: Sequence[Column]) -> ControlTotals:
+    if body is None:
+        return default_totals(columns)
+    return ControlTotals(amount=body.get("amount"), by=tuple(body["by"]))
+
+
+def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | None:
+    if body is None:
+        return None
+    return ReadBack(
+        lookups=tuple(
+            Lookup(
+                key=item["key"],
+                listed_by=tuple(item["operations"]),
+                filters=item.get("filter", {}),
+                when={name: tuple(values) for name, values in item.get("when", {}).items()},
+            )
+            for item in body["lookups"]
+        ),
+        columns=tuple(column.name for column in columns),
+        codes=tuple(body.get("codes", ())),
+        existing=ExistingPolicy(body["existing"]),
+        apart=tuple(body.get("apart", ())),
+        blank=body.get("blank", {}),
+        blank_as=body.get("blank_as", {}),
+    )
+
+
+def _paths(body: _Content) -> ImportPaths:
+    return ImportPaths(
+        direct_name=body["direct"],
+        queue_name=body.get("queue"),
+        needs_processar=body.get("needs_processar", False),
+    )
+
 
 _PACKAGE = Path(xlbridge.__file__).parent
 
 
-def shipped(folder: str) -> Path:
+def shipped_folder(folder: str) -> Path:
     """Return the folder ``schemas`` or ``templates`` that came with xlbridge.
 
     An installed wheel carries them inside the package; a checkout has them beside it.
@@ -86,9 +199,11 @@ def _own_files(folder: Path) -> list[Path]:
 
 @cache
 def _shipped_resources() -> tuple[Resource, ...]:
-    return tuple(read_shipped_file(path) for path in sorted(shipped("schemas").glob("*.yaml")))
+    return tuple(
+        read_shipped_file(path) for path in sorted(shipped_folder("schemas").glob("*.yaml"))
+    )
 
 
-def record_model(resource: Resource) -> "type[WireModel] | None":
+def row_model(resource: Resource) -> "type[WireModel] | None":
     """Return the wire model that a row of the resource becomes, None where it has none."""
     return None if resource.model is None else wire_model(resource.model)

@@ -1,12 +1,13 @@
-"""One column of an import sheet."""
+"""Columns of an import sheet: kinds of values, and the headers that name a column."""
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.rules import code_width
+from xlbridge.resources.checks.rules import code_width
 
 
 class Kind(StrEnum):
@@ -111,3 +112,24 @@ class Column:
     def width(self) -> int | None:
         """How many symbols a value of fixed width has."""
         return code_width(self.kind, self.checks)
+
+
+def normalize_header(header: str) -> str:
+    """Return a header as it is compared: no case, accents or marks of requirement."""
+    parts = unicodedata.normalize("NFKD", header)
+    text = "".join(part for part in parts if not unicodedata.combining(part))
+    return " ".join(text.split()).rstrip(" *").casefold()
+
+
+def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
+    """Map every header that names a column, as it is compared, to the column's name.
+
+    The wire names go before the titles in both languages.
+    """
+    columns = tuple(columns)
+    titles = {
+        normalize_header(title): column.name
+        for column in columns
+        for title in (column.title.pt, column.title.en)
+    }
+    return titles | {normalize_header(column.name): column.name for column in columns}

@@ -1,4 +1,4 @@
-"""The rules of a resource as pandera checks, made from what its schema file says."""
+"""Rules of a resource as pandera checks, made from what its schema file says."""
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources.checks import CHECKS
+from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.checks.pandas_checks import CHECKS
+from xlbridge.resources.checks.rules import RowRule, Rule
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import RowCheck
-from xlbridge.resources.rules import ROW_RULES, RULES, RowRule, Rule
 
 # The first check of all would import what checks run on. Here it is done while a file is read.
 pa.Check.get_backend(pd.Series(dtype=object))

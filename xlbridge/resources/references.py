@@ -1,22 +1,22 @@
-"""What the values of a column may have to exist in, and where the interface tells whether they do.
+"""Registries of the remote system that the values of a column may refer to.
 
-A schema file names one of these under ``references``; ``validate --online`` asks.
+A schema file names one of these under ``references``; ``validate --online`` asks the system.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xlbridge.i18n import Text
-from xlbridge.wire.operation import Operation
-from xlbridge.wire.operations.registry import (
+from xlbridge.wire import Operation
+from xlbridge.wire.products import PRODUCT_LIST
+from xlbridge.wire.registry import (
+    CLIENT_CAP,
     CLIENT_LIST,
     CLIENT_TYPE_LIST,
     COST_CENTRE_LIST,
-    PRODUCT_LIST,
     SUPPLIER_LIST,
 )
-from xlbridge.wire.operations.stock import STOCK_BALANCES_OF_BRANCH
-from xlbridge.wire.registry import CLIENT_CAP
+from xlbridge.wire.stock import STOCK_BALANCES_OF_BRANCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,21 +1,198 @@
-"""One importable resource."""
+"""An importable resource: columns, rules, import paths, control totals, earlier layouts, read-
+back.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Each class mirrors a block of the schema file; operations of the interface are named and looked
+up
+when they are used.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column
-from xlbridge.resources.control_totals import ControlTotals
-from xlbridge.resources.interface import operation_named
-from xlbridge.resources.layouts import Fingerprint, LayoutChange
-from xlbridge.resources.read_back import ReadBack
+from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.interface import operation_named, record_fields
 
 if TYPE_CHECKING:
-    from xlbridge.wire.operation import Operation
+    from xlbridge.wire import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTotals:
+    """The rows' ``amount`` is added up by each of the columns ``by``; without one rows are counted.
+
+    By a date means by its month and by its day.
+    """
+
+    amount: str | None
+    by: tuple[str, ...]
+
+
+def default_totals(columns: Sequence[Column]) -> ControlTotals:
+    """Return the control totals of a resource that declares none.
+
+    The first column of money, by every date and every column that refers to a registry.
+    """
+    money = (column.name for column in columns if column.kind is Kind.MONEY)
+    return ControlTotals(
+        amount=next(money, None),
+        by=tuple(c.name for c in columns if c.kind is Kind.DATE or c.references is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a template carries so that it is recognised, written ``name:layout:digest``.
+
+    The digest covers the columns' names, kinds and obligation, so that a change of them is
+    noticed although the layout's number was not raised.
+    """
+
+    resource: str
+    layout: int
+    digest: str
+
+    @classmethod
+    def of(cls, resource: str, layout: int, columns: Iterable[tuple[str, str, bool]]) -> Self:
+        """Return the fingerprint of columns, each given by name, kind and obligation."""
+        shape = json.dumps([list(column) for column in columns])
+        return cls(resource, layout, hashlib.sha256(shape.encode()).hexdigest()[:12])
+
+    @classmethod
+    def parse(cls, text: str | None) -> Self | None:
+        """Return what a template carries as a fingerprint, None where it is none."""
+        resource, _, rest = (text or "").partition(":")
+        layout, _, digest = rest.partition(":")
+        return cls(resource, int(layout), digest) if layout.isdecimal() and digest else None
+
+    def __str__(self) -> str:
+        return f"{self.resource}:{self.layout}:{self.digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutChange:
+    """What the layout after ``layout`` did to its columns: old names to new ones, and the gone."""
+
+    layout: int
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+
+def layout_changes(told: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
+    """Return the changes that the block ``layouts`` of a schema file tells, in its order."""
+    return tuple(
+        LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
+        for layout, change in told.items()
+    )
+
+
+def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
+    """Return what each changed column of a layout is called today, None where it is gone."""
+    fates: dict[str, str | None] = {}
+    for change in sorted(changes, key=lambda change: change.layout):
+        if change.layout < layout:
+            continue
+        for old, name in fates.items():
+            if name is not None:
+                fates[old] = None if name in change.removed else change.renamed.get(name, name)
+        for old, new in change.renamed.items():
+            fates.setdefault(old, new)
+        for gone in change.removed:
+            fates.setdefault(gone, None)
+    return fates
+
+
+class ExistingPolicy(StrEnum):
+    """What an import does with a row whose record is there already."""
+
+    REFUSED = "refused"
+    REPLACED = "replaced"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One way of finding the records of a row.
+
+    ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
+    rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
+    empty cell). ``listed_by`` names the operations that list the
+    records; ``filters`` maps their query's fields to columns.
+    """
+
+    key: Mapping[str, str]
+    listed_by: tuple[str, ...]
+    filters: Mapping[str, str] = field(default_factory=dict)
+    when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def operations(self) -> "tuple[Operation, ...]":
+        """The operations that list the records."""
+        return tuple(map(operation_named, self.listed_by))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """How the rows of a resource are found again in the remote system.
+
+    The first of ``lookups`` that serves a row is taken. Of ``columns``, the resource's own,
+    ``apart`` are those that the remote system shows otherwise than they were sent. ``codes`` are
+    the record's fields that make up its code in the remote system. ``blank`` is what an empty cell
+    stands for, ``blank_as`` the column whose value it stands for.
+    """
+
+    lookups: tuple[Lookup, ...]
+    columns: tuple[str, ...]
+    codes: tuple[str, ...]
+    existing: ExistingPolicy
+    apart: tuple[str, ...] = ()
+    blank: Mapping[str, Any] = field(default_factory=dict)
+    blank_as: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def compare(self) -> tuple[str, ...]:
+        """The columns that a record has, too: they tell whether it is what a row says."""
+        lists = [record_fields(name) for way in self.lookups for name in way.listed_by]
+        return tuple(
+            name
+            for name in self.columns
+            if name not in self.apart and all(name in fields for fields in lists)
+        )
+
+    @property
+    def renamed(self) -> tuple[str, ...]:
+        """The columns of keys that a record has under another name."""
+        keys = (pair for lookup in self.lookups for pair in lookup.key.items())
+        return tuple(dict.fromkeys(column for column, of_record in keys if column != of_record))
+
+    @property
+    def as_row(self) -> "RecordToRow":
+        """What puts the fields of a record under the sheet's columns."""
+        own = tuple(name for name in self.columns if name not in self.renamed)
+        return RecordToRow(own, self.renamed, self.lookups)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordToRow:
+    """Puts a record under the sheet's columns: ``own`` are those that it has under their name."""
+
+    own: tuple[str, ...]
+    renamed: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+
+    def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of a record; each key's column is filled where its ``when`` holds."""
+        row = {name: record.get(name) for name in self.own} | dict.fromkeys(self.renamed)
+        for lookup in self.lookups:
+            if all(record.get(name) in allowed for name, allowed in lookup.when.items()):
+                row |= {c: record.get(f) for c, f in lookup.key.items() if c in row and c != f}
+        return row
 
 
 class Mode(StrEnum):

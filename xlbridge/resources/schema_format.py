@@ -1,4 +1,4 @@
-"""What a schema file may hold: the one declaration of its form, as a JSON Schema.
+"""JSON Schema of schema files: the one declaration of what a schema file may hold.
 
 The reader holds files to it, editors complete and check by it, and the reference shows it.
 """
@@ -6,20 +6,21 @@ The reader holds files to it, editors complete and check by it, and the referenc
 from collections.abc import Mapping
 from functools import cache
 
+from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.checks.rules import Rule
 from xlbridge.resources.column import KIND_OF_DTYPE, Kind
-from xlbridge.resources.read_back import Existing
 from xlbridge.resources.references import REFERENCES
-from xlbridge.resources.rules import ROW_RULES, RULES, Rule
-from xlbridge.wire.operations import OPERATIONS
-from xlbridge.yaml_files.blocks import Schema, block, told
-from xlbridge.yaml_files.form import UNPADDED, WHOLE_NUMBER
+from xlbridge.resources.resource import ExistingPolicy
+from xlbridge.resources.yaml_files import Schema, block_schema, described
+from xlbridge.resources.yaml_files.validation import UNPADDED, WHOLE_NUMBER
+from xlbridge.wire import OPERATIONS
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _FLAG: Schema = {"type": "boolean"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
-_LONGEST_NAME = 31  # of a sheet in Excel, which is named for the resource
-_MOST_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
+_MAX_NAME_LENGTH = 31  # of a sheet in Excel, which is named for the resource
+_MAX_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
 
 _STATISTICS: Mapping[str, Schema] = {
     "min_value": {"type": "number"},
@@ -35,7 +36,7 @@ _STATISTICS: Mapping[str, Schema] = {
 }
 """What the statistics of checks may be, by their names; any other may be anything."""
 
-_VALUES: Mapping[str, Schema] = {
+_LONE_STATISTICS: Mapping[str, Schema] = {
     "isin": {"type": "array", "minItems": 1},
     "greater_than": {"type": "number"},
     "greater_than_or_equal_to": {"type": "number"},
@@ -46,25 +47,25 @@ _VALUES: Mapping[str, Schema] = {
 
 
 @cache
-def schema_format() -> Schema:
+def schema_file_format() -> Schema:
     """Return the JSON Schema (2020-12) of a schema file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge resource",
         "description": "A pandera schema file with the block `metadata`, which is xlbridge's.",
-        **block(
+        **block_schema(
             {
                 "schema_type": {"const": "dataframe"},
                 "version": _TEXT,
-                "title": told(_TEXT, "What the resource is called, in Portuguese."),
-                "description": told({"type": "string"}, "What it is, in Portuguese."),
-                "coerce": told({"const": False}, "xlbridge types the cells itself."),
+                "title": described(_TEXT, "What the resource is called, in Portuguese."),
+                "description": described({"type": "string"}, "What it is, in Portuguese."),
+                "coerce": described({"const": False}, "xlbridge types the cells itself."),
                 "strict": {"const": False},
                 "metadata": _metadata(),
                 "columns": {
                     "type": "object",
                     "minProperties": 1,
-                    "maxProperties": _MOST_COLUMNS,
+                    "maxProperties": _MAX_COLUMNS,
                     "propertyNames": {"pattern": UNPADDED},
                     "additionalProperties": _column(),
                     "description": "The columns, in the order in which templates have them.",
@@ -80,24 +81,24 @@ def _metadata() -> Schema:
     uploads = [operation.name for operation in OPERATIONS.values() if operation.upload]
     path: Schema = {"enum": uploads}
     name: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
-    change = block(
+    change = block_schema(
         {"renamed": {"type": "object", "additionalProperties": _TEXT}, "removed": _NAMES}
     )
-    ways = block(
+    ways = block_schema(
         {
             "direct": path,
             "queue": path,
-            "needs_processar": told(_FLAG, "A queued file waits for processar-arquivo."),
+            "needs_processar": described(_FLAG, "A queued file waits for processar-arquivo."),
         },
         needed=("direct",),
     )
     properties = {
-        "resource": told(
-            {**name, "minLength": 1, "maxLength": _LONGEST_NAME},
+        "resource": described(
+            {**name, "minLength": 1, "maxLength": _MAX_NAME_LENGTH},
             "the name on the command line and in the import path, of a-z, 0-9 and hyphens",
         ),
-        "layout": told({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
-        "layouts": told(
+        "layout": described({"type": "integer", "minimum": 1}, "Raise it when the columns change."),
+        "layouts": described(
             {
                 "type": "object",
                 "propertyNames": {"pattern": WHOLE_NUMBER},
@@ -107,51 +108,51 @@ def _metadata() -> Schema:
         ),
         "title_en": _TEXT,
         "section": {"type": "string"},
-        "model": told(_TEXT, "The wire model of a resource of the interface: module.Class."),
-        "natural_keys": told(_NAMES, "The columns that tell records apart."),
-        "read_back": told(_read_back(), "How records are found again in the remote system."),
-        "control_totals": told(
-            block({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
+        "model": described(_TEXT, "The wire model of a resource of the interface: module.Class."),
+        "natural_keys": described(_NAMES, "The columns that tell records apart."),
+        "read_back": described(_read_back(), "How records are found again in the remote system."),
+        "control_totals": described(
+            block_schema({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
             "What a batch's closing proof adds up: a column of money, by which columns.",
         ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "import": ways,
     }
-    return block(properties, needed=("resource", "import"))
+    return block_schema(properties, needed=("resource", "import"))
 
 
 def _read_back() -> Schema:
     readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
     names: Schema = {"type": "object", "additionalProperties": _TEXT}
-    lookup = block(
+    lookup = block_schema(
         {
-            "key": told({**names, "minProperties": 1}, "Columns to the fields of a record."),
+            "key": described({**names, "minProperties": 1}, "Columns to the fields of a record."),
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
-            "filter": told(names, "Fields of the query to columns."),
+            "filter": described(names, "Fields of the query to columns."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
         },
         needed=("key", "operations"),
     )
     properties = {
         "lookups": {"type": "array", "minItems": 1, "items": lookup},
-        "apart": told(_NAMES, "Columns that a record shows otherwise than they were sent."),
-        "blank": told({"type": "object"}, "Columns to what an empty cell stands for."),
-        "blank_as": told(names, "Columns to those whose value an empty cell stands for."),
+        "apart": described(_NAMES, "Columns that a record shows otherwise than they were sent."),
+        "blank": described({"type": "object"}, "Columns to what an empty cell stands for."),
+        "blank_as": described(names, "Columns to those whose value an empty cell stands for."),
         "codes": _NAMES,
-        "existing": {"enum": [existing.value for existing in Existing]},
+        "existing": {"enum": [existing.value for existing in ExistingPolicy]},
     }
-    return block(properties, needed=("lookups", "existing"))
+    return block_schema(properties, needed=("lookups", "existing"))
 
 
 def _column_metadata() -> Schema:
     properties = {
         "title_en": _TEXT,
-        "kind": told({"enum": [kind.value for kind in Kind]}, "What its values are."),
-        "example": told({}, "Shown in the instructions of the template."),
-        "references": told({"enum": list(REFERENCES)}, "What its values must exist in."),
-        "registers": told({"enum": list(REFERENCES)}, "Where its values exist once sent."),
+        "kind": described({"enum": [kind.value for kind in Kind]}, "What its values are."),
+        "example": described({}, "Shown in the instructions of the template."),
+        "references": described({"enum": list(REFERENCES)}, "What its values must exist in."),
+        "registers": described({"enum": list(REFERENCES)}, "Where its values exist once sent."),
     }
-    return {**block(properties), "type": ["object", "null"]}
+    return {**block_schema(properties), "type": ["object", "null"]}
 
 
 def _column() -> Schema:
@@ -160,37 +161,37 @@ def _column() -> Schema:
         "description": {"type": "string"},
         "dtype": {"enum": list(KIND_OF_DTYPE)},
         "required": _FLAG,
-        "nullable": told(_FLAG, "false: the column is required, and each of its cells."),
+        "nullable": described(_FLAG, "false: the column is required, and each of its cells."),
         **{key: {"const": False} for key in ("coerce", "unique", "regex")},
         **{name: _check(name, rule) for name, rule in RULES.items()},
     }
-    return block(properties, needed=("dtype",))
+    return block_schema(properties, needed=("dtype",))
 
 
 def _check(name: str, rule: Rule) -> Schema:
     needed = tuple(s for s in rule.statistics if s not in rule.optional)
     if name == "str_length":
-        return block(dict.fromkeys(rule.statistics, _COUNT), needed=needed)
+        return block_schema(dict.fromkeys(rule.statistics, _COUNT), needed=needed)
     if rule.statistics == ("value",):
-        return _VALUES.get(name, {})
+        return _LONE_STATISTICS.get(name, {})
     return _statistics(rule.statistics, needed)
 
 
 def _statistics(names: tuple[str, ...], needed: tuple[str, ...]) -> Schema:
-    return block({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
+    return block_schema({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
 
 
 def _row_check() -> Schema:
-    named = block({"check_name": {"enum": list(ROW_RULES)}}, needed=("check_name",))
+    named = block_schema({"check_name": {"enum": list(ROW_RULES)}}, needed=("check_name",))
     return {
         "type": "object",
         "required": ["options"],
         "properties": {"options": named},
-        "allOf": [_when(name) for name in ROW_RULES],
+        "allOf": [_row_check_statistics(name) for name in ROW_RULES],
     }
 
 
-def _when(name: str) -> Schema:
+def _row_check_statistics(name: str) -> Schema:
     statistics = ROW_RULES[name].statistics
     body = _statistics(statistics, statistics)
     body["properties"] = {"options": True, **body["properties"]}

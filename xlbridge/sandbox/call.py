@@ -1,18 +1,37 @@
-"""One call as a handler sees it, and the registry of handlers."""
+"""One call as a handler sees it, the sandbox behind it, and the registry of handlers.
 
-from collections.abc import Callable, Mapping, Sequence
+Also what handlers share: update windows of listings, lines of documents.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Select
+from sqlalchemy import ColumnElement, Connection, Select, Table, select
 
-from xlbridge.sandbox.answers import Problem
-from xlbridge.sandbox.server import Sandbox
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.operation import Operation
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox.options import Behaviour
+from xlbridge.sandbox.problems import Problem
+from xlbridge.sandbox.storage import Storage
+from xlbridge.settings import WorkbookLimits
+from xlbridge.wire import DAY_FORMAT, Operation, WireModel
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What every call may need. ``wake_worker`` tells the worker that a file is waiting."""
+
+    storage: Storage
+    catalogue: Catalogue
+    limits: WorkbookLimits = field(default_factory=WorkbookLimits)
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    clock: Callable[[], datetime] = datetime.now
+    wake_worker: Callable[[], None] = field(default=lambda: None)
+
 
 Model = TypeVar("Model", bound=WireModel)
 
@@ -107,7 +126,7 @@ def _declared(value: WireModel | None, model: type[Model]) -> Model:
     return value
 
 
-Handle = Callable[[Call], Any]
+HandlerFunction = Callable[[Call], Any]
 Fallback = Callable[[Sequence[Problem]], Any]
 
 
@@ -119,7 +138,7 @@ class Handler:
     for operations whose failures the spec puts into a successful answer.
     """
 
-    handle: Handle
+    handle: HandlerFunction
     on_invalid: Fallback | None = None
 
 
@@ -129,13 +148,59 @@ HANDLERS: dict[str, Handler] = {}
 
 def handles(
     operation: Operation, *, on_invalid: Fallback | None = None
-) -> Callable[[Handle], Handle]:
+) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function as the operation's one handler."""
 
-    def register(handle: Handle) -> Handle:
+    def register(handle: HandlerFunction) -> HandlerFunction:
         if operation.name in HANDLERS:
             raise ValueError(f"{operation.name} has a handler already")
         HANDLERS[operation.name] = Handler(handle, on_invalid)
         return handle
 
     return register
+
+
+_MINUTE = timedelta(minutes=1)
+_DAY = timedelta(days=1)
+
+
+def window_conditions(
+    call: Call, updated: ColumnElement[datetime], lower: datetime | None, upper: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of ``dataInferior`` and ``dataSuperior``.
+
+    An upper end takes in all that it names: the whole day, or with a time the whole minute.
+    Source: the spec, Sales and billing (``dd/MM/yyyy``, optionally followed by ``HH:mm``).
+    """
+    if lower is not None:
+        yield updated >= lower
+    if upper is not None:
+        yield updated < _end_of_window(upper, _DAY if _is_whole_day(call, upper) else _MINUTE)
+
+
+def _end_of_window(moment: datetime, span: timedelta) -> datetime:
+    try:
+        return moment + span
+    except OverflowError:
+        return moment
+
+
+def _is_whole_day(call: Call, upper: datetime) -> bool:
+    texts = {name.lower(): value.strip() for name, value in call.query_text.items()}
+    return texts.get("datasuperior") == upper.strftime(DAY_FORMAT)
+
+
+def document_lines(
+    call: Call, model: type[Model], lines: Table, numbers: Select[tuple[int]]
+) -> defaultdict[int, list[Model]]:
+    """Return the lines of all documents whose numbers a statement finds, by number, in order.
+
+    The table's ``number`` is the document's. What comes from our own tables is not validated
+    again.
+    """
+    construct = cast("Callable[..., Model]", model.model_construct)
+    found = select(lines).where(lines.c.number.in_(numbers)).order_by(*lines.primary_key)
+    grouped: defaultdict[int, list[Any]] = defaultdict(list)
+    for row in call.connection.execute(found).mappings():
+        grouped[row["number"]].append(construct(**row))
+    return grouped

@@ -1,9 +1,10 @@
-"""Table columns: exact decimals, columns derived from a wire model's fields, or named for them."""
+"""Table columns: exact decimals, columns derived from the fields of wire models."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from sqlalchemy import (
     JSON,
@@ -14,13 +15,27 @@ from sqlalchemy import (
     Dialect,
     Integer,
     Label,
+    MetaData,
     Table,
     Text,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from xlbridge.sandbox.annotations import plain_type
-from xlbridge.wire.model import WireModel
+from xlbridge.wire import WireModel
+
+metadata = MetaData()
+
+
+def registry_table(name: str, code: type[Integer] | type[Text], *extra: Column[Any]) -> Table:
+    """Return the table of a supporting registry: a code, a name, and what else it knows."""
+    return Table(
+        name,
+        metadata,
+        Column("code", code(), primary_key=True, autoincrement=False),
+        Column("name", Text, nullable=False),
+        *extra,
+    )
+
 
 _SCALE = 10**6
 
@@ -41,7 +56,7 @@ class Amount(TypeDecorator[Decimal]):
         return None if value is None else Decimal(value).scaleb(-6)
 
 
-class Stamp(TypeDecorator[Any]):
+class IsoDateTime(TypeDecorator[Any]):
     """A moment that is written as a datetime and read as ISO 8601 text.
 
     Source: the spec, whose ``ultimaAtualizacao`` is a string.
@@ -81,12 +96,19 @@ def derived_columns(
         )
 
 
-def stored(record: WireModel, columns: Mapping[str, str]) -> dict[str, Any]:
+def to_row(record: WireModel, columns: Mapping[str, str]) -> dict[str, Any]:
     """Return a record as a row of a table that has names of its own for the record's fields."""
     return {columns[name]: value for name, value in record.model_dump().items()}
 
 
-def labelled(table: Table, columns: Mapping[str, str]) -> Iterator[Label[Any]]:
+def labelled_columns(table: Table, columns: Mapping[str, str]) -> Iterator[Label[Any]]:
     """Yield such a table's columns under the names of the record's fields."""
     for name, column in columns.items():
         yield table.c[column].label(name)
+
+
+def plain_type(annotation: Any) -> Any:
+    """Return the annotation without ``| None`` and without ``Annotated``'s extras."""
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (part for part in get_args(annotation) if part is not type(None))
+    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation

@@ -1,44 +1,181 @@
-"""The running sandbox: its database, its catalogue, its settings and its worker."""
+"""The server in the foreground: serves one database until it is interrupted."""
 
+import os
+import signal
+import socket
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Thread
 
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.faults import FaultPlan
-from xlbridge.sandbox.storage import Storage
+import uvicorn
 
-JSON_LIMIT = 10 * 2**20
-"""Most bytes of a JSON body."""
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import load_catalogue
+from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.embedded import (
+    RunningSandbox,
+    default_database,
+    default_ready_file,
+    write_ready_file,
+)
+from xlbridge.sandbox.http.app import build_app
+from xlbridge.sandbox.imports.worker import ImportWorker
+from xlbridge.sandbox.options import Behaviour, SeedKind
+from xlbridge.sandbox.seed import ProgressCallback, seed_database
+from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
+from xlbridge.sandbox.users import prepare_account
+from xlbridge.settings import Settings
+
+_LOOPBACK = "127.0.0.1"
+_STOP_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
-    """How the sandbox behaves.
+class ServeOptions:
+    """What to serve, and where.
 
-    ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
-    beyond loopback; it is then reached under ``host_names`` too.
+    ``port`` 0 is any free one. ``database`` is a path or an SQLAlchemy URL, None for the default
+    under the home folder. ``expose`` is an address to listen on instead of loopback.
+    ``while_stdin_open`` ends it when standard input closes.
     """
 
-    token_lifetime: timedelta = timedelta(hours=1)
-    faults: FaultPlan | None = None
-    exposed: bool = False
-    host_names: tuple[str, ...] = ()
-
-    @property
-    def slow_queue(self) -> float:
-        """How many seconds a queued file waits, running, before it is processed."""
-        return self.faults.slow_queue if self.faults else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Sandbox:
-    """What every call may need. ``wake_worker`` tells the worker that a file is waiting."""
-
-    storage: Storage
-    catalogue: Catalogue
-    limits: WorkbookLimits = field(default_factory=WorkbookLimits)
+    port: int = 0
+    database: str | None = None
+    seed: SeedKind = SeedKind.DEMO
+    scale: int = 1
+    ready_file: Path | None = None
+    expose: str | None = None
+    while_stdin_open: bool = False
     behaviour: Behaviour = field(default_factory=Behaviour)
-    clock: Callable[[], datetime] = datetime.now
-    wake_worker: Callable[[], None] = field(default=lambda: None)
+
+
+def serve(
+    plan: ServeOptions,
+    settings: Settings,
+    announce: Callable[[RunningSandbox], None],
+    watch: ProgressCallback,
+) -> None:
+    """Serve until SIGINT or SIGTERM; ``announce`` is called once it answers.
+
+    ``watch`` is told how far a new database is filled.
+
+    Raises ``UsageError`` when it would be exposed without a password of the user's own or the
+    address cannot be listened on, ``ConfigError`` when the database does not open or be used.
+    """
+    if plan.expose and not settings.password:
+        raise UsageError(
+            Text(
+                pt="--expose exige uma senha sua em XLBRIDGE_PASSWORD.",
+                en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
+            )
+        )
+    with ExitStack() as stack:
+        if plan.while_stdin_open:
+            stop_when_stdin_closes()
+        listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
+        storage = Storage(database_url(plan.database or str(default_database(settings))))
+        stack.callback(storage.close)
+        with translate_database_errors(storage.url):
+            # One transaction: what is interrupted while it is filled stays empty.
+            with storage.transaction(writing=True) as connection:
+                seed_database(connection, plan.seed, plan.scale, watch)
+            account = prepare_account(storage, settings)
+        worker, sandbox = _build_sandbox(plan, settings, storage)
+        worker.start()
+        stack.callback(worker.stop)
+        running = RunningSandbox(_base_url(listener), account.email, account.password, os.getpid())
+
+        def ready() -> None:
+            for path in _ready_files(plan, settings):
+                write_ready_file(path, running)
+                stack.callback(path.unlink, missing_ok=True)
+            announce(running)
+
+        _run_server(sandbox, listener, ready)
+
+
+def _build_sandbox(
+    plan: ServeOptions, settings: Settings, storage: Storage
+) -> tuple[ImportWorker, Sandbox]:
+    sandbox = Sandbox(
+        storage=storage,
+        catalogue=load_catalogue(settings.schemas),
+        limits=settings.limits,
+        behaviour=replace(plan.behaviour, exposed=plan.expose is not None),
+    )
+    worker = ImportWorker(sandbox)
+    return worker, replace(sandbox, wake_worker=worker.wake)
+
+
+def _ready_files(plan: ServeOptions, settings: Settings) -> list[Path]:
+    """The user's ready file, and that by which commands find a sandbox on their own database."""
+    wanted = [plan.ready_file] if plan.ready_file else []
+    return wanted if plan.database or plan.ready_file else [default_ready_file(settings)]
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # Named so that asyncio knows it for TCP, and answers without waiting for acknowledgements.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise UsageError(
+            Text(
+                pt="Não é possível escutar em {address}:{port}: {error}",
+                en="Cannot listen on {address}:{port}: {error}",
+            ).format(address=address, port=port, error=error)
+        ) from error
+    return listener
+
+
+def _base_url(listener: socket.socket) -> str:
+    address, port, *_ = listener.getsockname()
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], None]) -> None:
+    config = uvicorn.Config(
+        build_app(sandbox),
+        log_level="warning",
+        lifespan="off",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    server = _Server(config, ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise ConfigError(
+            Text(pt="O sistema de ensaio não iniciou.", en="The sandbox did not start.")
+        )
+
+
+def stop_when_stdin_closes() -> None:
+    """End this process when its standard input closes: its starter is gone, however it ended."""
+    Thread(target=_wait_for_end_of_input, name="end-with-stdin", daemon=True).start()
+
+
+def _wait_for_end_of_input() -> None:
+    # Not through a buffer: its lock, held here for ever, would break the interpreter's own end.
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    signal.raise_signal(signal.SIGTERM)

@@ -1,38 +1,37 @@
-"""What a person agrees to before anything is written, in words and as a token."""
+"""Consent to an upload: the plan as text, and the token that confirms just these rows."""
 
 from collections.abc import Iterator
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.read_back import Existing
-from xlbridge.resources.resource import Resource
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.proof import Action
+from xlbridge.resources import ExistingPolicy, Resource
+from xlbridge.upload.job import Job
+from xlbridge.upload.snapshot import RowAction
 
 _DIGEST_LENGTH = 8
 
-_THERE: dict[Existing, Text] = {
-    Existing.REFUSED: Text(
+_EXISTING_TEXTS: dict[ExistingPolicy, Text] = {
+    ExistingPolicy.REFUSED: Text(
         pt="O sistema recusa as que já existem.", en="The system refuses those that are there."
     ),
-    Existing.REPLACED: Text(
+    ExistingPolicy.REPLACED: Text(
         pt="As que já existem são substituídas.", en="Those that are there are replaced."
     ),
-    Existing.ADDED: Text(
+    ExistingPolicy.ADDED: Text(
         pt="As que já existem são incluídas mais uma vez.",
         en="Those that are there are added once more.",
     ),
 }
 
 
-def token_of(job: Job) -> str:
+def confirmation_token(job: Job) -> str:
     """Return what a person types to agree to just these rows: ``ROWS:DIGEST8``."""
     return f"{len(job.what.rows)}:{job.what.digest[:_DIGEST_LENGTH]}"
 
 
-def require_token(job: Job, given: str) -> None:
+def require_confirmation(job: Job, given: str) -> None:
     """Raise ``UsageError`` unless ``given`` is the job's: an old consent covers no new rows."""
-    if given.strip().casefold() == token_of(job):
+    if given.strip().casefold() == confirmation_token(job):
         return
     raise UsageError(
         Text(
@@ -43,11 +42,11 @@ def require_token(job: Job, given: str) -> None:
         Text(
             pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
             en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
-        ).format(token=token_of(job)),
+        ).format(token=confirmation_token(job)),
     )
 
 
-def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> Iterator[Text]:
+def plan_lines(job: Job, resource: Resource, address: str, seen: int | None) -> Iterator[Text]:
     """Yield what is about to happen, a line each."""
     what = job.what
     yield Text(
@@ -59,20 +58,20 @@ def plan_text(job: Job, resource: Resource, address: str, seen: int | None) -> I
         profile=what.profile,
         address=address,
         mode=what.mode,
-        parts=_parts(job),
+        parts=_parts_text(job),
     )
     if seen is not None:
         yield Text(
             pt="  prévia do sistema · linhas lidas: {seen}, como na planilha",
             en="  preview by the system · rows read: {seen}, as in the sheet",
         ).format(seen=seen)
-    yield from _actions(job, resource)
+    yield from _action_lines(job, resource)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-        token=token_of(job)
+        token=confirmation_token(job)
     )
 
 
-def _parts(job: Job) -> Text | str:
+def _parts_text(job: Job) -> Text | str:
     return (
         Text(pt=", em {n} {n:parte|partes}", en=", in {n} {n:part|parts}").format(n=job.parts)
         if job.parts
@@ -80,7 +79,7 @@ def _parts(job: Job) -> Text | str:
     )
 
 
-def _actions(job: Job, resource: Resource) -> Iterator[Text]:
+def _action_lines(job: Job, resource: Resource) -> Iterator[Text]:
     plan = job.last("plan")
     if plan is None:
         return
@@ -92,9 +91,11 @@ def _actions(job: Job, resource: Resource) -> Iterator[Text]:
         "{unchanged} there and the same, {unread} not looked up",
     )
     yield counted.format(**plan)
-    if plan[Action.UNREAD] and (unread := job.last("unread")):
+    if plan[RowAction.UNREAD] and (unread := job.last("unread")):
         yield Text(pt="  não conferidas: {why}", en="  not looked up: {why}").format(
             why=Text(**unread)
         )
-    if resource.read_back and (plan[Action.UPDATE] or plan[Action.UNCHANGED]):
-        yield Text(pt="  {told}", en="  {told}").format(told=_THERE[resource.read_back.existing])
+    if resource.read_back and (plan[RowAction.UPDATE] or plan[RowAction.UNCHANGED]):
+        yield Text(pt="  {told}", en="  {told}").format(
+            told=_EXISTING_TEXTS[resource.read_back.existing]
+        )

@@ -1,7 +1,8 @@
-"""The payload: a clean workbook made of the judged rows, stored by its content.
+"""Payload: a clean workbook made of the validated rows, stored by its content hash.
 
-What the analyst made is never sent itself: macros, links, hidden sheets and differences between
-parsers stay behind.
+The analyst's own file is never sent: macros, links, hidden sheets and differences between
+parsers
+stay behind.
 """
 
 import hashlib
@@ -15,13 +16,11 @@ import pandas as pd
 
 from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.resource import Resource
-from xlbridge.validation.columns import typed_rows
-from xlbridge.validation.headers.header import match_header
-from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reading.reader import read_workbook
-from xlbridge.workbook.writing.records import write_records
+from xlbridge.resources import Resource
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ParseOptions, match_header, type_rows
+from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.write import write_records
 
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
@@ -30,14 +29,14 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     texts = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in names]
     return [
         hashlib.blake2b(
-            json.dumps([resource.name, *filter(_filled, zip(names, row, strict=True))]).encode(),
+            json.dumps([resource.name, *filter(_is_filled, zip(names, row, strict=True))]).encode(),
             digest_size=16,
         ).hexdigest()
         for row in zip(*texts, strict=True)
     ]
 
 
-def _filled(named: tuple[str, str | None]) -> bool:
+def _is_filled(named: tuple[str, str | None]) -> bool:
     return named[1] is not None
 
 
@@ -79,7 +78,7 @@ def payload_frame(folder: Path, content: str, resource: Resource) -> pd.DataFram
     """Return the typed rows of a stored payload, as they were judged."""
     path = payload_path(folder, content)
     (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
-    return typed_rows(resource, match_header(cells, 0, resource), cells, Reading()).frame
+    return type_rows(resource, match_header(cells, 0, resource), cells, ParseOptions()).frame
 
 
 def file_hash(path: Path) -> str:

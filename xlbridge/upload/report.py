@@ -1,5 +1,6 @@
-"""What an upload amounts to: as the contract's JSON, and as text."""
+"""Report of a job: the JSON of the contract, text for a person, and the evidence still missing."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -7,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload.drift import drift
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.verdict import RejectedRow, Verdict, all_unknown, none_applied
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.verdict import RejectedRow, Verdict, drifted_rules, verdict_of
 
 _SHOWN_ROWS = 10
 
@@ -55,25 +55,14 @@ _HEADLINES = {
     ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
-_UNDER_WAY = Text(
+_QUEUED = Text(
     pt="Na fila (log {log_id}). Para saber o resultado: xlbridge resume {job}",
     en="Queued (log {log_id}). To learn the outcome: xlbridge resume {job}",
 )
-_WAITING = Text(
+_NOT_SENT = Text(
     pt="Ainda não enviado. Para continuar: xlbridge resume {job}",
     en="Not sent yet. To continue: xlbridge resume {job}",
 )
-
-
-def verdict_of(job: Job) -> Verdict:
-    """Return what the journal knows of the job's rows."""
-    if job.state in {State.PREPARED, State.PREVIEWING}:
-        return none_applied(job.what)
-    stored = job.last("verdict")
-    if stored is None or job.state in {State.POLLING, State.STAGED, State.STARTING}:
-        return all_unknown(job.what)
-    rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
-    return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)
 
 
 def job_json(job: Job) -> dict[str, Any]:
@@ -87,12 +76,12 @@ def job_json(job: Job) -> dict[str, Any]:
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
         "rows": verdict.counted,
-        "rejected": [_rejected_json(row) for row in verdict.rejected_rows if row.itself],
+        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.itself],
         "rejects_file": job.last("rejects_file"),
         "digest": job.what.digest,
         "plan": job.last("plan"),
         "previewed": job.last("previewed"),
-        "drift": [asdict(rule) for rule in drift(verdict)],
+        "drift": [asdict(rule) for rule in drifted_rules(verdict)],
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
         "parts": job.parts,
@@ -100,16 +89,16 @@ def job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def listed_json(job: Job) -> dict[str, Any]:
+def job_list_json(job: Job) -> dict[str, Any]:
     """Return the job as JSON with what tells it from others: file, environment and time."""
     what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
     return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
 
 
-def job_text(job: Job) -> Iterator[str]:
+def job_lines(job: Job) -> Iterator[str]:
     """Yield the lines of the report for a person."""
     verdict = verdict_of(job)
-    headline = _HEADLINES.get(job.state, _WAITING if job.last("log_id") is None else _UNDER_WAY)
+    headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     yield str(
         headline.format(
             read=verdict.read,
@@ -120,7 +109,7 @@ def job_text(job: Job) -> Iterator[str]:
             reason=job.reason,
             log_id=job.last("log_id"),
             job=job.id,
-            settled=_moment(job.last("settled")),
+            settled=_time_text(job.last("settled")),
         )
     )
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
@@ -130,20 +119,20 @@ def job_text(job: Job) -> Iterator[str]:
     if len(verdict.rejected_rows) > len(shown):
         more = Text(pt="  … e mais {n}", en="  … and {n} more")
         yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
-    yield from map(str, _drift_text(verdict))
+    yield from map(str, _drift_lines(verdict))
     if rejects := job.last("rejects_file"):
         yield str(
             Text(
                 pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
                 en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
-            ).format(file=near(Path(rejects)), job=job.id)
+            ).format(file=short_path(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:
-        yield from map(str, _decide_text(job))
+        yield from map(str, _decision_lines(job))
 
 
-def _drift_text(verdict: Verdict) -> Iterator[Text]:
-    rules = drift(verdict)
+def _drift_lines(verdict: Verdict) -> Iterator[Text]:
+    rules = drifted_rules(verdict)
     if rules:
         yield Text(
             pt="Recusas que a conferência local não previu, por regra:",
@@ -155,26 +144,65 @@ def _drift_text(verdict: Verdict) -> Iterator[Text]:
         )
 
 
-def _decide_text(job: Job) -> Iterator[Text]:
+def _decision_lines(job: Job) -> Iterator[Text]:
     if page := job.last("evidence_file"):
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
             en="What is known, and what to look at: {file}",
-        ).format(file=near(Path(page)))
+        ).format(file=short_path(Path(page)))
     yield Text(
         pt='Depois de conferir: xlbridge resolve {job} --as applied|not-applied --reason "…"',
         en='After looking: xlbridge resolve {job} --as applied|not-applied --reason "…"',
     ).format(job=job.id)
 
 
-def _moment(told: str | None) -> str:
+def _time_text(told: str | None) -> str:
     return "–" if told is None else f"{datetime.fromisoformat(told):%d/%m/%Y %H:%M:%S}"
 
 
-def near(path: Path) -> Path:
+def short_path(path: Path) -> Path:
     """Return a path as short as it can be typed from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _rejected_json(row: RejectedRow) -> dict[str, Any]:
+def _rejected_row_json(row: RejectedRow) -> dict[str, Any]:
     return {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}
+
+
+REJECTS_INFIX = "rejeitadas"
+"""What rejects workbooks have in their names."""
+
+_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
+
+
+def is_rejects_name(path: Path) -> bool:
+    """Whether a file is called as the rejects workbooks are that uploads leave behind."""
+    return _REJECTS_NAME.fullmatch(path.stem) is not None
+
+
+def lacks_evidence(journal: Journal, job: Job) -> bool:
+    """Whether a job or one of its parts should have evidence that is not there (any more)."""
+    return any(lacks_page(one) or lacks_rejects(one) for one in (job, *journal.parts_of(job)))
+
+
+def lacks_page(job: Job) -> bool:
+    """Whether a person must decide and has no page to decide from."""
+    doubtful = job.state is State.NEEDS_PERSON and not job.parts
+    return doubtful and not _file_exists(job, "evidence_file")
+
+
+def lacks_rejects(job: Job) -> bool:
+    """Whether rows were refused and are in no workbook to be mended."""
+    return _has_rejects(job) and not _file_exists(job, "rejects_file")
+
+
+def _has_rejects(job: Job) -> bool:
+    if job.parent is not None:
+        return False
+    refused = job.state in {State.PARTIAL, State.REJECTED}
+    return refused or (job.state is State.NEEDS_PERSON and bool(verdict_of(job).rejected_rows))
+
+
+def _file_exists(job: Job, key: str) -> bool:
+    written = job.last(key)
+    return written is not None and Path(written).exists()

@@ -1,5 +1,6 @@
-"""Which rows of a mended workbook are sent again: those that were rejected, and no other."""
+"""Retry of a job: the rejected rows that were corrected since, and no others."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,26 +9,32 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.journal.states import State
-from xlbridge.upload.payload import payload_frame
-from xlbridge.upload.report import verdict_of
-from xlbridge.upload.send import Retry
-from xlbridge.validation.headers.header import normalise
-from xlbridge.validation.validate import ValidatedSheet
-from xlbridge.workbook.reading.reader import read_workbook
-from xlbridge.workbook.signature import REMARK_COLUMNS
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.payload import payload_frame, row_digests
+from xlbridge.upload.verdict import verdict_of
+from xlbridge.validation import ValidatedSheet, normalise_header
+from xlbridge.workbook import REJECTS_COLUMNS
+from xlbridge.workbook.read import read_workbook
+
+
+@dataclass(frozen=True, slots=True)
+class RetryOrigin:
+    """What is sent once more: of which job, and the row numbers that the rows have there."""
+
+    of: str
+    origins: tuple[int, ...]
+
 
 _Values = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MendedRows:
+class CorrectedRows:
     """The rows to send, of which rows of the job they are, and how many stay out."""
 
     sheet: ValidatedSheet
-    retry: Retry
+    retry: RetryOrigin
     left_out: int
 
 
@@ -50,9 +57,9 @@ def require_rejected(job: Job) -> None:
         )
 
 
-def mended_rows(
-    desk: Desk, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
-) -> MendedRows:
+def corrected_rows(
+    desk: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
+) -> CorrectedRows:
     """Return the rows of ``sheet`` that were not applied and may be sent now.
 
     ``sheet`` is the rejects workbook, whose column ``linha original`` tells which row is which,
@@ -64,13 +71,13 @@ def mended_rows(
     rejected = {row.row: row.itself for row in verdict_of(job).rejected_rows if row.row is not None}
     refused = {row for row, itself in rejected.items() if itself}
     open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
-    in_place = in_place or _is_what_was_sent(job, sheet)
+    in_place = in_place or _is_sent_workbook(job, sheet)
     origins = sheet.rows if in_place else _origins(desk, job, sheet, open_rows)
     before = _sent_values(desk, job)
-    after = _values(sheet.frame)
-    settled = _settled_by_retries(desk, job)
+    after = _text_rows(sheet.frame)
+    settled = _sent_by_retries(desk, job)
     if in_place:
-        _require_unmoved(sheet, after, before, settled, open_rows)
+        _require_unmoved_rows(sheet, after, before, settled, open_rows)
     kept = [
         position
         for position, origin in enumerate(origins)
@@ -79,29 +86,29 @@ def mended_rows(
         and (origin not in refused or after[position] != before.get(origin))
     ]
     if not kept:
-        raise UsageError(_NOTHING_MENDED.format(file=sheet.file))
-    return MendedRows(
+        raise UsageError(_NOTHING_CORRECTED.format(file=sheet.file))
+    return CorrectedRows(
         replace(
             sheet,
             frame=sheet.frame.iloc[kept].reset_index(drop=True),
             rows=[sheet.rows[position] for position in kept],
         ),
-        Retry(job.id, tuple(origins[position] for position in kept)),
+        RetryOrigin(job.id, tuple(origins[position] for position in kept)),
         left_out=len(origins) - len(kept),
     )
 
 
-_NOTHING_MENDED = Text(
+_NOTHING_CORRECTED = Text(
     pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
     en="In {file} no rejected row has been mended and not sent again yet.",
 )
 
 
-def _is_what_was_sent(job: Job, sheet: ValidatedSheet) -> bool:
+def _is_sent_workbook(job: Job, sheet: ValidatedSheet) -> bool:
     return sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet
 
 
-def _require_unmoved(
+def _require_unmoved_rows(
     sheet: ValidatedSheet,
     after: Sequence[_Values],
     before: Mapping[int, _Values],
@@ -121,18 +128,20 @@ def _require_unmoved(
                     pt="{file}, linha {row}: não é a linha que foi enviada dali.",
                     en="{file}, row {row}: this is not the row that was sent from there.",
                 ).format(file=sheet.file, row=row),
-                _STAY,
+                _KEEP_ACCEPTED_ROWS,
             )
 
 
-_STAY = Text(
+_KEEP_ACCEPTED_ROWS = Text(
     pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outro arquivo.",
     en="Accepted rows stay as and where they are; new rows go in another workbook.",
 )
 
 
-def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -> Sequence[int]:
-    told = _told_origins(desk, sheet)
+def _origins(
+    desk: UploadContext, job: Job, sheet: ValidatedSheet, open_rows: set[int]
+) -> Sequence[int]:
+    told = _origin_column(desk, sheet)
     for row in sheet.rows:
         if told.get(row) not in open_rows:
             raise UsageError(
@@ -145,23 +154,23 @@ def _origins(desk: Desk, job: Job, sheet: ValidatedSheet, open_rows: set[int]) -
                     "o próprio arquivo enviado. Linhas novas vão com xlbridge upload.",
                     en="Mend the rejects workbook and leave its column {column!r} alone, or the "
                     "very workbook that was sent. New rows go with xlbridge upload.",
-                ).format(column=REMARK_COLUMNS[0]),
+                ).format(column=REJECTS_COLUMNS[0]),
             )
     return [told[row] for row in sheet.rows]
 
 
-def _told_origins(desk: Desk, sheet: ValidatedSheet) -> Mapping[int, int]:
+def _origin_column(desk: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return what the column ``linha original`` says of each row of the sheet."""
     cells = read_workbook(sheet.file, desk.settings.limits, sheet.sheet).sheets[0]
-    header = [normalise(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
-    if REMARK_COLUMNS[0] not in header:
+    header = [normalise_header(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
+    if REJECTS_COLUMNS[0] not in header:
         return {}
-    column = cells.columns[header.index(REMARK_COLUMNS[0])]
+    column = cells.columns[header.index(REJECTS_COLUMNS[0])]
     told = {row: column.value(row - 1) for row in sheet.rows}
     return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
 
 
-def _settled_by_retries(desk: Desk, job: Job) -> Mapping[int, _Values]:
+def _sent_by_retries(desk: UploadContext, job: Job) -> Mapping[int, _Values]:
     """Return the rows that earlier retries have sent and that were not refused again, as sent."""
     settled: dict[int, _Values] = {}
     for retry in desk.journal.retries_of(job.id):
@@ -175,12 +184,33 @@ def _settled_by_retries(desk: Desk, job: Job) -> Mapping[int, _Values]:
     return settled
 
 
-def _sent_values(desk: Desk, job: Job) -> Mapping[int, _Values]:
+def _sent_values(desk: UploadContext, job: Job) -> Mapping[int, _Values]:
     resource = desk.catalogue.named(job.what.resource)
     sent = payload_frame(desk.settings.payloads, job.what.payload, resource)
-    return dict(zip(job.what.rows, _values(sent), strict=True))
+    return dict(zip(job.what.rows, _text_rows(sent), strict=True))
 
 
-def _values(frame: pd.DataFrame) -> list[_Values]:
+def _text_rows(frame: pd.DataFrame) -> list[_Values]:
     text = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in frame]
     return list(zip(*text, strict=True))
+
+
+def sent_digests(desk: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
+    """Return, for each row number of a job's sheet, the digests of the values that it went with."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    _add_digests(desk, job, job.what.rows, found)
+    return {row: frozenset(digests) for row, digests in found.items()}
+
+
+def _add_digests(
+    desk: UploadContext, job: Job, rows: Sequence[int], found: defaultdict[int, set[str]]
+) -> None:
+    """Add what a job sent; ``rows`` are the numbers that its rows have in the first job's sheet."""
+    resource = desk.catalogue.named(job.what.resource)
+    sent = payload_frame(desk.settings.payloads, job.what.payload, resource)
+    for row, digest in zip(rows, row_digests(resource, sent), strict=True):
+        found[row].add(digest)
+    row_of = dict(zip(job.what.rows, rows, strict=True))
+    for retry in desk.journal.retries_of(job.id):
+        origins = retry.events[0].detail["origins"]
+        _add_digests(desk, retry, [row_of[origin] for origin in origins], found)

@@ -1,1 +1,5 @@
-"""Judging a sheet: from a file to findings, without the network."""
+"""Validate workbooks: from a file to findings and reports."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,12 +1,216 @@
-"""The findings of a sheet: those of its layout, then those of its cells."""
+"""The findings of a sheet, stored as columns; a ``Finding`` is made when it is looked at.
+
+In a bad sheet there are as many findings as cells. Findings of the layout come first.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import overload
 
-from xlbridge.findings import Finding, Severity
-from xlbridge.validation.cell_findings import CellFindings, SomeFindings
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources import Resource
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.column_cells import FINDING_KINDS, ProblemDetails
+from xlbridge.validation.text import display
+from xlbridge.validation.typed_rows import TypedRows
+from xlbridge.workbook import column_letters
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+Numbers = npt.NDArray[np.integer]
+_CHUNK = 4096
+_IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
+
+
+@dataclass(frozen=True, slots=True)
+class FindingColumn:
+    """The findings of one column of a sheet, an entry of each for each.
+
+    ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
+    numbers, ``kinds`` places in ``KINDS``, ``said`` places in ``remarks``, ``cells`` what the cells
+    hold. ``firsts`` has the row of a repeated value's first occurrence. ``whole`` tells that
+    ``cells`` are all cells of the column instead, as most of them have findings.
+    """
+
+    name: str
+    letters: str | None
+    rows: Numbers
+    kinds: Numbers
+    said: Numbers
+    remarks: Sequence[ProblemDetails]
+    cells: CellColumn
+    firsts: Mapping[int, int]
+    whole: bool
+
+    def finding(self, number: int) -> Finding:
+        """Return one of them."""
+        row, remark = int(self.rows[number]), self.remarks[self.said[number]]
+        details = remark.details
+        if number in self.firsts:
+            details = {"first": f"{self.letters}{self.firsts[number]}"}
+        place = row - 1 if self.whole else number
+        return Finding(
+            FINDING_KINDS[self.kinds[number]],
+            row=row,
+            column=self.name,
+            cell=None if self.letters is None else f"{self.letters}{row}",
+            value=self._value(place, details),
+            details=details,
+            mended=remark.mended,
+            numeric=self.cells.kind(place) is CellKind.NUMBER,
+        )
+
+    def _value(self, place: int, details: Mapping[str, object]) -> str | None:
+        if self.letters is None:
+            return None
+        if "error" in details:
+            return str(details["error"])
+        value = self.cells.value(place)
+        return None if value == "" else display(value)
+
+
+class CellFindings(Sequence[Finding]):
+    """The findings of a sheet's cells, ordered by row, then by column.
+
+    They are kept as columns, and a ``Finding`` is made whenever one is looked at: in a bad sheet
+    there are as many as cells.
+    """
+
+    def __init__(self, columns: Sequence[FindingColumn]) -> None:
+        """``columns`` stand in their order in the sheet."""
+        self._columns = columns
+        sizes = [len(column.rows) for column in columns]
+        which = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
+        rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
+        # Stable: of one row they stay in the order of the columns, of one cell as they were found.
+        order = np.argsort(rows, kind="stable")
+        self._which = which[order]
+        starts = np.cumsum([0, *sizes], dtype=np.intc)
+        order -= starts[self._which]
+        self._numbers = order.astype(np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Finding]: ...
+    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
+        if isinstance(key, slice):
+            return list(self.made(key))
+        column: FindingColumn = self._columns[self._which[key]]
+        return column.finding(int(self._numbers[key]))
+
+    def __iter__(self) -> Iterator[Finding]:
+        for begin in range(0, len(self), _CHUNK):
+            yield from self.made(slice(begin, begin + _CHUNK))
+
+    @property
+    def errors(self) -> int:
+        """How many stop an upload."""
+        return sum(int(_IS_ERROR[column.kinds].sum()) for column in self._columns)
+
+    def alike(self) -> Iterator[Sequence[Finding]]:
+        """Yield those of each column that are of one kind, in their order."""
+        for which, column in enumerate(self._columns):
+            places = np.flatnonzero(self._which == which)
+            kinds = column.kinds[self._numbers[places]]
+            for kind in np.unique(kinds):
+                yield FindingSelection(self, places[kinds == kind])
+
+    def rows(self, places: Numbers) -> list[int]:
+        """Return Excel's numbers of the rows of the findings at some places."""
+        rows = np.empty(len(places), dtype=np.intc)
+        whiches, numbers = self._which[places], self._numbers[places]
+        for which in np.unique(whiches):
+            of_column = whiches == which
+            rows[of_column] = self._columns[which].rows[numbers[of_column]]
+        found: list[int] = rows.tolist()
+        return found
+
+    def made(self, places: slice | Numbers) -> Iterator[Finding]:
+        """Yield the findings at some places, counted from zero."""
+        whiches, numbers = self._which[places].tolist(), self._numbers[places].tolist()
+        for which, number in zip(whiches, numbers, strict=True):
+            yield self._columns[which].finding(number)
+
+
+class FindingSelection(Sequence[Finding]):
+    """Some of the findings of a sheet's cells, made when they are looked at."""
+
+    def __init__(self, findings: CellFindings, places: Numbers) -> None:
+        self._findings = findings
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Finding]: ...
+    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
+        if isinstance(key, slice):
+            return list(self._findings.made(self._places[key]))
+        return self._findings[int(self._places[key])]
+
+    def rows(self) -> list[int]:
+        """Return Excel's numbers of their rows."""
+        return self._findings.rows(self._places)
+
+
+def findings_of_cells(
+    resource: Resource, typed: TypedRows, columns: Mapping[str, int], cells: SheetCells
+) -> CellFindings:
+    """Return the findings of all cells.
+
+    ``columns`` gives the zero-based position in the sheet of each column that is there; a finding
+    of a column that is not there has a row and no cell.
+    """
+    rows = np.array(typed.rows, dtype=np.intc)
+    absent = {name: len(columns) + place for place, name in enumerate(resource.by_name)}
+    names = [name for name in resource.by_name if len(typed.problems[name])]
+    names.sort(key=lambda name: columns.get(name, absent[name]))
+    return CellFindings(
+        [_finding_column(name, rows, typed, columns.get(name), cells) for name in names]
+    )
+
+
+def _finding_column(
+    name: str, rows: Numbers, typed: TypedRows, place: int | None, cells: SheetCells
+) -> FindingColumn:
+    problems = typed.problems[name]
+    there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
+    column = CellColumn() if place is None else cells.columns[place - cells.first_column]
+    whole = 2 * len(there) > len(column.kinds)
+    return FindingColumn(
+        name,
+        letters=None if place is None else column_letters(place),
+        rows=there,
+        kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
+        said=np.frombuffer(problems.said, dtype=np.uintc),
+        remarks=problems.remarks,
+        cells=column if whole else _cells_at(column, there - 1),
+        firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
+        whole=whole,
+    )
+
+
+def _cells_at(column: CellColumn, places: Numbers) -> CellColumn:
+    """Return the cells at some places, so that the others need not be kept."""
+    kinds = np.zeros(len(places), dtype=np.uint8)
+    content = np.zeros(len(places), dtype=np.int64)
+    inside = places < len(column.kinds)
+    kinds[inside] = np.frombuffer(column.kinds, dtype=np.uint8)[places[inside]]
+    content[inside] = np.frombuffer(column.content, dtype=np.int64)[places[inside]]
+    is_text = kinds == CellKind.TEXT
+    used, content[is_text] = np.unique(content[is_text], return_inverse=True)
+    texts = [column.texts[number] for number in used.tolist()]
+    return CellColumn(bytearray(kinds), bytearray(content.view(np.uint8)), texts)
 
 
 class SheetFindings(Sequence[Finding]):
@@ -42,24 +246,24 @@ class SheetFindings(Sequence[Finding]):
         raise TypeError
 
 
-def errors_among(findings: Sequence[Finding]) -> int:
+def count_errors(findings: Sequence[Finding]) -> int:
     """Return how many findings stop an upload."""
     if isinstance(findings, SheetFindings):
-        return errors_among(findings.layout) + findings.cells.errors
+        return count_errors(findings.layout) + findings.cells.errors
     return sum(finding.kind.severity is Severity.ERROR for finding in findings)
 
 
-def rows_of(findings: Sequence[Finding]) -> Iterable[int]:
+def row_numbers(findings: Sequence[Finding]) -> Iterable[int]:
     """Return Excel's numbers of the rows that findings are in."""
-    if isinstance(findings, SomeFindings):
+    if isinstance(findings, FindingSelection):
         return findings.rows()
     return [finding.row for finding in findings if finding.row is not None]
 
 
-def alike(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
+def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield those of each column that are of one kind, in their order."""
     if isinstance(findings, SheetFindings):
-        yield from alike(findings.layout)
+        yield from by_column_and_kind(findings.layout)
         yield from findings.cells.alike()
         return
     groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)

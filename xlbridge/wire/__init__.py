@@ -1,1 +1,5 @@
-"""The interface as data and types. Shared by the client and the sandbox."""
+"""Wire."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,9 @@
-"""Authentication. Source: the spec, Authentication."""
+"""Login and system info: models and operations. Source: the spec, Authentication, System info."""
 
 from pydantic import Field
 
 from xlbridge.wire.model import WireModel
-
-TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"
+from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
 
 
 class Credentials(WireModel):
@@ -25,3 +24,40 @@ class Authentication(WireModel):
     expiration: str | None = None
     accessToken: str | None = Field(default=None, repr=False)
     message: str | None = None
+
+
+AUTHENTICATE = Operation(
+    name="authenticate",
+    method="POST",
+    path="/v2/autenticar",
+    section=UTILITIES_SECTION,
+    body=Credentials,
+    data=Authentication,
+    enveloped=False,
+    authenticated=False,
+    repeatable=True,
+)
+
+
+class SystemInfo(WireModel):
+    """The company and the user that a token belongs to."""
+
+    codigoDaEmpresa: int
+    nomeComercial: str | None = None
+    codigoDoUsuario: str | None = None
+    nomeDoUsuario: str | None = None
+    email: str | None = None
+    administrador: bool | None = None
+    ativo: bool | None = None
+
+
+SYSTEM_INFO = Operation(
+    name="system.info",
+    method="GET",
+    path="/v2/sistema/info",
+    section=UTILITIES_SECTION,
+    data=SystemInfo,
+    repeatable=True,
+)
+
+TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"

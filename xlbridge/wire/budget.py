@@ -1,11 +1,15 @@
-"""Budget planning of purchases. Source: the spec, Purchasing (planejamento).
+"""Spending limits of purchases: models and operations. Source: the spec, Purchasing
+(planejamento).
 
-Its shape is not shown there; this one is this project's choice (``docs/assumptions.md``).
+Their shape is not shown there; this one is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
 
 from xlbridge.wire.model import Number, WireModel
+from xlbridge.wire.protocol import PURCHASING_SECTION, Operation
+
+_PATH = "/v2/compras/planejamento"
 
 
 class SpendingLimitTerms(WireModel):
@@ -20,25 +24,10 @@ class SpendingLimitTerms(WireModel):
     valorLimite: Number | None = None
 
 
-class SpendingLimitInput(SpendingLimitTerms):
-    """A spending limit to set."""
-
-    codigoDaFilial: int
-    codigoDoCentroDeCusto: str = Field(min_length=1)
-    codigoDoItemDeLancamento: str = Field(min_length=1)
-    ano: int = Field(ge=2000, le=2100)
-    mes: int = Field(ge=1, le=12)
-    valorLimite: Number
-
-
 class SpendingLimitId(WireModel):
     """Which spending limit."""
 
     idPlanejamento: int
-
-
-class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
-    """A spending limit as it is to be from now on."""
 
 
 class SpendingLimit(SpendingLimitTerms, SpendingLimitId):
@@ -54,3 +43,58 @@ class SpendingLimitQuery(WireModel):
     codigoDoProjeto: int | None = None
     ano: int | None = None
     mes: int | None = None
+
+
+SPENDING_LIMIT_LIST = Operation(
+    name="purchasing.budget.list",
+    method="GET",
+    path=_PATH,
+    section=PURCHASING_SECTION,
+    query=SpendingLimitQuery,
+    data=list[SpendingLimit],
+    repeatable=True,
+)
+
+
+class SpendingLimitInput(SpendingLimitTerms):
+    """A spending limit to set."""
+
+    codigoDaFilial: int
+    codigoDoCentroDeCusto: str = Field(min_length=1)
+    codigoDoItemDeLancamento: str = Field(min_length=1)
+    ano: int = Field(ge=2000, le=2100)
+    mes: int = Field(ge=1, le=12)
+    valorLimite: Number
+
+
+SPENDING_LIMIT_CREATE = Operation(
+    name="purchasing.budget.create",
+    method="POST",
+    path=_PATH,
+    section=PURCHASING_SECTION,
+    body=SpendingLimitInput,
+    data=SpendingLimit,
+)
+
+
+class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
+    """A spending limit as it is to be from now on."""
+
+
+SPENDING_LIMIT_UPDATE = Operation(
+    name="purchasing.budget.update",
+    method="PUT",
+    path=_PATH,
+    section=PURCHASING_SECTION,
+    body=SpendingLimitChange,
+    data=SpendingLimit,
+    repeatable=True,
+)
+SPENDING_LIMIT_DELETE = Operation(
+    name="purchasing.budget.delete",
+    method="DELETE",
+    path=_PATH,
+    section=PURCHASING_SECTION,
+    query=SpendingLimitId,
+    data=SpendingLimit,
+)

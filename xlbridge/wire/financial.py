@@ -1,13 +1,16 @@
-"""Receivable and payable titles. Source: the spec, Receivable entry, Payable entry, Financial.
+"""Receivable and payable titles, cash and bank statement: models and operations.
 
-The fields of the split (``rateio``) are not shown there; those here are this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Receivable entry, Payable entry, Financial. The fields of the split
+(``rateio``)
+and of the statement (``caixabancos``), and the statement's parameters, are not shown there;
+those
+here are this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
 
-from xlbridge.wire.attachments import Attachment
-from xlbridge.wire.model import Many, Moment, Number, WireModel
+from xlbridge.wire.model import Attachment, Many, Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.protocol import FINANCIAL_SECTION, Operation
 
 
 class TitleNumber(WireModel):
@@ -149,3 +152,152 @@ class Payable(Settlement, PayableTerms, TitleNumber):
     DescricaoDoCustoABC: str | None = None
     Arquivos: Many[Attachment] = Field(default_factory=list)
     rateio: Many[Allocation] = Field(default_factory=list)
+
+
+class StatementQuery(WireModel):
+    """The current account and the period, both ends included."""
+
+    codigoDaContaCorrente: int
+    dataInferior: QueryMoment
+    dataSuperior: QueryMoment
+
+
+class StatementLine(TitleNumber):
+    """A settled title: what came in or went out, and the account's balance after it.
+
+    ``tipo`` is ``Entrada`` or ``Saída``. ``rateio`` adds up to ``valor``; of a title that was not
+    split it is one part.
+    """
+
+    data: Moment | None = None
+    tipo: str | None = None
+    codigoDoCliente: int | None = None
+    codigoDoFornecedor: int | None = None
+    historico: str | None = None
+    numeroDoDocumento: str | None = None
+    valor: Number | None = None
+    saldo: Number | None = None
+    rateio: Many[Allocation] = Field(default_factory=list)
+
+
+class Statement(WireModel):
+    """The movements of one current account in a period, oldest first, and its balances."""
+
+    codigoDaContaCorrente: int
+    descricaoDaContaCorrente: str | None = None
+    dataInferior: Moment | None = None
+    dataSuperior: Moment | None = None
+    saldoAnterior: Number | None = None
+    totalDeEntradas: Number | None = None
+    totalDeSaidas: Number | None = None
+    saldoFinal: Number | None = None
+    lancamentos: Many[StatementLine] = Field(default_factory=list)
+
+
+RECEIVABLE_CREATE = Operation(
+    name="financial.receivables.create",
+    method="POST",
+    path="/v2/financeiro/contasreceber",
+    section=FINANCIAL_SECTION,
+    body=ReceivableInput,
+    data=Receivable,
+)
+RECEIVABLE_LIST_OPEN = Operation(
+    name="financial.receivables.list_open",
+    method="GET",
+    path="/v2/financeiro/contasreceber",
+    section=FINANCIAL_SECTION,
+    query=ReceivableQuery,
+    data=list[Receivable],
+    repeatable=True,
+)
+RECEIVABLE_LIST_SETTLED = Operation(
+    name="financial.receivables.list_settled",
+    method="GET",
+    path="/v2/financeiro/contasreceber/baixados",
+    section=FINANCIAL_SECTION,
+    query=ReceivableQuery,
+    data=list[Receivable],
+    repeatable=True,
+)
+RECEIVABLE_FIND = Operation(
+    name="financial.receivables.find",
+    method="GET",
+    path="/v2/financeiro/contasreceber/localizar",
+    section=FINANCIAL_SECTION,
+    query=ReceivableLookup,
+    single_record_filters=("idws",),
+    data=Receivable | None,
+    repeatable=True,
+)
+PAYABLE_CREATE = Operation(
+    name="financial.payables.create",
+    method="POST",
+    path="/v2/financeiro/contaspagar",
+    section=FINANCIAL_SECTION,
+    body=PayableInput,
+    data=Payable,
+)
+PAYABLE_UPDATE = Operation(
+    name="financial.payables.update",
+    method="PUT",
+    path="/v2/financeiro/contaspagar",
+    section=FINANCIAL_SECTION,
+    body=PayableChange,
+    data=Payable,
+    repeatable=True,
+)
+PAYABLE_LIST_OPEN = Operation(
+    name="financial.payables.list_open",
+    method="GET",
+    path="/v2/financeiro/contaspagar",
+    section=FINANCIAL_SECTION,
+    data=list[Payable],
+    repeatable=True,
+)
+PAYABLE_LIST_SETTLED = Operation(
+    name="financial.payables.list_settled",
+    method="GET",
+    path="/v2/financeiro/contaspagar/baixados",
+    section=FINANCIAL_SECTION,
+    data=list[Payable],
+    repeatable=True,
+)
+PAYABLE_GET = Operation(
+    name="financial.payables.get",
+    method="GET",
+    path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
+    section=FINANCIAL_SECTION,
+    data=Payable,
+    repeatable=True,
+)
+PAYABLE_DELETE = Operation(
+    name="financial.payables.delete",
+    method="DELETE",
+    path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
+    section=FINANCIAL_SECTION,
+    data=Payable,
+)
+CASH_STATEMENT = Operation(
+    name="financial.cash.statement",
+    method="GET",
+    path="/v2/financeiro/caixabancos",
+    section=FINANCIAL_SECTION,
+    query=StatementQuery,
+    data=Statement,
+    repeatable=True,
+)
+
+OPERATIONS = (
+    RECEIVABLE_CREATE,
+    RECEIVABLE_LIST_OPEN,
+    RECEIVABLE_LIST_SETTLED,
+    RECEIVABLE_FIND,
+    PAYABLE_CREATE,
+    PAYABLE_UPDATE,
+    PAYABLE_LIST_OPEN,
+    PAYABLE_LIST_SETTLED,
+    PAYABLE_GET,
+    PAYABLE_DELETE,
+    CASH_STATEMENT,
+)

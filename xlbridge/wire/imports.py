@@ -1,7 +1,8 @@
-"""Spreadsheet import. Source: the spec, Import, and Authentication and utilities.
+"""Spreadsheet imports: models and operations.
 
-The fields of the import log and of a plain import's answer are not shown there; the shapes here
-are this project's choice (``docs/assumptions.md``).
+Source: the spec, Import, Authentication and utilities. The fields of the import log and of a
+plain import's answer are not shown there; the shapes here are this project's choice
+(``docs/assumptions.md``).
 """
 
 from enum import StrEnum
@@ -9,7 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
 from xlbridge.wire.model import Many, Moment, WireModel, null_as
+from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
 
 UPLOAD_FIELD = "ArquivoExcel"
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -81,3 +84,58 @@ class ImportLog(WireModel):
     registrosRejeitados: Count = 0
     linhasRejeitadas: Many[RejectedLine] = Field(default_factory=list)
     mensagem: str | None = None
+
+
+IMPORT = Operation(
+    name="imports.direct",
+    method="POST",
+    path="/v2/importacao/{resource}",
+    path_types={"resource": str},
+    section=UTILITIES_SECTION,
+    query=ImportQuery,
+    upload=True,
+    data=ImportRecords,
+)
+IMPORT_QUEUE = Operation(
+    name="imports.queue",
+    method="POST",
+    path="/v2/importacao/{resource}/fila",
+    path_types={"resource": str},
+    section=UTILITIES_SECTION,
+    upload=True,
+    data=int,
+)
+IMPORT_PROCESS = Operation(
+    name="imports.process",
+    method="POST",
+    path="/v2/importacao/processar-arquivo/{id}",
+    section=UTILITIES_SECTION,
+    data=ImportLog,
+)
+IMPORT_LOG = Operation(
+    name="imports.log",
+    method="GET",
+    path="/v2/importacao/log-importacao/{id}",
+    section=UTILITIES_SECTION,
+    data=ImportLog,
+    repeatable=True,
+)
+IMPORT_ADDRESSING = Operation(
+    name="imports.addressing",
+    method="POST",
+    path="/v2/sistema/importacao/enderecamento-de-produto",
+    section=UTILITIES_SECTION,
+    query=ImportQuery,
+    upload=True,
+    data=AddressingRecords,
+)
+
+OPERATIONS = (
+    AUTHENTICATE,
+    SYSTEM_INFO,
+    IMPORT,
+    IMPORT_QUEUE,
+    IMPORT_PROCESS,
+    IMPORT_LOG,
+    IMPORT_ADDRESSING,
+)

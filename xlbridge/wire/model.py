@@ -1,11 +1,19 @@
-"""The ground that every wire model stands on.
+"""Base of the wire models: field types, accepted spellings, maximum lengths, and the attached
+file.
 
 What is created is strict, what is read is lenient: a model of something read requires only what
 identifies it, and every other field may be missing or null.
 
-Field names stay exactly as the spec writes them. On reading, the other spelling of a name's first
-letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the spec's
+Field names stay exactly as the spec writes them. On reading, the other spelling of a name's
+first
+letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the
+spec's
 own spelling goes out.
+
+The spec shows no maximum length of a text; those here are this project's choice
+(``docs/assumptions.md``): what the tax authority's layouts and bank slips ask for, and room
+enough
+for what people write. The same name has the same length in every model.
 """
 
 import re
@@ -20,6 +28,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     WithJsonSchema,
     model_validator,
@@ -123,3 +132,56 @@ def record_model(annotation: Any) -> type[WireModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, WireModel):
         return annotation
     return next(filter(None, map(record_model, get_args(annotation))), None)
+
+
+class Attachment(WireModel):
+    """A file attached to a record. ``Url`` carries a token that lets its holder read the file."""
+
+    Id: int
+    NomeDoArquivo: str | None = None
+    Url: str | None = Field(default=None, repr=False)
+    Observacao: str | None = None
+
+
+_STATE, _MEASURE, _CODE, _SHORT, _NAME, _REMARK, _URL, _ADDITIONAL = (
+    2, 20, 30, 60, 150, 500, 2_000, 5_000,
+)  # fmt: skip
+
+_FIELDS_BY_LENGTH: Mapping[int, str] = {
+    _STATE: "uf entregaUF transportadoraUF transportadoraPlacaUF",
+    _MEASURE: (
+        "Altura Largura Comprimento altura largura comprimento cep entregaCEP ncm naturezaJuridica "
+        "transportadoraNatureza transportadoraFreteEmiDest transportadoraPlaca"
+    ),
+    _CODE: (
+        "cnpj cpf cnpjcpf transportadoraCNPJ transportadoraIE inscricaoEstadual inscricaoMunicipal "
+        "telefone codigoDoCentroDeCusto CodigosCentroCustos codigoDoItemDeLancamento codigoDaSecao "
+        "codigoDoLocal codigoDoGrupoDeProduto codigoDoMunicipio entregaCodigoMunicipio "
+        "codigoDoServicoPrestado CodigoDoCustoABC ClassificacaoIBSCBS CodigoNBS "
+        "CodigoIndicadorDaOperacao CodigoDaRetencaoPisCofinsCsll CodigoDaSituacaoTributariaCOFINS "
+        "CodigoDaSituacaoTributariaIBSCBS CodigoDaSituacaoTributariaPIS"
+    ),
+    _SHORT: (
+        "CodigoDeBarras codigoDeBarras codigoInterno CodigoGenerico seuCodigo idws IdPedidoWS "
+        "documento numeroDoDocumento numeroDeSerie numeroDeSerieLote marca modelo cargo numero "
+        "bairro cidade complemento entregaNumero entregaBairro entregaCidade entregaComplemento "
+        "naturezaDaOperacao transportadoraCidade transportadoraEspecie transportadoraVolume"
+    ),
+    _NAME: (
+        "nome nomeComercial nomeDoCliente email contato logradouro entregaLogradouro "
+        "entregaNomeContato transportadoraNome transportadoraEndereco descricaoDoProduto "
+        "DescricaoDoProdutoIngles descricaoDoInventario descricaoDoCentroDeCusto "
+        "descricaoDoTipoDeProduto descricaoDoTipoDeCliente descricaoDaCategoriaDeCliente"
+    ),
+    _REMARK: (
+        "historico historicoCR observacao observacaoCR transportadoraObservacao "
+        "descricaoDoEstorno password"
+    ),
+    _URL: "url",
+    _ADDITIONAL: "dadosAdicionais",
+}
+
+MAX_LENGTHS: Mapping[str, int] = {
+    name: length for length, names in _FIELDS_BY_LENGTH.items() for name in names.split()
+}
+"""The most characters of every text that a caller may send, by the field's name."""

@@ -1,4 +1,4 @@
-"""Product invoices. Source: the spec, Product invoice (NF-e), States.
+"""Product invoices: models and operations. Source: the spec, Product invoice (NF-e), States.
 
 What an invoice is read with, beyond the fields named there, is this project's choice
 (``docs/assumptions.md``).
@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from xlbridge.wire.model import Many, Moment, Number, WireModel
+from xlbridge.wire.protocol import SALES_SECTION, Operation
 
 OperationKind = Literal["Entrada", "Saída", "Simples Remessa"]
 """``tipoDeOperacao``: inbound, outbound sale, shipment without transfer of ownership."""
@@ -73,3 +74,28 @@ class ProductInvoice(WireModel):
     chaveDaNotaFiscalEletronica: str | None = None
     ultimaAtualizacao: Moment | None = None
     produtos: Many[ProductInvoiceItem] = Field(default_factory=list)
+
+
+PRODUCT_INVOICE_CREATE = Operation(
+    name="sales.product_invoices.create",
+    method="POST",
+    path="/v2/faturamento/nfe",
+    section=SALES_SECTION,
+    body=ProductInvoiceInput,
+    data=ProductInvoice,
+)
+PRODUCT_INVOICE_PROCESS = Operation(
+    name="sales.product_invoices.process",
+    method="POST",
+    path="/v2/faturamento/nfe/processar/{id}",
+    section=SALES_SECTION,
+    data=ProductInvoice,
+)
+PRODUCT_INVOICE_GET = Operation(
+    name="sales.product_invoices.get",
+    method="GET",
+    path="/v2/faturamento/nfe/{id}",
+    section=SALES_SECTION,
+    data=ProductInvoice,
+    repeatable=True,
+)

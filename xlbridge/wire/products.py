@@ -1,4 +1,4 @@
-"""Products. Source: the spec, Versioning (release 6.0.294), Registry.
+"""Products: models and operations. Source: the spec, Versioning (release 6.0.294), Registry.
 
 The fields beyond that release's are not shown there; those here are what its stock and sales
 records say of a product, this project's choice (``docs/assumptions.md``).
@@ -7,6 +7,7 @@ records say of a product, this project's choice (``docs/assumptions.md``).
 from decimal import Decimal
 
 from xlbridge.wire.model import Number, WireModel
+from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
 
 
 class ProductTerms(WireModel):
@@ -33,12 +34,6 @@ class ProductTerms(WireModel):
     Comprimento: str | None = None
 
 
-class ProductId(WireModel):
-    """Which product."""
-
-    idProduto: int
-
-
 class ProductInput(ProductTerms):
     """A product to create."""
 
@@ -47,9 +42,52 @@ class ProductInput(ProductTerms):
     Peso: Number = Decimal(0)
 
 
-class ProductChange(ProductInput, ProductId):
-    """A product as it is to be from now on: what is left out is emptied."""
+class ProductId(WireModel):
+    """Which product."""
+
+    idProduto: int
 
 
 class Product(ProductTerms, ProductId):
     """A product as it is read."""
+
+
+PRODUCT_CREATE = Operation(
+    name="registry.products.create",
+    method="POST",
+    path="/v2/produto",
+    section=REGISTRY_SECTION,
+    body=ProductInput,
+    data=Product,
+)
+
+
+class ProductChange(ProductInput, ProductId):
+    """A product as it is to be from now on: what is left out is emptied."""
+
+
+PRODUCT_UPDATE = Operation(
+    name="registry.products.update",
+    method="PUT",
+    path="/v2/produto",
+    section=REGISTRY_SECTION,
+    body=ProductChange,
+    data=Product,
+    repeatable=True,
+)
+PRODUCT_LIST = Operation(
+    name="registry.products.list",
+    method="GET",
+    path="/v2/produto",
+    section=REGISTRY_SECTION,
+    data=list[Product],
+    repeatable=True,
+)
+PRODUCT_GET = Operation(
+    name="registry.products.get",
+    method="GET",
+    path="/v2/produto/{idProduto}",
+    section=REGISTRY_SECTION,
+    data=Product,
+    repeatable=True,
+)

@@ -1,15 +1,22 @@
-"""Requisitions, orders (Ordem) and purchase orders (Pedido). Source: the spec, Purchasing.
+"""Requisitions, orders (Ordem) and purchase orders (Pedido): models and operations.
 
-What refers from one document to the next, who is responsible, and the dates and states that reads
-carry beyond those named there, are this project's choice (``docs/assumptions.md``).
+Source: the spec, Purchasing. What refers from one document to the next, who is responsible, and
+the dates and states that reads carry beyond those named there, are this project's choice
+(``docs/assumptions.md``).
 """
 
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from xlbridge.wire.attachments import Attachment
-from xlbridge.wire.model import Many, Moment, Number, WireModel
+from xlbridge.wire.budget import (
+    SPENDING_LIMIT_CREATE,
+    SPENDING_LIMIT_DELETE,
+    SPENDING_LIMIT_LIST,
+    SPENDING_LIMIT_UPDATE,
+)
+from xlbridge.wire.model import Attachment, Many, Moment, Number, WireModel
+from xlbridge.wire.protocol import PURCHASING_SECTION, Operation
 
 DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
 """The number of another document, which the interface types as a decimal."""
@@ -199,3 +206,151 @@ class PurchaseReason(WireModel):
     codigoDoMotivo: int
     descricaoDoMotivo: str | None = None
     ativo: bool | None = None
+
+
+REQUISITION_CREATE = Operation(
+    name="purchasing.requisitions.create",
+    method="POST",
+    path="/v2/compras/requisicao",
+    section=PURCHASING_SECTION,
+    body=PurchaseRequisitionInput,
+    data=PurchaseRequisition,
+)
+REQUISITION_CREATE_SUFFIXED = Operation(
+    name="purchasing.requisitions.create_suffixed",
+    method="POST",
+    path="/v2/compras/requisicao/create",
+    section=PURCHASING_SECTION,
+    body=PurchaseRequisitionInput,
+    data=PurchaseRequisition,
+)
+REQUISITION_LIST_OPEN = Operation(
+    name="purchasing.requisitions.list_open",
+    method="GET",
+    path="/v2/compras/requisicao/abertas",
+    section=PURCHASING_SECTION,
+    query=RequisitionQuery,
+    data=list[PurchaseRequisition],
+    repeatable=True,
+)
+REQUISITION_LIST_CLOSED = Operation(
+    name="purchasing.requisitions.list_closed",
+    method="GET",
+    path="/v2/compras/requisicao/encerradas",
+    section=PURCHASING_SECTION,
+    query=RequisitionQuery,
+    data=list[PurchaseRequisition],
+    repeatable=True,
+)
+REQUISITION_GET = Operation(
+    name="purchasing.requisitions.get",
+    method="GET",
+    path="/v2/compras/requisicao/{id}",
+    section=PURCHASING_SECTION,
+    data=PurchaseRequisition,
+    repeatable=True,
+)
+ORDER_CREATE = Operation(
+    name="purchasing.orders.create",
+    method="POST",
+    path="/v2/compras/ordem",
+    section=PURCHASING_SECTION,
+    body=BuyingOrderInput,
+    data=BuyingOrder,
+)
+ORDER_LIST_OPEN = Operation(
+    name="purchasing.orders.list_open",
+    method="GET",
+    path="/v2/compras/ordem/abertas",
+    section=PURCHASING_SECTION,
+    data=list[BuyingOrder],
+    repeatable=True,
+)
+ORDER_LIST_CLOSED = Operation(
+    name="purchasing.orders.list_closed",
+    method="GET",
+    path="/v2/compras/ordem/encerradas",
+    section=PURCHASING_SECTION,
+    data=list[BuyingOrder],
+    repeatable=True,
+)
+ORDER_GET = Operation(
+    name="purchasing.orders.get",
+    method="GET",
+    path="/v2/compras/ordem/{id}",
+    section=PURCHASING_SECTION,
+    data=BuyingOrder,
+    repeatable=True,
+)
+PURCHASE_ORDER_CREATE = Operation(
+    name="purchasing.purchase_orders.create",
+    method="POST",
+    path="/v2/compras/pedido",
+    section=PURCHASING_SECTION,
+    body=PurchaseOrderInput,
+    data=PurchaseOrderAnswer,
+)
+PURCHASE_ORDER_LIST_OPEN = Operation(
+    name="purchasing.purchase_orders.list_open",
+    method="GET",
+    path="/v2/compras/pedido/abertos",
+    section=PURCHASING_SECTION,
+    data=list[PurchaseOrder],
+    repeatable=True,
+)
+PURCHASE_ORDER_LIST_CLOSED = Operation(
+    name="purchasing.purchase_orders.list_closed",
+    method="GET",
+    path="/v2/compras/pedido/encerrados",
+    section=PURCHASING_SECTION,
+    data=list[PurchaseOrder],
+    repeatable=True,
+)
+PURCHASE_ORDER_GET = Operation(
+    name="purchasing.purchase_orders.get",
+    method="GET",
+    path="/v2/compras/pedido/{numeroPedido}",
+    section=PURCHASING_SECTION,
+    data=PurchaseOrder,
+    repeatable=True,
+)
+PURCHASE_TYPE_LIST = Operation(
+    name="purchasing.types.list",
+    method="GET",
+    path="/v2/compras/gerenciamento/tipodecompra",
+    section=PURCHASING_SECTION,
+    query=ActiveQuery,
+    data=list[PurchaseType],
+    repeatable=True,
+)
+PURCHASE_REASON_LIST = Operation(
+    name="purchasing.reasons.list",
+    method="GET",
+    path="/v2/compras/gerenciamento/motivo",
+    section=PURCHASING_SECTION,
+    query=ActiveQuery,
+    data=list[PurchaseReason],
+    repeatable=True,
+)
+
+OPERATIONS = (
+    REQUISITION_CREATE,
+    REQUISITION_CREATE_SUFFIXED,
+    REQUISITION_LIST_OPEN,
+    REQUISITION_LIST_CLOSED,
+    REQUISITION_GET,
+    ORDER_CREATE,
+    ORDER_LIST_OPEN,
+    ORDER_LIST_CLOSED,
+    ORDER_GET,
+    PURCHASE_ORDER_CREATE,
+    PURCHASE_ORDER_LIST_OPEN,
+    PURCHASE_ORDER_LIST_CLOSED,
+    PURCHASE_ORDER_GET,
+    PURCHASE_TYPE_LIST,
+    PURCHASE_REASON_LIST,
+    SPENDING_LIMIT_LIST,
+    SPENDING_LIMIT_CREATE,
+    SPENDING_LIMIT_UPDATE,
+    SPENDING_LIMIT_DELETE,
+)

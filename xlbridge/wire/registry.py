@@ -1,7 +1,9 @@
-"""Clients, their contacts, suppliers. Source: the spec, Client, Client contact, Registry.
+"""Clients, contacts, suppliers and code lists: models and operations.
 
-What a supplier is made of is not shown there; it is this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Client, Client contact, Product type, Registry. What a supplier is made of is
+not
+shown there, and of the code lists (an entry is a code and a description) only the product type;
+the rest is this project's choice (``docs/assumptions.md``).
 """
 
 from typing import Literal
@@ -9,6 +11,8 @@ from typing import Literal
 from pydantic import Field
 
 from xlbridge.wire.model import Moment, QueryMoment, WireModel
+from xlbridge.wire.products import PRODUCT_CREATE, PRODUCT_GET, PRODUCT_LIST, PRODUCT_UPDATE
+from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
 
 CLIENT_CAP = 500
 """Most records of one GET /v2/cliente without a single-record filter (the spec, Limits)."""
@@ -118,3 +122,202 @@ class Supplier(WireModel):
     email: str | None = None
     telefone: str | None = None
     ativo: bool | None = None
+
+
+class ProductType(WireModel):
+    """A product type as it is read."""
+
+    codigoDoTipoDeProduto: int | None = None
+    descricaoDoTipoDeProduto: str | None = None
+
+
+class ProductTypeInput(ProductType):
+    """A product type to create; without a code, or with 0, the code is generated."""
+
+    descricaoDoTipoDeProduto: str
+
+
+class ClientCategory(WireModel):
+    """A client category as it is read."""
+
+    codigoDaCategoriaDeCliente: int | None = None
+    descricaoDaCategoriaDeCliente: str | None = None
+
+
+class ClientCategoryInput(ClientCategory):
+    """A client category to create; without a code, or with 0, the code is generated."""
+
+    descricaoDaCategoriaDeCliente: str
+
+
+class ClientType(WireModel):
+    """A client type as it is read."""
+
+    codigoDoTipoDeCliente: int | None = None
+    descricaoDoTipoDeCliente: str | None = None
+
+
+class ClientTypeInput(ClientType):
+    """A client type to create; without a code, or with 0, the code is generated."""
+
+    descricaoDoTipoDeCliente: str
+
+
+class CostCentre(WireModel):
+    """A cost centre as it is read; its code is the company's own."""
+
+    codigoDoCentroDeCusto: str
+    descricaoDoCentroDeCusto: str | None = None
+
+
+class CostCentreInput(CostCentre):
+    """A cost centre to create."""
+
+    descricaoDoCentroDeCusto: str
+
+
+CLIENT_CREATE = Operation(
+    name="registry.clients.create",
+    method="POST",
+    path="/v2/cliente",
+    section=REGISTRY_SECTION,
+    body=ClientInput,
+    data=Client,
+)
+CLIENT_SET_IDWS = Operation(
+    name="registry.clients.set_idws",
+    method="PUT",
+    path="/v2/cliente/idws",
+    section=REGISTRY_SECTION,
+    body=ClientIdws,
+    data=Client,
+    repeatable=True,
+)
+CLIENT_LIST = Operation(
+    name="registry.clients.list",
+    method="GET",
+    path="/v2/cliente",
+    section=REGISTRY_SECTION,
+    query=ClientQuery,
+    single_record_filters=("idws", "cnpjcpf"),
+    data=list[Client] | Client | None,
+    repeatable=True,
+)
+CONTACT_CREATE = Operation(
+    name="registry.contacts.create",
+    method="POST",
+    path="/v2/clientecontato",
+    section=REGISTRY_SECTION,
+    body=ContactInput,
+    data=Contact,
+)
+CONTACT_GET = Operation(
+    name="registry.contacts.get",
+    method="GET",
+    path="/v2/clientecontato/{codcontato}/{seq}",
+    section=REGISTRY_SECTION,
+    data=Contact,
+    repeatable=True,
+)
+CLIENT_CATEGORY_CREATE = Operation(
+    name="registry.client_categories.create",
+    method="POST",
+    path="/v2/categoriacliente",
+    section=REGISTRY_SECTION,
+    body=ClientCategoryInput,
+    data=ClientCategory,
+)
+CLIENT_CATEGORY_LIST = Operation(
+    name="registry.client_categories.list",
+    method="GET",
+    path="/v2/categoriacliente",
+    section=REGISTRY_SECTION,
+    data=list[ClientCategory],
+    repeatable=True,
+)
+CLIENT_TYPE_CREATE = Operation(
+    name="registry.client_types.create",
+    method="POST",
+    path="/v2/tipocliente",
+    section=REGISTRY_SECTION,
+    body=ClientTypeInput,
+    data=ClientType,
+)
+CLIENT_TYPE_LIST = Operation(
+    name="registry.client_types.list",
+    method="GET",
+    path="/v2/tipocliente",
+    section=REGISTRY_SECTION,
+    data=list[ClientType],
+    repeatable=True,
+)
+PRODUCT_TYPE_CREATE = Operation(
+    name="registry.product_types.create",
+    method="POST",
+    path="/v2/tipo-de-produto",
+    section=REGISTRY_SECTION,
+    body=ProductTypeInput,
+    data=ProductType,
+)
+PRODUCT_TYPE_LIST = Operation(
+    name="registry.product_types.list",
+    method="GET",
+    path="/v2/tipo-de-produto",
+    section=REGISTRY_SECTION,
+    data=list[ProductType],
+    repeatable=True,
+)
+SUPPLIER_CREATE = Operation(
+    name="registry.suppliers.create",
+    method="POST",
+    path="/v2/fornecedor",
+    section=REGISTRY_SECTION,
+    body=SupplierInput,
+    data=Supplier,
+)
+SUPPLIER_LIST = Operation(
+    name="registry.suppliers.list",
+    method="GET",
+    path="/v2/fornecedor",
+    section=REGISTRY_SECTION,
+    data=list[Supplier],
+    repeatable=True,
+)
+COST_CENTRE_CREATE = Operation(
+    name="registry.cost_centres.create",
+    method="POST",
+    path="/v2/centrodecusto",
+    section=REGISTRY_SECTION,
+    body=CostCentreInput,
+    data=CostCentre,
+)
+COST_CENTRE_LIST = Operation(
+    name="registry.cost_centres.list",
+    method="GET",
+    path="/v2/centrodecusto",
+    section=REGISTRY_SECTION,
+    data=list[CostCentre],
+    repeatable=True,
+)
+
+OPERATIONS = (
+    CLIENT_CREATE,
+    CLIENT_SET_IDWS,
+    CLIENT_LIST,
+    CONTACT_CREATE,
+    CONTACT_GET,
+    CLIENT_CATEGORY_CREATE,
+    CLIENT_CATEGORY_LIST,
+    CLIENT_TYPE_CREATE,
+    CLIENT_TYPE_LIST,
+    PRODUCT_TYPE_CREATE,
+    PRODUCT_TYPE_LIST,
+    PRODUCT_CREATE,
+    PRODUCT_UPDATE,
+    PRODUCT_LIST,
+    PRODUCT_GET,
+    SUPPLIER_CREATE,
+    SUPPLIER_LIST,
+    COST_CENTRE_CREATE,
+    COST_CENTRE_LIST,
+)

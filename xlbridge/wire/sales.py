@@ -1,4 +1,4 @@
-"""Sales orders. Source: the spec, Sales order (Pedido de Venda) object.
+"""Sales orders: models and operations. Source: the spec, Sales order (Pedido de Venda) object.
 
 Which of its fields a caller may set is not shown there; it is this project's choice
 (``docs/assumptions.md``).
@@ -10,8 +10,27 @@ from typing import ClassVar
 from pydantic import Field
 
 from xlbridge.wire.model import Many, Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.product_invoices import (
+    PRODUCT_INVOICE_CREATE,
+    PRODUCT_INVOICE_GET,
+    PRODUCT_INVOICE_PROCESS,
+)
+from xlbridge.wire.protocol import SALES_SECTION, Operation
+from xlbridge.wire.services import (
+    SERVICE_FORECAST_CREATE,
+    SERVICE_FORECAST_GET,
+    SERVICE_FORECAST_LIST,
+    SERVICE_FORECAST_UPDATE,
+    SERVICE_INVOICE_CHANGE,
+    SERVICE_INVOICE_CREATE,
+    SERVICE_INVOICE_GET,
+    SERVICE_INVOICE_LIST,
+    SERVICE_INVOICE_PROCESS,
+    SERVICE_INVOICE_REGISTER,
+    SERVICE_INVOICE_UPDATE,
+)
 
-MOST_INSTALLMENTS = 360
+MAX_INSTALLMENTS = 360
 """Most instalments of one order: thirty years of months."""
 
 
@@ -182,9 +201,9 @@ class SalesOrderInput(SalesOrderTerms):
 
     codigoDaFilial: int
     codigoDoCliente: int
-    quantidadeDeParcelas: int | None = Field(default=None, ge=1, le=MOST_INSTALLMENTS)
+    quantidadeDeParcelas: int | None = Field(default=None, ge=1, le=MAX_INSTALLMENTS)
     parcelas: list[SalesOrderInstallmentInput] = Field(
-        default_factory=list, max_length=MOST_INSTALLMENTS
+        default_factory=list, max_length=MAX_INSTALLMENTS
     )
     produtos: list[SalesOrderItemInput] = Field(default_factory=list)
 
@@ -235,3 +254,49 @@ class SalesOrderQuery(WireModel):
     dataSuperior: QueryMoment | None = None
     qtde: int = Field(default=0, ge=0)
     codigoDaFilial: int | None = None
+
+
+SALES_ORDER_CREATE = Operation(
+    name="sales.orders.create",
+    method="POST",
+    path="/v2/faturamento/pedido",
+    section=SALES_SECTION,
+    body=SalesOrderInput,
+    data=SalesOrder,
+)
+SALES_ORDER_PROCESS = Operation(
+    name="sales.orders.process",
+    method="POST",
+    path="/v2/faturamento/pedido/processar/{numeroPedido}",
+    section=SALES_SECTION,
+    data=SalesOrder,
+)
+SALES_ORDER_LIST = Operation(
+    name="sales.orders.list",
+    method="GET",
+    path="/v2/faturamento/pedido",
+    section=SALES_SECTION,
+    query=SalesOrderQuery,
+    data=list[SalesOrder],
+    repeatable=True,
+)
+
+OPERATIONS = (
+    PRODUCT_INVOICE_CREATE,
+    PRODUCT_INVOICE_PROCESS,
+    PRODUCT_INVOICE_GET,
+    SERVICE_INVOICE_REGISTER,
+    SERVICE_INVOICE_PROCESS,
+    SERVICE_INVOICE_LIST,
+    SERVICE_INVOICE_CREATE,
+    SERVICE_INVOICE_CHANGE,
+    SERVICE_INVOICE_GET,
+    SERVICE_INVOICE_UPDATE,
+    SALES_ORDER_CREATE,
+    SALES_ORDER_PROCESS,
+    SALES_ORDER_LIST,
+    SERVICE_FORECAST_LIST,
+    SERVICE_FORECAST_CREATE,
+    SERVICE_FORECAST_GET,
+    SERVICE_FORECAST_UPDATE,
+)

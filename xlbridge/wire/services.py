@@ -1,12 +1,17 @@
-"""Service invoices. Source: the spec, Service invoice (NFS-e), States.
+"""Service invoices and recurring service forecasts: models and operations.
 
-The required fields are not shown there, nor what an invoice is read with beyond those that it is
-created with; those here are this project's choice (``docs/assumptions.md``).
+Source: the spec, Service invoice (NFS-e), States, Sales and billing (previsao). The required
+fields of an invoice are not shown there, nor what it is read with beyond those that it is
+created
+with; of a forecast only readjustment, payment condition and automatic emission are named. The
+rest
+is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
 
 from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.protocol import SALES_SECTION, Operation
 
 
 class ServiceInvoiceTerms(WireModel):
@@ -49,10 +54,6 @@ class ServiceInvoiceId(WireModel):
     idNF: int
 
 
-class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
-    """A pending service invoice's new content, named by its id in the body."""
-
-
 class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
     """A service invoice. Number, key of 50 digits and issue date are null until it is emitted."""
 
@@ -60,6 +61,23 @@ class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
     numeroDaNotaFiscalEletronica: int | None = None
     chaveDaNotaFiscalEletronica: str | None = None
     ultimaAtualizacao: Moment | None = None
+
+
+SERVICE_INVOICE_REGISTER = Operation(
+    name="sales.service_invoices.register",
+    method="POST",
+    path="/v2/faturamento/nfs",
+    section=SALES_SECTION,
+    body=ServiceInvoiceInput,
+    data=ServiceInvoice,
+)
+SERVICE_INVOICE_PROCESS = Operation(
+    name="sales.service_invoices.process",
+    method="POST",
+    path="/v2/faturamento/nfs/processar/{id}",
+    section=SALES_SECTION,
+    data=ServiceInvoice,
+)
 
 
 class ServiceInvoiceQuery(WireModel):
@@ -70,3 +88,154 @@ class ServiceInvoiceQuery(WireModel):
     qtde: int = Field(default=0, ge=0)
     codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
+
+
+SERVICE_INVOICE_LIST = Operation(
+    name="sales.service_invoices.list",
+    method="GET",
+    path="/v2/faturamento/nfse",
+    section=SALES_SECTION,
+    query=ServiceInvoiceQuery,
+    data=list[ServiceInvoice],
+    repeatable=True,
+)
+SERVICE_INVOICE_CREATE = Operation(
+    name="sales.service_invoices.create",
+    method="POST",
+    path="/v2/faturamento/nfse",
+    section=SALES_SECTION,
+    body=ServiceInvoiceInput,
+    data=ServiceInvoice,
+)
+
+
+class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
+    """A pending service invoice's new content, named by its id in the body."""
+
+
+SERVICE_INVOICE_CHANGE = Operation(
+    name="sales.service_invoices.change",
+    method="PUT",
+    path="/v2/faturamento/nfse",
+    section=SALES_SECTION,
+    body=ServiceInvoiceChange,
+    data=ServiceInvoice,
+    repeatable=True,
+)
+SERVICE_INVOICE_GET = Operation(
+    name="sales.service_invoices.get",
+    method="GET",
+    path="/v2/faturamento/nfse/{id}",
+    section=SALES_SECTION,
+    data=ServiceInvoice,
+    repeatable=True,
+)
+SERVICE_INVOICE_UPDATE = Operation(
+    name="sales.service_invoices.update",
+    method="PUT",
+    path="/v2/faturamento/nfse/{id}",
+    section=SALES_SECTION,
+    body=ServiceInvoiceInput,
+    data=ServiceInvoice,
+    repeatable=True,
+)
+
+
+class ServiceForecastTerms(WireModel):
+    """A service that is billed again and again.
+
+    ``percentualDeReajuste`` is by how many per cent the amount changes, every so many months.
+    """
+
+    codigoDaFilial: int | None = None
+    codigoDoCliente: int | None = None
+    codigoDoServicoPrestado: str | None = None
+    valorDoServico: Number | None = None
+    dataDeInicio: Moment | None = None
+    dataDeTermino: Moment | None = None
+    mesesEntreEmissoes: int | None = None
+    codigoDaCondicaoDePagamento: int | None = None
+    percentualDeReajuste: Number | None = None
+    mesesEntreReajustes: int | None = None
+    emissaoAutomatica: bool | None = None
+    ativo: bool | None = None
+    observacao: str | None = None
+
+
+class ServiceForecastCode(WireModel):
+    """What names a forecast."""
+
+    codigoDaPrevisao: int
+
+
+class ServiceForecast(ServiceForecastTerms, ServiceForecastCode):
+    """A recurring service forecast.
+
+    ``dataDoProximoReajuste`` is null where there is no readjustment.
+    """
+
+    dataDaProximaEmissao: Moment | None = None
+    dataDoProximoReajuste: Moment | None = None
+    ultimaAtualizacao: Moment | None = None
+
+
+class ServiceForecastQuery(WireModel):
+    """Filters of the forecasts' listing."""
+
+    codigoDaFilial: int | None = None
+    codigoDoCliente: int | None = None
+    somenteAtivos: bool = False
+
+
+SERVICE_FORECAST_LIST = Operation(
+    name="sales.forecasts.list",
+    method="GET",
+    path="/v2/faturamento/previsao",
+    section=SALES_SECTION,
+    query=ServiceForecastQuery,
+    data=list[ServiceForecast],
+    repeatable=True,
+)
+
+MONTHS_PER_YEAR = 12
+
+
+class ServiceForecastInput(ServiceForecastTerms):
+    """A forecast to register, or the whole of its new content."""
+
+    codigoDaFilial: int
+    codigoDoCliente: int
+    codigoDoServicoPrestado: str
+    valorDoServico: Number
+    dataDeInicio: Moment
+    mesesEntreEmissoes: int = Field(default=1, ge=1, le=10 * MONTHS_PER_YEAR)
+    mesesEntreReajustes: int = Field(default=MONTHS_PER_YEAR, ge=1, le=10 * MONTHS_PER_YEAR)
+    emissaoAutomatica: bool = False
+    ativo: bool = True
+
+
+SERVICE_FORECAST_CREATE = Operation(
+    name="sales.forecasts.create",
+    method="POST",
+    path="/v2/faturamento/previsao",
+    section=SALES_SECTION,
+    body=ServiceForecastInput,
+    data=ServiceForecast,
+)
+SERVICE_FORECAST_GET = Operation(
+    name="sales.forecasts.get",
+    method="GET",
+    path="/v2/faturamento/previsao/{id}",
+    section=SALES_SECTION,
+    data=ServiceForecast,
+    repeatable=True,
+)
+SERVICE_FORECAST_UPDATE = Operation(
+    name="sales.forecasts.update",
+    method="PUT",
+    path="/v2/faturamento/previsao/{id}",
+    section=SALES_SECTION,
+    body=ServiceForecastInput,
+    data=ServiceForecast,
+    repeatable=True,
+)

@@ -1,15 +1,16 @@
-"""Stock balances, movements, requisitions and addresses.
+"""Stock balances, movements, requisitions and product addresses: models and operations.
 
-Source: the spec, Stock output, Stock entry, Stock balance row, Stock requisition, Product
-addressing.
-
-What the spec does not show (an entry's answer, the history, a requisition's items) is this
-project's choice (``docs/assumptions.md``).
+Source: the spec, Stock, Stock output, Stock entry, Stock balance row, Stock requisition,
+Product
+addressing. What the spec does not show (an entry's answer, the history, a requisition's items)
+is
+this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
 
 from xlbridge.wire.model import Many, Moment, Number, WireModel
+from xlbridge.wire.protocol import STOCK_SECTION, Operation
 
 
 class StockBalance(WireModel):
@@ -252,3 +253,137 @@ class Addressing(AddressingPlace):
     aviso: str | None = None
     podeAtivar: bool | None = None
     podeDesativar: bool | None = None
+
+
+STOCK_OUTPUT_CREATE = Operation(
+    name="stock.outputs.create",
+    method="POST",
+    path="/v2/estoque/saida",
+    section=STOCK_SECTION,
+    body=StockOutputInput,
+    data=StockOutput,
+)
+STOCK_OUTPUT_CHANGE = Operation(
+    name="stock.outputs.change",
+    method="PUT",
+    path="/v2/estoque/saida",
+    section=STOCK_SECTION,
+    body=StockOutputChange,
+    data=StockOutput,
+)
+STOCK_ENTRY_CREATE = Operation(
+    name="stock.entries.create",
+    method="POST",
+    path="/v2/estoque/entrada",
+    section=STOCK_SECTION,
+    body=StockEntryInput,
+    data=StockEntry,
+)
+STOCK_BALANCES = Operation(
+    name="stock.balances.list",
+    method="GET",
+    path="/v2/estoque",
+    section=STOCK_SECTION,
+    data=list[StockBalance],
+    repeatable=True,
+)
+STOCK_BALANCE_OF_PRODUCT = Operation(
+    name="stock.balances.of_product",
+    method="GET",
+    path="/v2/estoque/produto/{id}",
+    section=STOCK_SECTION,
+    data=StockBalance,
+    repeatable=True,
+)
+STOCK_BALANCES_OF_BRANCH = Operation(
+    name="stock.balances.of_branch",
+    method="GET",
+    path="/v2/estoque/filial/{id}",
+    section=STOCK_SECTION,
+    data=list[StockBalance],
+    repeatable=True,
+)
+STOCK_MOVEMENTS_OF_PRODUCT = Operation(
+    name="stock.movements.of_product",
+    method="GET",
+    path="/v2/estoque/movimentacoes/produto/{id}",
+    section=STOCK_SECTION,
+    data=list[StockMovement],
+    repeatable=True,
+)
+STOCK_REQUISITIONS_PENDING = Operation(
+    name="stock.requisitions.list_pending",
+    method="GET",
+    path="/v2/estoque/requisicao/pendentes",
+    section=STOCK_SECTION,
+    query=StockRequisitionQuery,
+    data=list[StockRequisition],
+    repeatable=True,
+)
+STOCK_REQUISITIONS_SETTLED = Operation(
+    name="stock.requisitions.list_settled",
+    method="GET",
+    path="/v2/estoque/requisicao/finalizadas",
+    section=STOCK_SECTION,
+    query=StockRequisitionQuery,
+    data=list[StockRequisition],
+    repeatable=True,
+)
+ADDRESSING_MAPPING = Operation(
+    name="stock.addressings.mapping",
+    method="GET",
+    path="/v2/estoque/produto/mapeamento",
+    section=STOCK_SECTION,
+    data=list[Addressing],
+    repeatable=True,
+)
+ADDRESSING_LIST = Operation(
+    name="stock.addressings.list",
+    method="GET",
+    path="/v2/estoque/enderecamento",
+    section=STOCK_SECTION,
+    data=list[Addressing],
+    repeatable=True,
+)
+ADDRESSING_CREATE = Operation(
+    name="stock.addressings.create",
+    method="POST",
+    path="/v2/estoque/enderecamento",
+    section=STOCK_SECTION,
+    body=AddressingInput,
+    data=Addressing,
+    repeatable=True,
+)
+ADDRESSING_ACTIVATE = Operation(
+    name="stock.addressings.activate",
+    method="PUT",
+    path="/v2/estoque/enderecamento/ativar",
+    section=STOCK_SECTION,
+    body=AddressingKey,
+    data=Addressing,
+)
+ADDRESSING_DEACTIVATE = Operation(
+    name="stock.addressings.deactivate",
+    method="PUT",
+    path="/v2/estoque/enderecamento/desativar",
+    section=STOCK_SECTION,
+    body=AddressingKey,
+    data=Addressing,
+)
+
+OPERATIONS = (
+    STOCK_OUTPUT_CREATE,
+    STOCK_OUTPUT_CHANGE,
+    STOCK_ENTRY_CREATE,
+    STOCK_BALANCES,
+    STOCK_BALANCE_OF_PRODUCT,
+    STOCK_BALANCES_OF_BRANCH,
+    STOCK_MOVEMENTS_OF_PRODUCT,
+    STOCK_REQUISITIONS_PENDING,
+    STOCK_REQUISITIONS_SETTLED,
+    ADDRESSING_MAPPING,
+    ADDRESSING_LIST,
+    ADDRESSING_CREATE,
+    ADDRESSING_ACTIVATE,
+    ADDRESSING_DEACTIVATE,
+)

@@ -1,1 +1,5 @@
-""".xlsx in and out: the safety gate, the reader, the writers, templates and annotations."""
+"""Workbook."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,19 @@
-"""Cell addresses as Excel writes them."""
+"""Cell addresses: Excel's row numbers with zero-based columns, and their text such as B7."""
 
 from functools import cache
+
+
+def cell_position(address: str) -> tuple[int, int]:
+    """Return Excel's row number and the zero-based column of a cell's address."""
+    letters = address.rstrip("0123456789")
+    return int(address[len(letters) :]), column_index(letters)
+
+
+CellRange = tuple[int, int, int, int]
+"""First row, first column, last row, last column: Excel's row numbers, zero-based columns."""
+
+CellPosition = tuple[int, int]
+"""A cell: Excel's row number and the zero-based column."""
 
 _LETTERS = 26
 

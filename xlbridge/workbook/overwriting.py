@@ -1,4 +1,4 @@
-"""Which workbooks a command may replace: those that it wrote itself, by what it leaves in them."""
+"""Overwriting rules for workbooks: only one that xlbridge wrote may be replaced, by its marks."""
 
 import re
 import zipfile
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.errors import UsageError
+from xlbridge.files import require_new
 from xlbridge.i18n import Text
-from xlbridge.workbook.atomic import require_new
 from xlbridge.workbook.signature import EXPORT_PROPERTY, PROOF_PROPERTY, SUMMARY_NAME
 
-_MOST_READ = 1_000_000
-_TIMES_PART = "docProps/core.xml"
+_MAX_READ = 1_000_000
+_CORE_PROPERTIES = "docProps/core.xml"
 _TIMES = re.compile(rb"<dcterms:(created|modified)[^>]*>([^<]*)<")
 _UNREADABLE = (
     OSError, LookupError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile,
@@ -20,7 +20,7 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class WorkbookMark:
     """What tells who wrote a workbook: a name in one of its parts."""
 
     part: str
@@ -30,15 +30,15 @@ class Mark:
         """Whether a file is a workbook with this mark."""
         try:
             with zipfile.ZipFile(path) as archive, archive.open(self.part) as content:
-                return f'name="{self.name}"'.encode() in content.read(_MOST_READ)
+                return f'name="{self.name}"'.encode() in content.read(_MAX_READ)
         except _UNREADABLE:
             # Whatever cannot be read carries no mark.
             return False
 
 
-EXPORTED = Mark("docProps/custom.xml", EXPORT_PROPERTY)
-PROVEN = Mark("docProps/custom.xml", PROOF_PROPERTY)
-ANNOTATED = Mark("xl/workbook.xml", SUMMARY_NAME)
+EXPORTED = WorkbookMark("docProps/custom.xml", EXPORT_PROPERTY)
+PROVEN = WorkbookMark("docProps/custom.xml", PROOF_PROPERTY)
+ANNOTATED = WorkbookMark("xl/workbook.xml", SUMMARY_NAME)
 
 
 def require_unedited(path: Path) -> None:
@@ -47,8 +47,8 @@ def require_unedited(path: Path) -> None:
     Every program that saves one sets the time of its last change, and keeps that of its making.
     """
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(_TIMES_PART) as content:
-            times = dict(_TIMES.findall(content.read(_MOST_READ)))
+        with zipfile.ZipFile(path) as archive, archive.open(_CORE_PROPERTIES) as content:
+            times = dict(_TIMES.findall(content.read(_MAX_READ)))
     except _UNREADABLE:
         return
     if times.get(b"modified", b"") != times.get(b"created", b""):
@@ -66,7 +66,7 @@ def require_unedited(path: Path) -> None:
         )
 
 
-def require_own(path: Path, mark: Mark) -> None:
+def require_own(path: Path, mark: WorkbookMark) -> None:
     """Raise ``UsageError`` when ``path`` exists and is no workbook with the mark."""
     if not mark.is_on(path):
         require_new(path)

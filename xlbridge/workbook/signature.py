@@ -1,4 +1,7 @@
-"""What a workbook that xlbridge wrote is recognised by when it comes back."""
+"""Signatures of the workbooks that xlbridge writes: properties, sheet names, added columns.
+
+The parser process imports this module: it must stay light.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -43,7 +46,7 @@ SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
 }
 """The sheets that xlbridge adds to the workbooks that have a custom property."""
 
-_OPENINGS: Mapping[str, tuple[str, ...]] = {
+_FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
     INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
     COVER_SHEET.pt: (COVER_MOMENT.pt,),
@@ -51,20 +54,20 @@ _OPENINGS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def opens_as_ours(sheet: str, first_texts: Iterable[object]) -> bool:
+def starts_like_ours(sheet: str, first_texts: Iterable[object]) -> bool:
     """Whether a sheet of a name that we give begins as we let it begin.
 
     For workbooks that lost the marks: not every program keeps properties and names.
     ``first_texts`` are the first cells of the first two rows.
     """
-    openings = _OPENINGS.get(sheet)
+    openings = _FIRST_CELLS.get(sheet)
     return openings is not None and any(
         isinstance(text, str) and text.startswith(openings) for text in first_texts
     )
 
 
-LIVING_COLUMNS = ("situação no envio", "motivo da rejeição", "código no sistema")
+STATUS_COLUMNS = ("situação no envio", "motivo da rejeição", "código no sistema")
 """The columns that a living copy adds beside the data; not columns of the resource."""
 
-REMARK_COLUMNS = ("linha original", "motivo")
+REJECTS_COLUMNS = ("linha original", "motivo")
 """The columns that a rejects workbook adds after the data; not columns of the resource."""

@@ -1,9 +1,9 @@
-"""The colours and number formats that every workbook shares."""
+"""Colours, fonts and number formats of the workbooks that xlbridge writes."""
 
 from collections.abc import Mapping
 
-from xlbridge.findings import Severity
-from xlbridge.resources.column import Kind
+from xlbridge.resources import Kind
+from xlbridge.resources.findings import Severity
 
 NUMBER_FORMATS: Mapping[Kind, str] = {
     Kind.TEXT: "@",

@@ -13,20 +13,24 @@ from sheets import write_records
 from sqlalchemy import ColumnElement, delete, insert, select, update
 from upload_parts import new_cnpj
 
-from xlbridge.api.client import Client
-from xlbridge.batch.closing.close import close_batch
-from xlbridge.batch.closing.given import ProofExport, ProofFile, ProofStep, ProofTitle
-from xlbridge.batch.closing.proof import Proof
+from xlbridge.batch.proof.builder import build_proof
+from xlbridge.batch.proof.inputs import ProofExport, ProofFile, ProofStep, ProofTitle
+from xlbridge.batch.proof.model import Proof
+from xlbridge.client import Client
 from xlbridge.i18n import Text
-from xlbridge.sandbox.tables.financial import receivables
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.job import Job
-from xlbridge.upload.options import RunOptions
+from xlbridge.sandbox.areas.financial.tables import receivables
+from xlbridge.upload import (
+    Job,
+    RequestedMode,
+    RunOptions,
+    UploadContext,
+    choose_mode,
+    corrected_rows,
+    create_job,
+    run_job,
+)
 from xlbridge.upload.payload import file_hash
-from xlbridge.upload.plan import WantedMode, choose_mode
-from xlbridge.upload.retry import mended_rows
-from xlbridge.upload.send import run_job, write_down
-from xlbridge.validation.validate import validate_workbook
+from xlbridge.validation import validate_workbook
 
 AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
 
@@ -35,7 +39,7 @@ AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, se
 class Bench:
     """A desk and a client at work in a folder, and the steps of the batch so far."""
 
-    desk: Desk
+    desk: UploadContext
     client: Client
     folder: Path
     steps: dict[str, list[ProofFile]] = field(default_factory=dict)
@@ -54,7 +58,7 @@ class Bench:
         step: str,
         path: Path,
         *,
-        mode: WantedMode = "queue",
+        mode: RequestedMode = "queue",
         chunk_rows: int | None = None,
         options: RunOptions = AT_ONCE,
         again: str | None = None,
@@ -64,7 +68,7 @@ class Bench:
         assert sheet.ok, sheet.findings
         assert sheet.resource is not None
         plan = choose_mode(sheet.resource, mode)
-        job = write_down(
+        job = create_job(
             self.desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=chunk_rows, again=again
         )
         self.add(step, path, len(sheet.rows), job.id)
@@ -73,10 +77,10 @@ class Bench:
     def retry(self, job: Job, path: Path) -> Job:
         """Send mended rows of a job again."""
         sheet = validate_workbook(path, self.desk.catalogue)
-        mended = mended_rows(self.desk, job, sheet)
+        mended = corrected_rows(self.desk, job, sheet)
         assert sheet.resource is not None
         plan = choose_mode(sheet.resource, job.what.mode.value)
-        again = write_down(
+        again = create_job(
             self.desk, mended.sheet, sheet.resource, plan, "rehearsal", retry=mended.retry
         )
         return run_job(self.desk, self.client, again, AT_ONCE)
@@ -139,7 +143,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
             problem=Text(pt="espera receber", en="waits for receber"),
         ),
     ]
-    return close_batch(bench.desk, bench.client, TITLE, bench.proof_steps, exports, at=AT)
+    return build_proof(bench.desk, bench.client, TITLE, bench.proof_steps, exports, at=AT)
 
 
 def tamper(

@@ -10,14 +10,12 @@ from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
 from sandboxes import sandbox_process
 
-from xlbridge.api.client import Client
-from xlbridge.api.target import Target
-from xlbridge.batch.closing.proof import Proof
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.sandbox.serving.running import RunningSandbox
+from xlbridge.batch.proof.model import Proof
+from xlbridge.client import Client, Target
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import Settings, read_settings
-from xlbridge.upload.desk import Desk
-from xlbridge.upload.journal.journal import Journal
+from xlbridge.upload import Journal, UploadContext
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +54,7 @@ def new_bench(
         folder = tmp_path_factory.mktemp("batch")
         settings: Settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         opened.append(Journal(settings.journal))
-        return Bench(Desk(settings, catalogue, opened[-1]), client, folder)
+        return Bench(UploadContext(settings, catalogue, opened[-1]), client, folder)
 
     yield make
     for journal in opened:

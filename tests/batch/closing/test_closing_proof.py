@@ -12,19 +12,19 @@ from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from upload_parts import new_cnpj
 
-from xlbridge.api.client import Client
-from xlbridge.batch.closing.close import close_batch
-from xlbridge.batch.closing.proof import Counts, Open, Proof, TotalTable
-from xlbridge.batch.closing.verdict import open_items
+from xlbridge.batch.proof.builder import build_proof
+from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable
+from xlbridge.batch.proof.verdict import open_items
+from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.catalogue import load_catalogue
-from xlbridge.upload.journal.states import State
+from xlbridge.resources import load_catalogue
+from xlbridge.upload import State
 from xlbridge.upload.payload import payload_path
 
 
 def closed(bench: Bench) -> Proof:
-    return close_batch(bench.desk, bench.client, TITLE, bench.proof_steps, at=AT)
+    return build_proof(bench.desk, bench.client, TITLE, bench.proof_steps, at=AT)
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
@@ -49,7 +49,7 @@ def test_rows_that_are_there_as_they_were_sent_are_all_accounted_for(bench: Benc
     bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
     bench.send("mais", bench.write("mais.xlsx", "contasreceber", title_row(rui, "R-2", 5, OCTOBER)))
     proof = closed(bench)
-    assert proof.counts == Counts(read=4, accepted=4, same=4)
+    assert proof.counts == ProofCounts(read=4, accepted=4, same=4)
     assert [step.counts.read for step in proof.steps] == [3, 1]
     assert (proof.cells, proof.rows, proof.refused, proof.unread, proof.breaches) == ((),) * 5
     assert sums(table(proof, "contasreceber", "Due date, by day")) == {
@@ -77,7 +77,7 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     values = {"valorDoLancamento": Decimal("10.11"), "dataDeVencimento": datetime(2026, 11, 5)}
     tamper(sandbox_home, ana, changed="D-2", values=values, deleted="D-3", copied="D-4")
     proof = closed(bench)
-    assert proof.counts == Counts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
+    assert proof.counts == ProofCounts(read=4, accepted=4, same=1, differs=1, missing=1, doubled=1)
     sheet = load_workbook(path)["Plan1"]
     assert {(c.cell, c.column, c.sent, c.found) for c in proof.cells} == {
         (f"{letter(path, 'dataDeVencimento')}3", "dataDeVencimento", "2026-10-31", "2026-11-05"),
@@ -85,9 +85,9 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     }
     assert {sheet[c.cell].value for c in proof.cells if c.cell} == {10.1, datetime(2026, 10, 31)}
     (missing, doubled) = proof.rows
-    assert (missing.state, missing.place.row, missing.codes) == (Open.MISSING, 4, ())
+    assert (missing.state, missing.place.row, missing.codes) == (OpenReason.MISSING, 4, ())
     assert missing.key == {"codigoDoCliente": str(ana), "numeroDoDocumento": "D-3"}
-    assert (doubled.state, doubled.place.row, len(doubled.codes)) == (Open.DOUBLED, 5, 2)
+    assert (doubled.state, doubled.place.row, len(doubled.codes)) == (OpenReason.DOUBLED, 5, 2)
     assert sums(table(proof, "contasreceber", "Due date, by month")) == {
         "2026-10": (4, "40.40", "30.30", "-10.10"),
         "2026-11": (0, "0.00", "10.11", "10.11"),
@@ -109,7 +109,7 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     job = bench.send("clientes", path)
     assert job.state is State.PARTIAL
     before = closed(bench)
-    assert before.counts == Counts(read=4, accepted=2, rejected=2, same=2)
+    assert before.counts == ProofCounts(read=4, accepted=2, rejected=2, same=2)
     assert before.rows == ()
     assert [(r.row, r.column) for r in before.refused] == [
         (3, "cnpj"),
@@ -124,7 +124,7 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     book.save(rejects)
     assert bench.retry(job, rejects).state is State.DONE
     after = closed(bench)
-    assert after.counts == Counts(read=4, accepted=3, rejected=1, same=3)
+    assert after.counts == ProofCounts(read=4, accepted=3, rejected=1, same=3)
     assert [r.row for r in after.refused] == [3]
     assert len(after.steps[0].files[0].jobs) == 2
     assert after.breaches == ()
@@ -144,7 +144,7 @@ def test_many_rows_are_read_back_from_whole_listings(
     proxy.seen.clear()
     proof = closed(bench)
     everything = len(rows)
-    assert proof.counts == Counts(
+    assert proof.counts == ProofCounts(
         read=everything, accepted=everything, same=everything - 2, differs=1, missing=1
     )
     assert [(cell.sent, cell.found) for cell in proof.cells] == [("0.07", "9.99")]
@@ -165,7 +165,7 @@ def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> 
     assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
-    assert (doubt.state, doubt.place.row) == (Open.UNKNOWN, 2)
+    assert (doubt.state, doubt.place.row) == (OpenReason.UNKNOWN, 2)
     assert table(proof, "contasreceber", "Client code").sum.amount == 8
 
 
@@ -178,7 +178,7 @@ def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:
     rows = [title_row(ana, None, 7, OCTOBER), title_row(ana, "K-1", 8, OCTOBER)]
     bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
     proof = closed(bench)
-    assert proof.counts == Counts(read=4, accepted=4, same=1, unread=3)
+    assert proof.counts == ProofCounts(read=4, accepted=4, same=1, unread=3)
     assert [(u.resource, u.rows) for u in proof.unread] == [
         ("nota-fiscal-servico", 2),
         ("contasreceber", 1),
@@ -194,7 +194,7 @@ def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: B
     because = Text(pt="1 erro", en="1 error")
     bench.add("clientes", path, 2, because=because)
     proof = closed(bench)
-    assert proof.counts == Counts(read=2, unsent=2)
+    assert proof.counts == ProofCounts(read=2, unsent=2)
     assert "rows not sent: 2" in map(str, open_items(proof))
     assert proof.steps[0].files[0].file.not_sent_because == because
 
@@ -217,7 +217,7 @@ def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     payload_path(bench.desk.settings.payloads, job.what.payload).write_bytes(b"tampered")
     proof = closed(bench)
-    assert proof.counts == Counts(read=1, accepted=1, unread=1)
+    assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
 
 
@@ -230,14 +230,14 @@ def test_records_that_were_there_before_are_nobody_s(
     bench.steps.clear()
     later = new_bench()
     later.send("agora", later.write("agora.xlsx", "contasreceber", row))
-    assert closed(later).counts == Counts(read=1, accepted=1, same=1)
+    assert closed(later).counts == ProofCounts(read=1, accepted=1, same=1)
 
 
 def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:
     bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     other = replace(client.target, profile="producao")
     with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; producao"):
-        close_batch(bench.desk, elsewhere, TITLE, bench.proof_steps, at=AT)
+        build_proof(bench.desk, elsewhere, TITLE, bench.proof_steps, at=AT)
 
 
 def test_an_own_resource_is_proven_by_what_its_file_says(
@@ -272,7 +272,7 @@ def test_what_the_system_refuses_to_tell_is_told(bench: Bench, proxy: LossyProxy
         proof = closed(bench)
     finally:
         proxy.decide = lambda _method, _path: "pass"
-    assert proof.counts == Counts(read=2, accepted=2, unread=2)
+    assert proof.counts == ProofCounts(read=2, accepted=2, unread=2)
     assert "did not let them be read: " in str(proof.unread[0].why)
 
 
@@ -281,8 +281,8 @@ def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:
     job = bench.send("clientes", path, options=replace(AT_ONCE, wait=False))
     assert job.state in (State.STAGED, State.POLLING)
     proof = closed(bench)
-    assert proof.counts == Counts(read=1, unknown=1)
-    assert [row.state for row in proof.rows] == [Open.UNKNOWN]
+    assert proof.counts == ProofCounts(read=1, unknown=1)
+    assert [row.state for row in proof.rows] == [OpenReason.UNKNOWN]
 
 
 def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
@@ -293,7 +293,7 @@ def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
     file = bench.steps.pop("receber")[0]
     bench.steps["receber"] = [replace(file, job_ids=(one.id, two.id))]
     proof = closed(bench)
-    assert proof.counts == Counts(read=1, accepted=1, doubled=1)
+    assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
     assert [
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
         for b in proof.breaches
@@ -308,8 +308,8 @@ def test_rows_that_were_refused_and_are_there_all_the_same_are_named(
     proxy.lose_once("refuse after", "preview=false")
     assert bench.send("clientes", path, mode="direct").state is State.REJECTED
     proof = closed(bench)
-    assert proof.counts == Counts(read=2, rejected=2, not_written=2)
+    assert proof.counts == ProofCounts(read=2, rejected=2, not_written=2)
     codes = {bench.client.registry.clients.list(cnpjcpf=d).codigoDoCliente for d in documents}
-    assert {row.state for row in proof.rows} == {Open.WRITTEN}
+    assert {row.state for row in proof.rows} == {OpenReason.WRITTEN}
     assert {code for row in proof.rows for code in row.codes} == {str(code) for code in codes}
     assert "rejected rows that are in the system all the same: 2" in map(str, open_items(proof))

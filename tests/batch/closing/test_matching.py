@@ -6,10 +6,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlbridge.batch.closing.matching import different_cells, match_rows
-from xlbridge.batch.closing.proof import Seen
-from xlbridge.resources.read_back import Existing
-from xlbridge.upload.reading import FoundRecord, RowReading
+from xlbridge.batch.proof.matches import different_cells, match_rows
+from xlbridge.batch.proof.model import ReadBackStatus
+from xlbridge.resources import ExistingPolicy
+from xlbridge.upload import FoundRecord, RowSnapshot
 
 Cells = tuple[str | None, ...]
 Sent = tuple[str, Cells]
@@ -19,7 +19,7 @@ cells = st.tuples(*[st.sampled_from([None, "1", "2"])] * len(COLUMNS))
 batches = st.lists(st.tuples(st.sampled_from("ab"), cells), min_size=1, max_size=8)
 
 
-def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[RowReading]:
+def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[RowSnapshot]:
     """What a system that has the records ``there`` (code, key, cells) tells of the rows."""
 
     def found(key: str, row: Cells) -> tuple[FoundRecord, ...]:
@@ -34,7 +34,7 @@ def readings(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> l
         )
 
     return [
-        RowReading({"key": key}, dict(zip(COLUMNS, row, strict=True)), found(key, row))
+        RowSnapshot({"key": key}, dict(zip(COLUMNS, row, strict=True)), found(key, row))
         for key, row in sent
     ]
 
@@ -43,8 +43,8 @@ def stored(sent: Sequence[Sent]) -> list[tuple[str, str, Cells]]:
     return [(f"R{number}", key, row) for number, (key, row) in enumerate(sent)]
 
 
-def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[Seen]:
-    matches = match_rows(readings(sent, there), {}, Existing.ADDED)
+def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[ReadBackStatus]:
+    matches = match_rows(readings(sent, there), {}, ExistingPolicy.ADDED)
     codes = [m.record.code for m in matches if m.record]
     assert len(codes) == len({*codes})
     return [m.seen for m in matches]
@@ -54,7 +54,7 @@ def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[
 def test_what_was_stored_is_all_there_in_whatever_order(sent: list[Sent], order: Random) -> None:
     there = stored(sent)
     order.shuffle(there)
-    assert seen(sent, there) == [Seen.SAME] * len(sent)
+    assert seen(sent, there) == [ReadBackStatus.SAME] * len(sent)
 
 
 @given(batches, st.data())
@@ -63,15 +63,15 @@ def test_one_record_less_is_one_row_missing(sent: list[Sent], data: st.DataObjec
     gone = data.draw(st.sampled_from(there))
     there.remove(gone)
     told = seen(sent, there)
-    open_rows = [what for what in told if what is not Seen.SAME]
-    assert open_rows == [Seen.MISSING]
+    open_rows = [what for what in told if what is not ReadBackStatus.SAME]
+    assert open_rows == [ReadBackStatus.MISSING]
 
 
 @given(batches, st.data())
 def test_one_record_more_is_one_row_doubled(sent: list[Sent], data: st.DataObject) -> None:
     copied = data.draw(st.sampled_from(stored(sent)))
     told = seen(sent, [*stored(sent), ("COPY", *copied[1:])])
-    assert [what for what in told if what is not Seen.SAME] == [Seen.DOUBLED]
+    assert [what for what in told if what is not ReadBackStatus.SAME] == [ReadBackStatus.DOUBLED]
 
 
 @given(batches, st.data())
@@ -84,8 +84,10 @@ def test_one_cell_changed_is_that_cell_of_one_row(sent: list[Sent], data: st.Dat
     code, key, row = there[at]
     there[at] = (code, key, (*row[:column], "changed", *row[column + 1 :]))
     rows = readings(sent, there)
-    matches = match_rows(rows, {}, Existing.ADDED)
-    assert [m.seen for m in matches if m.seen is not Seen.SAME] == [Seen.DIFFERS]
+    matches = match_rows(rows, {}, ExistingPolicy.ADDED)
+    assert [m.seen for m in matches if m.seen is not ReadBackStatus.SAME] == [
+        ReadBackStatus.DIFFERS
+    ]
     (changed,) = [(r, m.record) for r, m in zip(rows, matches, strict=True) if m.seen == "differs"]
     assert changed[1] is not None
     assert list(different_cells(changed[0], changed[1])) == [COLUMNS[column]]
@@ -95,26 +97,30 @@ def test_what_was_there_before_is_nobody_s_where_rows_are_added() -> None:
     row: Sent = ("a", ("1", "1", "1"))
     there = [("OLD", *row), ("NEW", *row)]
     before = {"key=a": frozenset({"OLD"})}
-    (match,) = match_rows(readings([row], there), before, Existing.ADDED)
-    assert (match.seen, match.record and match.record.code) == (Seen.SAME, "NEW")
-    (alone,) = match_rows(readings([row], there[:1]), before, Existing.ADDED)
-    assert alone.seen is Seen.MISSING
+    (match,) = match_rows(readings([row], there), before, ExistingPolicy.ADDED)
+    assert (match.seen, match.record and match.record.code) == (ReadBackStatus.SAME, "NEW")
+    (alone,) = match_rows(readings([row], there[:1]), before, ExistingPolicy.ADDED)
+    assert alone.seen is ReadBackStatus.MISSING
 
 
 def test_another_record_of_a_key_doubles_only_where_the_system_refuses_one() -> None:
     row: Sent = ("a", ("1", "1", "1"))
     there = [("R1", *row), ("R2", "a", ("1", "1", "2"))]
-    (added,) = match_rows(readings([row], there), {}, Existing.ADDED)
-    assert added.seen is Seen.SAME
-    (refused,) = match_rows(readings([row], there), {}, Existing.REFUSED)
-    assert refused.seen is Seen.DOUBLED
+    (added,) = match_rows(readings([row], there), {}, ExistingPolicy.ADDED)
+    assert added.seen is ReadBackStatus.SAME
+    (refused,) = match_rows(readings([row], there), {}, ExistingPolicy.REFUSED)
+    assert refused.seen is ReadBackStatus.DOUBLED
 
 
 def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("b", ("1", "1", "1")), ("a", ("2", "1", "1"))]
     there = [("A", *sent[2]), ("B", *sent[1])]
-    matches = match_rows(readings(sent, there), {}, Existing.REPLACED)
-    assert [m.seen for m in matches] == [Seen.UNREAD, Seen.SAME, Seen.SAME]
+    matches = match_rows(readings(sent, there), {}, ExistingPolicy.REPLACED)
+    assert [m.seen for m in matches] == [
+        ReadBackStatus.UNREAD,
+        ReadBackStatus.SAME,
+        ReadBackStatus.SAME,
+    ]
     assert matches[0].replaced
 
 
@@ -127,16 +133,16 @@ def test_rows_in_doubt_take_nothing_from_accepted_ones(
     sent = [both[place] for place in order]
     doubtful = {at for at, place in enumerate(order) if place >= len(accepted)}
     matches = match_rows(
-        readings(sent, stored(accepted)), {}, Existing.ADDED, dict.fromkeys(doubtful, 1)
+        readings(sent, stored(accepted)), {}, ExistingPolicy.ADDED, dict.fromkeys(doubtful, 1)
     )
     told = [match.seen for at, match in enumerate(matches) if at not in doubtful]
-    assert told == [Seen.SAME] * len(accepted)
-    assert all(matches[at].seen is Seen.MISSING for at in doubtful)
+    assert told == [ReadBackStatus.SAME] * len(accepted)
+    assert all(matches[at].seen is ReadBackStatus.MISSING for at in doubtful)
 
 
 def test_a_row_in_doubt_may_have_replaced_an_accepted_one() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("a", ("2", "1", "1"))]
-    lost = match_rows(readings(sent, [("A", *sent[0])]), {}, Existing.REPLACED, {1: 1})
-    assert [match.seen for match in lost] == [Seen.SAME, Seen.MISSING]
-    arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, Existing.REPLACED, {1: 1})
-    assert [match.seen for match in arrived] == [Seen.UNREAD, Seen.SAME]
+    lost = match_rows(readings(sent, [("A", *sent[0])]), {}, ExistingPolicy.REPLACED, {1: 1})
+    assert [match.seen for match in lost] == [ReadBackStatus.SAME, ReadBackStatus.MISSING]
+    arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, ExistingPolicy.REPLACED, {1: 1})
+    assert [match.seen for match in arrived] == [ReadBackStatus.UNREAD, ReadBackStatus.SAME]

@@ -9,8 +9,8 @@ import pytest
 from browser import Page
 from closing_parts import HOSTILE
 
-from xlbridge.batch.closing.proof import Proof
-from xlbridge.batch.closing.proof_page import MOST_LINES, write_proof_page
+from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.proof_page import MOST_LINES, write_proof_page
 from xlbridge.i18n import set_language
 
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])

@@ -12,8 +12,8 @@ from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
 
-from xlbridge.batch.closing.proof import Proof
-from xlbridge.batch.closing.proof_workbook import write_proof_workbook
+from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.proof_workbook import write_proof_workbook
 from xlbridge.i18n import set_language
 
 

@@ -1,1 +1,5 @@
-"""A month rehearsed: the very same workbooks, in a private place, under faults."""
+"""Rehearsal of a batch: the very same workbooks, in a private workspace, under faults."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,49 +1,49 @@
-"""A rehearsal for programs and for people."""
+"""Report of a rehearsal, as JSON and as text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from xlbridge.batch.rehearsal.outcome import (
-    Breach,
-    Broken,
-    Counted,
-    Difference,
-    Place,
-    Rehearsed,
-    WorkbookEnd,
+from xlbridge.batch.rehearsal.result import (
+    RehearsalResult,
+    RowDifference,
+    RowId,
+    TrialCounts,
+    Violation,
+    ViolationKind,
+    WorkbookResult,
 )
 from xlbridge.i18n import Text
-from xlbridge.sandbox.rehearsing.stand_ins import TITLES
-from xlbridge.upload.fates import Fate
+from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
+from xlbridge.upload import RowOutcome
 
 _MOST_TOLD = 10
-_REFUSED = (Fate.REJECTED, Fate.NOT_WRITTEN)
+_REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
-ASSERTIONS: dict[str, tuple[Text, tuple[Breach, ...]]] = {
+ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     "none_twice": (
         Text(pt="Nenhuma linha duas vezes", en="No row twice"),
-        (Breach.TWICE, Breach.TOLD_WRONG),
+        (ViolationKind.TWICE, ViolationKind.TOLD_WRONG),
     ),
-    "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (Breach.LOST,)),
+    "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (ViolationKind.LOST,)),
     "verdict_for_every_row": (
         Text(pt="Um resultado para cada linha", en="A verdict for every row"),
-        (Breach.NO_VERDICT,),
+        (ViolationKind.NO_VERDICT,),
     ),
 }
 """What a rehearsal asserts, by its key in JSON, and what breaches it."""
 
-_FATES = {
-    Fate.ACCEPTED: Text(pt="aceita", en="accepted"),
-    Fate.REJECTED: Text(pt="rejeitada", en="rejected"),
-    Fate.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
-    Fate.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
+_FATE_NAMES = {
+    RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
+    RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
+    RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
+    RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
     None: Text(pt="não enviada", en="not sent"),
 }
 
 
-def rehearsal_json(rehearsed: Rehearsed) -> dict[str, Any]:
+def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
     """Return a rehearsal as JSON."""
     course, counted = rehearsed.course, rehearsed.counted
     differences = rehearsed.differences
@@ -62,26 +62,26 @@ def rehearsal_json(rehearsed: Rehearsed) -> dict[str, Any]:
                 "step": w.step,
                 "workbook": w.name,
                 "rows": _rows_json([w]),
-                "problem": _said(w.problem),
+                "problem": _text_or_none(w.problem),
             }
             for w in counted.workbooks
         ],
         "breaches": [
-            {"kind": b.kind.value, "message": str(b.told), **_place_json(b.place)}
+            {"kind": b.kind.value, "message": str(b.told), **_row_id_json(b.place)}
             for b in counted.tally.broken
         ],
-        "in_doubt": [{**_place_json(d.place), "there": d.there} for d in counted.tally.doubts],
-        "rejected": [{**_place_json(r.place), "message": str(r.why)} for r in counted.refusals],
-        "there_before": [_place_json(place) for place in counted.tally.there_before],
+        "in_doubt": [{**_row_id_json(d.place), "there": d.there} for d in counted.tally.doubts],
+        "rejected": [{**_row_id_json(r.place), "message": str(r.why)} for r in counted.refusals],
+        "there_before": [_row_id_json(place) for place in counted.tally.there_before],
         "tables": [asdict(table) for table in counted.tally.tables],
         "open_steps": {name: str(told) for name, told in counted.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
     }
 
 
-def rehearsal_text(rehearsed: Rehearsed) -> Iterator[Text]:
+def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     """Yield the lines of a report: what was rehearsed, what became of it, the assertions last."""
-    yield from _course_text(rehearsed)
+    yield from _trial_text(rehearsed)
     for workbook in rehearsed.counted.workbooks:
         yield _workbook_text(workbook)
     for name, told in rehearsed.counted.open_steps.items():
@@ -93,7 +93,7 @@ def rehearsal_text(rehearsed: Rehearsed) -> Iterator[Text]:
     yield from _assertions_text(rehearsed)
 
 
-def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
+def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     course = rehearsed.course
     yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(
         id=rehearsed.batch
@@ -108,7 +108,7 @@ def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
         yield Text(
             pt="  criados no ensaio, para códigos que lá faltavam: {n} {what}",
             en="  made in the rehearsal for codes that were lacking there: {n} {what}",
-        ).format(n=count, what=TITLES[table])
+        ).format(n=count, what=REGISTRY_TITLES[table])
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
         faults=rehearsed.faults or "–"
     )
@@ -119,7 +119,7 @@ def _course_text(rehearsed: Rehearsed) -> Iterator[Text]:
     ).format(faulty=course.faulty, killed=course.killed, calm=course.calm)
 
 
-def _workbook_text(workbook: WorkbookEnd) -> Text:
+def _workbook_text(workbook: WorkbookResult) -> Text:
     rows = _rows_json([workbook])
     good = rows["accepted"] == rows["read"]
     told = Text(
@@ -135,7 +135,7 @@ def _workbook_text(workbook: WorkbookEnd) -> Text:
     return Text(pt="{told} ({why})", en="{told} ({why})").format(told=told, why=workbook.problem)
 
 
-def _tables_text(counted: Counted) -> Iterator[Text]:
+def _tables_text(counted: TrialCounts) -> Iterator[Text]:
     for table in counted.tally.tables:
         yield Text(
             pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
@@ -143,12 +143,12 @@ def _tables_text(counted: Counted) -> Iterator[Text]:
         ).format(**asdict(table))
 
 
-def _lists_text(rehearsed: Rehearsed) -> Iterator[Text]:
+def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     tally = rehearsed.counted.tally
-    refused = (_at(r.place, r.why) for r in rehearsed.counted.refusals)
-    yield from _cut(Text(pt="Rejeitadas", en="Rejected"), refused)
+    refused = (_row_text(r.place, r.why) for r in rehearsed.counted.refusals)
+    yield from _limited_list(Text(pt="Rejeitadas", en="Rejected"), refused)
     doubts = (
-        _at(
+        _row_text(
             doubt.place,
             Text(pt="está no sistema", en="is in the system")
             if doubt.there
@@ -156,20 +156,20 @@ def _lists_text(rehearsed: Rehearsed) -> Iterator[Text]:
         )
         for doubt in tally.doubts
     )
-    yield from _cut(Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts)
+    yield from _limited_list(Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts)
     again = Text(pt="agora está mais de uma vez", en="is there more than once now")
-    yield from _cut(
+    yield from _limited_list(
         Text(pt="Já estavam no banco antes", en="In the database before the run"),
-        (_at(place, again) for place in tally.there_before),
+        (_row_text(place, again) for place in tally.there_before),
     )
     if rehearsed.differences is not None:
-        yield from _cut(
+        yield from _limited_list(
             Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
-            (_at(d.place, _difference_text(d)) for d in rehearsed.differences),
+            (_row_text(d.place, _difference_text(d)) for d in rehearsed.differences),
         )
 
 
-def _cut(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
+def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
     waiting = iter(lines)
     shown = list(islice(waiting, _MOST_TOLD))
     if not shown:
@@ -181,14 +181,14 @@ def _cut(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
         yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
 
 
-def _assertions_text(rehearsed: Rehearsed) -> Iterator[Text]:
+def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     for told, kinds in ASSERTIONS.values():
         broken = rehearsed.broken(*kinds)
         if not broken:
             yield Text(pt="✓ {what}", en="✓ {what}").format(what=told)
             continue
         yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=told)
-        yield from map(_broken_text, broken[:_MOST_TOLD])
+        yield from map(_violation_text, broken[:_MOST_TOLD])
         if len(broken) > _MOST_TOLD:
             yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
                 n=len(broken) - _MOST_TOLD
@@ -200,47 +200,47 @@ def _assertions_text(rehearsed: Rehearsed) -> Iterator[Text]:
         )
 
 
-def _broken_text(broken: Broken) -> Text:
+def _violation_text(broken: Violation) -> Text:
     if broken.place is None:
         return Text(pt="  {told}", en="  {told}").format(told=broken.told)
-    return _at(broken.place, broken.told)
+    return _row_text(broken.place, broken.told)
 
 
-def _at(place: Place, told: Text) -> Text:
+def _row_text(place: RowId, told: Text) -> Text:
     return Text(
         pt="  {workbook}, linha {row} ({step}): {told}",
         en="  {workbook}, row {row} ({step}): {told}",
     ).format(workbook=place.workbook, row=place.row, step=place.step, told=told)
 
 
-def _difference_text(difference: Difference) -> Text:
+def _difference_text(difference: RowDifference) -> Text:
     return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
-        calm=_FATES[difference.undisturbed], now=_FATES[difference.disturbed]
+        calm=_FATE_NAMES[difference.undisturbed], now=_FATE_NAMES[difference.disturbed]
     )
 
 
-def _difference_json(difference: Difference) -> dict[str, Any]:
+def _difference_json(difference: RowDifference) -> dict[str, Any]:
     without, found = difference.undisturbed, difference.disturbed
     return {
-        **_place_json(difference.place),
+        **_row_id_json(difference.place),
         "undisturbed": None if without is None else without.value,
         "disturbed": None if found is None else found.value,
     }
 
 
-def _rows_json(workbooks: Sequence[WorkbookEnd]) -> dict[str, int]:
+def _rows_json(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
     return {
         "read": sum(workbook.rows for workbook in workbooks),
-        "accepted": sum(workbook.count(Fate.ACCEPTED) for workbook in workbooks),
+        "accepted": sum(workbook.count(RowOutcome.ACCEPTED) for workbook in workbooks),
         "rejected": sum(workbook.count(*_REFUSED) for workbook in workbooks),
-        "unknown": sum(workbook.count(Fate.UNKNOWN) for workbook in workbooks),
+        "unknown": sum(workbook.count(RowOutcome.UNKNOWN) for workbook in workbooks),
         "unsent": sum(workbook.unsent for workbook in workbooks),
     }
 
 
-def _place_json(place: Place | None) -> dict[str, Any]:
+def _row_id_json(place: RowId | None) -> dict[str, Any]:
     return {"step": None, "workbook": None, "row": None} if place is None else asdict(place)
 
 
-def _said(text: Text | None) -> str | None:
+def _text_or_none(text: Text | None) -> str | None:
     return None if text is None else str(text)

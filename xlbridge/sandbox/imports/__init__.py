@@ -1,1 +1,1 @@
-"""From an uploaded workbook to records, at once or by the queue."""
+"""Imports."""

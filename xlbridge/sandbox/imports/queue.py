@@ -6,14 +6,68 @@ Source: the spec, Import and States (import log).
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Row,
+    Table,
+    Text,
+    UniqueConstraint,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
-from xlbridge.sandbox.imports.records import Line, Sheet
-from xlbridge.sandbox.tables.access import users
-from xlbridge.sandbox.tables.imports import import_logs, outbox, rejected_lines
+from xlbridge.sandbox.areas.registry.tables import users
+from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.imports.records import UploadedLine, UploadedSheet
 from xlbridge.wire.imports import ImportLog, ImportState, RejectedLine
 
-_REPORT = [column for column in import_logs.c if column.name != "content"]
+import_logs = Table(
+    "import_logs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("resource", Text, nullable=False),
+    Column("filename", Text),
+    Column("content", LargeBinary, nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("released", Boolean, nullable=False),
+    Column("included", DateTime, nullable=False),
+    Column("started", DateTime),
+    Column("finished", DateTime),
+    Column("total", Integer, nullable=False, default=0),
+    Column("imported", Integer, nullable=False, default=0),
+    Column("message", Text),
+)
+rejected_lines = Table(
+    "rejected_lines",
+    metadata,
+    Column("log_id", ForeignKey("import_logs.id"), primary_key=True),
+    Column("line", Integer, primary_key=True, autoincrement=False),
+    Column("column", Text),
+    Column("message", Text, nullable=False),
+)
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("log_id", ForeignKey("import_logs.id"), nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    UniqueConstraint("log_id"),
+)
+
+_LOG_COLUMNS = [column for column in import_logs.c if column.name != "content"]
 
 
 def enqueue(
@@ -41,7 +95,7 @@ def release(connection: Connection, log_id: int) -> bool:
 
 def read_log(connection: Connection, log_id: int) -> ImportLog | None:
     """Return a file's log, None where there is none."""
-    log = connection.execute(select(*_REPORT).where(import_logs.c.id == log_id)).one_or_none()
+    log = connection.execute(select(*_LOG_COLUMNS).where(import_logs.c.id == log_id)).one_or_none()
     if log is None:
         return None
     lines = connection.execute(
@@ -68,7 +122,7 @@ def read_log(connection: Connection, log_id: int) -> ImportLog | None:
     )
 
 
-def next_file(connection: Connection, now: datetime) -> Row[Any] | None:
+def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
     """Mark the oldest file that may be processed as running, and return it; None without one.
 
     One that is running already was left by a process that died: it is taken up where that was,
@@ -89,7 +143,7 @@ def next_file(connection: Connection, now: datetime) -> Row[Any] | None:
     return file
 
 
-def is_at_work(connection: Connection) -> bool:
+def has_unfinished_files(connection: Connection) -> bool:
     """Whether a file that may be processed has not ended yet."""
     unended = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
     return bool(connection.scalar(select(exists().where(unended))))
@@ -105,7 +159,7 @@ def lines_done(connection: Connection, log_id: int) -> int | None:
     return int(imported) + int(connection.scalar(rejected) or 0)
 
 
-def note_lines(connection: Connection, log_id: int, piece: Sheet, total: int) -> None:
+def record_lines(connection: Connection, log_id: int, piece: UploadedSheet, total: int) -> None:
     """Write what became of the next lines of a file, which has so many in ``total``."""
     failed = piece.failed
     imported = import_logs.c.imported + len(piece.lines) - len(failed)
@@ -115,12 +169,12 @@ def note_lines(connection: Connection, log_id: int, piece: Sheet, total: int) ->
         connection.execute(insert(rejected_lines), [_rejection(log_id, line) for line in failed])
 
 
-def finish(connection: Connection, log_id: int, now: datetime) -> None:
+def finish_file(connection: Connection, log_id: int, now: datetime) -> None:
     """Write the end of a file's processing."""
     _end(connection, log_id, now)
 
 
-def give_up(connection: Connection, log_id: int, message: str, now: datetime) -> None:
+def fail_file(connection: Connection, log_id: int, message: str, now: datetime) -> None:
     """Write that a file could not be processed at all."""
     _end(connection, log_id, now, message=message)
 
@@ -143,7 +197,7 @@ def _end(connection: Connection, log_id: int, now: datetime, **values: object) -
     connection.execute(insert(outbox).values(notification))
 
 
-def _rejection(log_id: int, line: Line) -> dict[str, object]:
+def _rejection(log_id: int, line: UploadedLine) -> dict[str, object]:
     (column, first), *others = line.problems
     message = "; ".join([first, *(f"{key}: {value}" for key, value in others)])
     return {"log_id": log_id, "line": line.row, "column": column or None, "message": message}

@@ -1,6 +1,6 @@
-"""Reading an uploaded workbook into records: the part of an import that needs pandas.
+"""Reads an uploaded workbook into lines: the part of an import that needs pandas.
 
-Only ``importing`` reaches it, when the first file comes, so that the sandbox starts quickly.
+Only ``intake`` loads it, when the first file comes, so that the sandbox starts quickly.
 """
 
 import tempfile
@@ -11,20 +11,18 @@ from typing import Any
 
 import pandas as pd
 
-from xlbridge.findings import Finding, Severity
-from xlbridge.limits import WorkbookLimits
-from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.imports.records import Line, Sheet
-from xlbridge.validation.validate import ValidatedSheet, validate_workbook
+from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.sandbox.imports.records import UploadedLine, UploadedSheet
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _CENTS = Decimal("0.01")
 
 
 def read_workbook(
     content: bytes, resource: Resource, catalogue: Catalogue, limits: WorkbookLimits
-) -> Sheet:
+) -> UploadedSheet:
     """Read and judge a workbook's lines.
 
     Raises ``WorkbookRefused`` when it is not an .xlsx that can be read safely.
@@ -35,8 +33,10 @@ def read_workbook(
         validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
     errors = [f for f in validated.findings if f.kind.severity is Severity.ERROR]
     if validated.header_row is None:
-        return Sheet([], [_problem(finding) for finding in errors])
-    sheet = Sheet([Line(row, record) for row, record in _records(validated, resource)], [])
+        return UploadedSheet([], [_problem(finding) for finding in errors])
+    sheet = UploadedSheet(
+        [UploadedLine(row, record) for row, record in _records(validated, resource)], []
+    )
     by_row = {line.row: line for line in sheet.lines}
     for finding in errors:
         line = by_row.get(finding.row) if finding.row is not None else None

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from xlbridge.resources.resource import Resource
-from xlbridge.sandbox.answers import RequestError
+from xlbridge.resources import Resource
+from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.imports import queue
-from xlbridge.sandbox.imports.importing import read_upload, take_in
-from xlbridge.sandbox.imports.records import Sheet
-from xlbridge.sandbox.server import Sandbox
-from xlbridge.sandbox.storage import TROUBLE
+from xlbridge.sandbox.imports.intake import import_lines, read_upload
+from xlbridge.sandbox.imports.records import UploadedSheet
+from xlbridge.sandbox.problems import RequestError
+from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ LINES_AT_ONCE = 20_000
 _IDLE_SECONDS = 5.0
 
 
-class Worker:
+class ImportWorker:
     """A thread that processes released files until it is stopped."""
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -59,14 +59,14 @@ class Worker:
 
     def _process_next(self) -> bool:
         with self._sandbox.storage.transaction(writing=True) as connection:
-            file = queue.next_file(connection, self._now())
+            file = queue.start_next_file(connection, self._now())
         if file is None:
             return False
         if self._stopping.wait(self._sandbox.behaviour.slow_queue):
             return False
         try:
             self._process(file)
-        except TROUBLE:
+        except TRANSIENT_ERRORS:
             # It may pass; the file is still running, and taken up again.
             raise
         except Exception as error:
@@ -80,18 +80,18 @@ class Worker:
         while not self._stopping.is_set() and self._take_in_next(file.id, sheet, resource):
             pass
 
-    def _take_in_next(self, log_id: int, sheet: Sheet, resource: Resource) -> bool:
+    def _take_in_next(self, log_id: int, sheet: UploadedSheet, resource: Resource) -> bool:
         """Take in the next lines, and say whether there are more; others may write in between."""
         with self._sandbox.storage.transaction(writing=True) as connection:
             done = queue.lines_done(connection, log_id)
             if done is None:
                 return False
-            piece = Sheet(sheet.lines[done : done + LINES_AT_ONCE], [])
-            take_in(piece, resource, connection, self._now())
-            queue.note_lines(connection, log_id, piece, len(sheet.lines))
+            piece = UploadedSheet(sheet.lines[done : done + LINES_AT_ONCE], [])
+            import_lines(piece, resource, connection, self._now())
+            queue.record_lines(connection, log_id, piece, len(sheet.lines))
             more = done + len(piece.lines) < len(sheet.lines)
             if not more:
-                queue.finish(connection, log_id, self._now())
+                queue.finish_file(connection, log_id, self._now())
         return more
 
     def _give_up(self, file: Row[Any], error: Exception) -> None:
@@ -101,7 +101,7 @@ class Worker:
         else:
             _log.exception("file %s could not be processed", file.id)
         with self._sandbox.storage.transaction(writing=True) as connection:
-            queue.give_up(connection, file.id, message, self._now())
+            queue.fail_file(connection, file.id, message, self._now())
 
     def _now(self) -> datetime:
         return self._sandbox.clock().replace(microsecond=0)

@@ -1,16 +1,5 @@
-"""The sandbox's database, SQLite or PostgreSQL: what differs between the two stands here only."""
+"""Storage."""
 
-from xlbridge.sandbox.storage.address import database_url, shown
-from xlbridge.sandbox.storage.database import Storage
-from xlbridge.sandbox.storage.engines import POOL_SIZE
-from xlbridge.sandbox.storage.failures import TROUBLE, is_busy, reporting_trouble
+import lazy_loader
 
-__all__ = [
-    "POOL_SIZE",
-    "TROUBLE",
-    "Storage",
-    "database_url",
-    "is_busy",
-    "reporting_trouble",
-    "shown",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

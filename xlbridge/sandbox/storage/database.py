@@ -1,17 +1,32 @@
-"""The sandbox's database: opened, made ready, and used one transaction at a time."""
+"""The sandbox's database: opened, its tables created or recognised, used by transactions.
 
+Writing transactions take turns in the order in which they came.
+"""
+
+import hashlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
 
-from sqlalchemy import URL, Connection
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    inspect,
+    select,
+)
 
-from xlbridge.sandbox.storage.address import SQLITE
-from xlbridge.sandbox.storage.engines import Engines
-from xlbridge.sandbox.storage.failures import other_layout, reporting_trouble
-from xlbridge.sandbox.storage.layout import find_layout, make_layout
-from xlbridge.sandbox.storage.postgresql import open_postgresql
-from xlbridge.sandbox.storage.sqlite import open_sqlite
-from xlbridge.sandbox.storage.writers import Writers
+from xlbridge import __version__
+from xlbridge.sandbox.storage.engines import SQLITE, Engines, open_postgresql, open_sqlite
+from xlbridge.sandbox.storage.failures import Busy, layout_error, translate_database_errors
+from xlbridge.sandbox.tables import metadata
 
 
 class Storage:
@@ -23,9 +38,9 @@ class Storage:
 
     def __init__(self, url: URL) -> None:
         self.url = url
-        self._writers = Writers()
-        with reporting_trouble(url):
-            self._engines = _engines(url)
+        self._writers = WriteQueue()
+        with translate_database_errors(url):
+            self._engines = _open_engines(url)
             try:
                 self._make_ready()
             except BaseException:
@@ -51,17 +66,127 @@ class Storage:
 
     def _make_ready(self) -> None:
         with self.transaction(writing=False) as connection:
-            found = find_layout(connection)
+            found = check_layout(connection)
         if found.empty:
             # Looked at again under the lock: of two that open a new database, one makes it.
             with self.transaction(writing=True) as connection:
-                found = find_layout(connection)
+                found = check_layout(connection)
                 if found.empty:
-                    make_layout(connection)
+                    create_tables(connection)
                     return
         if not found.fits:
-            raise other_layout(self.url, found.maker)
+            raise layout_error(self.url, found.maker)
 
 
-def _engines(url: URL) -> Engines:
+def _open_engines(url: URL) -> Engines:
     return open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
+
+
+TURN_SECONDS = 50.0
+"""How long a writing transaction waits for those before it: less than the minute that clients
+commonly wait for an answer, so that nothing is written whose sender has gone away meanwhile."""
+
+
+class WriteQueue:
+    """The queue of this process's writing transactions.
+
+    A database's own lock is taken by whoever happens to ask next, so that one may wait for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._taken = False
+        self._waiting: deque[Event] = deque()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for one's turn, and have it for the block. Raises ``Busy``."""
+        self._wait()
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _wait(self) -> None:
+        turn = Event()
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return
+            self._waiting.append(turn)
+        if turn.wait(TURN_SECONDS):
+            return
+        with self._lock:
+            # It may have come just now, and is not to be lost.
+            if not turn.is_set():
+                self._waiting.remove(turn)
+                raise Busy
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._taken = False
+
+
+_layout = Table(
+    "sandbox_layout",
+    MetaData(),
+    Column("fingerprint", Text, primary_key=True),
+    Column("version", Text, nullable=False),
+)
+"""One row: which layout the database has, and which version of xlbridge made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCheck:
+    """What a database holds: nothing, this layout, or something else that ``maker`` made.
+
+    ``maker`` is a version of xlbridge, "" for one that did not say, None for another program.
+    """
+
+    empty: bool = False
+    fits: bool = False
+    maker: str | None = None
+
+
+def check_layout(connection: Connection) -> LayoutCheck:
+    """Tell what a database holds."""
+    there = set(inspect(connection).get_table_names())
+    if _layout.name in there:
+        row = connection.execute(select(_layout)).one()
+        return LayoutCheck(fits=row.fingerprint == fingerprint(metadata), maker=row.version)
+    if there & metadata.tables.keys():
+        return LayoutCheck(maker="")
+    return LayoutCheck(empty=not there)
+
+
+def create_tables(connection: Connection) -> None:
+    """Make the tables in an empty database."""
+    metadata.create_all(connection)
+    _layout.create(connection)
+    row = {"fingerprint": fingerprint(metadata), "version": __version__}
+    connection.execute(insert(_layout).values(row))
+
+
+def fingerprint(tables: MetaData) -> str:
+    """Return what tells the layout of tables from every other."""
+    description = "\n".join(
+        line for table in tables.sorted_tables for line in _describe_table(table)
+    )
+    return hashlib.sha256(description.encode()).hexdigest()[:16]
+
+
+def _describe_table(table: Table) -> Iterator[str]:
+    yield f"table {table.name}"
+    for column in table.columns:
+        keys = sorted(key.target_fullname for key in column.foreign_keys)
+        yield f"{column.name} {column.type} {column.nullable} {column.primary_key} {keys}"
+    for index in sorted(table.indexes, key=lambda index: str(index.name)):
+        yield f"index {index.columns.keys()} {index.unique}"
+    yield from sorted(
+        f"unique {constraint.columns.keys()}"
+        for constraint in table.constraints
+        if isinstance(constraint, UniqueConstraint)
+    )

@@ -1,8 +1,85 @@
-"""How a database is reached: one engine for reading transactions and one for writing ones."""
+"""Engines of a database: SQLite or PostgreSQL, by its address.
 
+All that differs between the two is here: PostgreSQL is made to keep SQLite's promises, one
+writer at a time and texts in the order of their bytes.
+"""
+
+import re
+import sqlite3
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Text as TextColumn
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateColumn
+
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text
+
+SQLITE, POSTGRESQL = "sqlite", "postgresql+psycopg"
+_DRIVERS = {
+    "sqlite": SQLITE,
+    "sqlite+pysqlite": SQLITE,
+    "postgresql": POSTGRESQL,
+    "postgresql+psycopg": POSTGRESQL,
+}
+_CREDENTIALS = re.compile(r"(?<=//).*@")
+_SECRET_PARAMETERS = ("password", "sslpassword")
+_ADDRESS_HINT = Text(
+    pt="Dê o caminho de um arquivo SQLite, ou postgresql+psycopg://USUÁRIO:SENHA@HOST/BANCO; na "
+    "senha, escreva @ como %40, / como %2F, : como %3A.",
+    en="Give the path of an SQLite file, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE; in "
+    "the password, write @ as %40, / as %2F, : as %3A.",
+)
+
+
+def database_url(text: str) -> URL:
+    """Return the address of a database given as a URL or as the path of an SQLite file.
+
+    Raises ``ConfigError`` when it is a URL that cannot be understood, or one of another database.
+    """
+    if "://" not in text:
+        return URL.create(SQLITE, database=str(Path(text).absolute()))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise _invalid_address(text) from error
+    driver = _DRIVERS.get(url.drivername)
+    is_plain_file = url.database and not url.query
+    # An @ in the host's name was meant for the password.
+    if driver is None or "@" in (url.host or "") or (driver == SQLITE and not is_plain_file):
+        raise _invalid_address(text)
+    return url.set(drivername=driver)
+
+
+def redacted_url(url: URL) -> str:
+    """Return an address as it may be shown: a path, or a URL without what is secret in it."""
+    if url.drivername == SQLITE:
+        return str(url.database)
+    open_query = {
+        name: value for name, value in url.query.items() if name not in _SECRET_PARAMETERS
+    }
+    return url.set(query=open_query).render_as_string(hide_password=True)
+
+
+def secret_values(url: URL) -> list[str]:
+    """Return what an address holds that no message may show."""
+    named = (url.query.get(name) for name in _SECRET_PARAMETERS)
+    return [str(value) for value in (url.password, *named) if value]
+
+
+def _invalid_address(text: str) -> ConfigError:
+    told = Text(
+        pt="O endereço do banco de dados não foi entendido: {address}",
+        en="The database address was not understood: {address}",
+    )
+    return ConfigError(
+        told.format(address=_CREDENTIALS.sub("***@", text.partition("?")[0])), _ADDRESS_HINT
+    )
+
 
 POOL_SIZE = 16
 """Most connections that requests hold at once."""
@@ -21,3 +98,93 @@ class Engines:
 
     reading: Engine
     writing: Engine
+
+
+_BEGIN_OPTION = "sandbox_begin"
+
+
+def open_sqlite(url: URL) -> Engines:
+    """Return the engines of an SQLite file; its folder is made if it is missing."""
+    Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, pool_size=POOL_SIZE, connect_args={"timeout": LOCK_SECONDS})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Engines(
+        reading=engine.execution_options(**{_BEGIN_OPTION: "BEGIN"}),
+        writing=engine.execution_options(**{_BEGIN_OPTION: "BEGIN IMMEDIATE"}),
+    )
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # The driver's own way of opening transactions would begin them too late to lock.
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options()[_BEGIN_OPTION])
+
+
+_WRITES_OPTION = "sandbox_writes"
+_CONNECT_SECONDS = 10
+_LOCK_KEY = 0x786C62  # "xlb": a key of its own among the advisory locks of the database
+
+
+def open_postgresql(url: URL) -> Engines:
+    """Return the engines of a PostgreSQL database.
+
+    Writing transactions read what is committed, which under their lock is only what was there when
+    they got it; a snapshot would be older, taken before they waited. Raises ``ConfigError`` when
+    not every text can be kept there.
+    """
+    engine = create_engine(
+        url,
+        pool_size=POOL_SIZE,
+        # A connection that was lost while nobody used it is noticed before it is used again.
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": _CONNECT_SECONDS, "application_name": "xlbridge-sandbox"},
+    )
+    _require_unicode(engine, url)
+    event.listen(engine, "begin", _begin_postgresql)
+    return Engines(
+        reading=engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True, **{_WRITES_OPTION: False}
+        ),
+        writing=engine.execution_options(
+            isolation_level="READ COMMITTED", **{_WRITES_OPTION: True}
+        ),
+    )
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    if connection.get_execution_options()[_WRITES_OPTION]:
+        connection.exec_driver_sql(
+            f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'; SELECT pg_advisory_xact_lock({_LOCK_KEY})"
+        )
+
+
+@compiles(CreateColumn, "postgresql")
+def _collate_by_bytes(element: CreateColumn, compiler: Any, **options: Any) -> str:
+    """Texts are compared by their bytes, as SQLite does, whatever the database's own language."""
+    specification: str = compiler.visit_create_column(element, **options)
+    kind = element.element.type
+    if not isinstance(kind, TextColumn):
+        return specification
+    return specification.replace(" TEXT", ' TEXT COLLATE "C"', 1)
+
+
+def _require_unicode(engine: Engine, url: URL) -> None:
+    with engine.connect() as connection:
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        engine.dispose()
+        told = Text(
+            pt="O banco de dados {url} não é UTF-8, mas {encoding}.",
+            en="The database {url} is not UTF-8 but {encoding}.",
+        ).format(url=redacted_url(url), encoding=encoding)
+        hint = Text(
+            pt="Crie um com: createdb --encoding=UTF8 --template=template0 NOME",
+            en="Make one with: createdb --encoding=UTF8 --template=template0 NAME",
+        )
+        raise ConfigError(told, hint)

@@ -1,4 +1,4 @@
-"""What is told when a database does not open, or fails before the sandbox answers."""
+"""Failures of a database: errors that may pass, and messages that say what to do."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,10 +9,14 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
-from xlbridge.sandbox.storage.address import SQLITE, secrets, shown
-from xlbridge.sandbox.storage.writers import Busy
+from xlbridge.sandbox.storage.engines import SQLITE, redacted_url, secret_values
 
-TROUBLE = (OperationalError, InterfaceError, Busy)
+
+class Busy(Exception):
+    """Those before it took too long; nothing was written."""
+
+
+TRANSIENT_ERRORS = (OperationalError, InterfaceError, Busy)
 """The database's own trouble, such as a lost connection or a lock: it may pass."""
 
 _OTHER_DATABASE = Text(
@@ -42,7 +46,7 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 @contextmanager
-def reporting_trouble(url: URL) -> Iterator[None]:
+def translate_database_errors(url: URL) -> Iterator[None]:
     """Let what a database fails with become a ``ConfigError`` that says what to do."""
     try:
         yield
@@ -50,7 +54,7 @@ def reporting_trouble(url: URL) -> Iterator[None]:
         told = Text(
             pt="O banco de dados {url} não abre: {reason}",
             en="The database {url} does not open: {reason}",
-        ).format(url=shown(url), reason=_reason(error, url))
+        ).format(url=redacted_url(url), reason=_reason(error, url))
         raise ConfigError(told, _hint(error, url)) from error
 
 
@@ -62,7 +66,7 @@ def is_busy(error: Exception) -> bool:
     return isinstance(error, Busy) or locked or not_available
 
 
-def other_layout(url: URL, maker: str | None) -> ConfigError:
+def layout_error(url: URL, maker: str | None) -> ConfigError:
     """Return the error for a database with other tables than this version's."""
     if maker is None:
         told = Text(
@@ -73,7 +77,7 @@ def other_layout(url: URL, maker: str | None) -> ConfigError:
             pt="Indique com --db um banco vazio, só para o sistema de ensaio.",
             en="Name with --db an empty database, for the sandbox only.",
         )
-        return ConfigError(told.format(url=shown(url)), hint)
+        return ConfigError(told.format(url=redacted_url(url)), hint)
     told = Text(
         pt="O banco de dados {url} é de outra versão do sistema de ensaio{version}: as tabelas "
         "são outras.",
@@ -85,13 +89,15 @@ def other_layout(url: URL, maker: str | None) -> ConfigError:
         en="Delete it to begin anew (its data are lost), name another with --db, or use the "
         "version that made it.",
     )
-    return ConfigError(told.format(url=shown(url), version=f" ({maker})" if maker else ""), hint)
+    return ConfigError(
+        told.format(url=redacted_url(url), version=f" ({maker})" if maker else ""), hint
+    )
 
 
 def _reason(error: Exception, url: URL) -> str:
     cause = getattr(error, "orig", None) or error
     reason = "; ".join(line.strip() for line in str(cause).splitlines() if line.strip())
-    for secret in secrets(url):
+    for secret in secret_values(url):
         reason = reason.replace(secret, "***")
     return reason
 

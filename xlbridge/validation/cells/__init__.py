@@ -1,1 +1,1 @@
-"""The cells of one column: what each is, what was meant, and what is wrong with it."""
+"""Cells of one column: typed, parsed, and what is wrong with them."""

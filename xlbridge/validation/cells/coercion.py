@@ -1,9 +1,8 @@
-"""From cells as they are in the file to typed columns.
+"""Coerce the cells of a column to the type of its schema.
 
-Each cell keeps its own type until here. A column is worked on as a whole: its cells are grouped by
-type, the expected type goes through numpy at once, and only the others are looked at one by one.
-pandera's own coercion is not used: one bad cell makes it slow, and hides other findings of the
-column.
+A column is worked on as a whole: its cells are grouped by type, the expected type goes through
+numpy at once, and only the others are looked at one by one. pandera's own coercion is not used:
+one bad cell makes it slow, and hides other findings of the column.
 """
 
 import datetime as dt
@@ -16,22 +15,54 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources.checks import has_places
-from xlbridge.resources.column import Column, Kind
-from xlbridge.validation.cells.cell_problems import CellProblems
-from xlbridge.validation.cells.cell_types import Cells
-from xlbridge.validation.cells.characters import usual_width, visible
-from xlbridge.validation.cells.swapped_dates import note_swapped
-from xlbridge.validation.cells.text_cells import DATE_FORM, NUMBER_FORMS, read_texts
+from xlbridge.resources import Column, Kind
+from xlbridge.resources.checks import has_decimal_places
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text_columns import coerce_text
-from xlbridge.validation.cells.text_values import FIRST_YEAR, has_time
-from xlbridge.validation.display import display, written
-from xlbridge.validation.reading import Reading
-from xlbridge.workbook.reading.cells import CellKind
+from xlbridge.validation.cells.text_parsing import (
+    DATE_PARSER,
+    FIRST_YEAR,
+    NUMBER_PARSERS,
+    column_convention,
+    date_meanings,
+    has_time,
+    parse_texts,
+)
+from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
+from xlbridge.workbook.read import CellKind
+
+_FEWEST_DATES = 3
+"""So many of both kinds do not come together by chance."""
+_MONTHS = 12
+
+
+def note_swapped_dates(
+    cells: ColumnCells, days: npt.NDArray[np.datetime64], problems: CellProblems
+) -> bool:
+    """Say of the first date of a column that day and month seem to be swapped, and return whether
+    they do: all ``days`` are up to 12, and those of all texts, which have one order, are above."""
+    positions = np.flatnonzero(~np.isnat(days))
+    if len(positions) < _FEWEST_DATES or _largest_day(days[positions]) > _MONTHS:
+        return False
+    _, texts = cells.texts()
+    meanings = [meaning for meaning in map(date_meanings, texts) if meaning is not None]
+    order, _ = column_convention(meanings)
+    in_order = sum((m.native is None) != (m.foreign is None) for m in meanings)
+    if order is None or in_order < max(_FEWEST_DATES, len(meanings)):
+        return False
+    problems.add(int(positions[0]), "dates-swapped", {"dates": len(positions), "texts": in_order})
+    return True
+
+
+def _largest_day(days: npt.NDArray[np.datetime64]) -> int:
+    whole = days.astype("datetime64[D]")
+    return int((whole - whole.astype("datetime64[M]")).astype(int).max()) + 1
+
 
 _EXCEL_DIGITS = Context(prec=15)
 _TOO_LARGE = 1e15
-_NOISE = Decimal("1e-9")
+_TOLERANCE = Decimal("1e-9")
 _DIGITS_LOST = Text(
     pt=" que caiba na célula: o Excel guarda só 15 algarismos",
     en=" that fits in the cell: Excel keeps 15 digits only",
@@ -40,8 +71,8 @@ _NO_REASON: Mapping[str, object] = {"why": ""}
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
-_USUAL = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
-_USUAL_DAYS = 18_264, 73_051  # the same days as Excel counts them
+_PLAUSIBLE_DATES = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
+_PLAUSIBLE_SERIALS = 18_264, 73_051  # the same days as Excel counts them
 _UNFORMATTED = Text(
     pt="; se o número é o certo, falta só dar à célula um formato de data",
     en="; if the number is right, the cell only needs the format of a date",
@@ -50,7 +81,7 @@ _YES = frozenset({"verdadeiro", "true", "sim", "s", "yes"})
 _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
 
-def coerce(column: Column, cells: Cells, reading: Reading) -> tuple[Any, CellProblems]:
+def coerce(column: Column, cells: ColumnCells, reading: ParseOptions) -> tuple[Any, CellProblems]:
     """Return the column's cells as a pandas array of its dtype, and what was wrong with them.
 
     Cells without a usable value are missing in the array. Money is rounded to the cent where the
@@ -61,7 +92,7 @@ def coerce(column: Column, cells: Cells, reading: Reading) -> tuple[Any, CellPro
 
 
 def _numbers(
-    column: Column, cells: Cells, reading: Reading, problems: CellProblems
+    column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
 ) -> npt.NDArray[np.float64]:
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
@@ -73,18 +104,20 @@ def _numbers(
         problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})
     for position, _ in cells.others(CellKind.NUMBER):
         problems.add(position, wrong, _NO_REASON)
-    forms = read_texts(NUMBER_FORMS[column.kind], cells, reading, problems)
+    forms = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
     for position, value, certain in forms:
-        if abs(value - _EXCEL_DIGITS.plus(value)) > _NOISE:
+        if abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
         numbers[position] = float(value)
         mended = value if certain else None
-        problems.add(position, "number-as-text", {"read": written(value)}, mended=mended)
+        problems.add(position, "number-as-text", {"read": localised_number(value)}, mended=mended)
     return numbers
 
 
-def _integer(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
+def _integer(
+    column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
+) -> Any:
     numbers = _numbers(column, cells, reading, problems)
     filled = ~np.isnan(numbers)
     usable = filled & (numbers == np.floor(numbers))
@@ -94,15 +127,17 @@ def _integer(column: Column, cells: Cells, reading: Reading, problems: CellProbl
     return pd.arrays.IntegerArray(values, ~usable)
 
 
-def _number(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
+def _number(
+    column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems
+) -> Any:
     numbers = _numbers(column, cells, reading, problems)
     if column.kind is Kind.MONEY:
-        numbers = np.where(has_places(numbers, 2), np.round(numbers, 2), numbers)
+        numbers = np.where(has_decimal_places(numbers, 2), np.round(numbers, 2), numbers)
     missing = np.isnan(numbers)
     return pd.arrays.FloatingArray(np.where(missing, 0.0, numbers), missing)
 
 
-def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems) -> Any:
+def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems) -> Any:
     days = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
     plain = cells.of_kind(CellKind.DATE)
     days[plain] = (cells.wholes[plain] - _EPOCH).astype("datetime64[D]")
@@ -118,29 +153,35 @@ def _date(column: Column, cells: Cells, reading: Reading, problems: CellProblems
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})
         else:
-            problems.add(position, "type-date", {"why": _UNFORMATTED if _is_day(value) else ""})
-    swapped = note_swapped(cells, days, problems)
-    for position, read, certain in read_texts(DATE_FORM, cells, reading, problems):
+            problems.add(
+                position, "type-date", {"why": _UNFORMATTED if _is_plausible_serial(value) else ""}
+            )
+    swapped = note_swapped_dates(cells, days, problems)
+    for position, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
         days[position] = np.datetime64(read, "us")
         if has_time(cells[position]):
             problems.add(position, "date-has-time")
         else:
             mended = read if certain and not swapped else None
             problems.add(position, "date-as-text", {"read": display(read)}, mended=mended)
-    for position in np.flatnonzero(~problems.failed & ((days < _USUAL[0]) | (days >= _USUAL[1]))):
+    for position in np.flatnonzero(
+        ~problems.failed & ((days < _PLAUSIBLE_DATES[0]) | (days >= _PLAUSIBLE_DATES[1]))
+    ):
         shown = display(days[position].astype(object).date())
         problems.add(int(position), "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
     return pd.Series(days).array
 
 
-def _is_day(value: object) -> bool:
+def _is_plausible_serial(value: object) -> bool:
     """Whether a number of days is that of a usual date."""
     days = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
-    return type(days) is float and _USUAL_DAYS[0] <= days < _USUAL_DAYS[1]
+    return type(days) is float and _PLAUSIBLE_SERIALS[0] <= days < _PLAUSIBLE_SERIALS[1]
 
 
-def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellProblems) -> Any:
+def _boolean(
+    _column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
+) -> Any:
     values = np.zeros(len(cells), dtype=bool)
     missing = np.ones(len(cells), dtype=bool)
     plain = cells.of_kind(CellKind.BOOLEAN)
@@ -149,7 +190,7 @@ def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellPro
     for position, _ in cells.others(CellKind.BOOLEAN):
         problems.add(position, "type-boolean")
     for position, text in zip(*cells.texts(), strict=True):
-        word = visible(usual_width(text))[0].casefold()
+        word = strip_invisible(normalise_width(text))[0].casefold()
         if word in _YES or word in _NO:
             values[position], missing[position] = word in _YES, False
         else:
@@ -157,11 +198,13 @@ def _boolean(_column: Column, cells: Cells, _reading: Reading, problems: CellPro
     return pd.arrays.BooleanArray(values, missing)
 
 
-def _text(column: Column, cells: Cells, _reading: Reading, problems: CellProblems) -> Any:
+def _text(
+    column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
+) -> Any:
     return coerce_text(column, cells, problems)
 
 
-_Coercer = Callable[[Column, Cells, Reading, CellProblems], Any]
+_Coercer = Callable[[Column, ColumnCells, ParseOptions, CellProblems], Any]
 
 _COERCERS: Mapping[Kind, _Coercer] = {
     Kind.TEXT: _text,

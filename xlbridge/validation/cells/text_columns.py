@@ -1,4 +1,4 @@
-"""Columns of text and of codes: from cells as they are in the file to the text that is sent."""
+"""Coerce columns of text, codes and documents to the text that is sent."""
 
 import math
 import re
@@ -13,28 +13,26 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.findings import CATALOGUE, Severity
-from xlbridge.findings.unseen import describe
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.documents import is_cnpj, is_cpf, masked_cnpj, masked_cpf
-from xlbridge.validation.cells.cell_problems import CellProblems
-from xlbridge.validation.cells.cell_types import Cells, Positions
-from xlbridge.validation.cells.characters import (
-    before_misreading,
+from xlbridge.resources import Column, Kind
+from xlbridge.resources.checks import is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.resources.findings import CATALOGUE, Severity, character_name
+from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
+from xlbridge.validation.text import (
     composed,
-    foreign_to_codes,
+    find_look_alike,
+    find_non_code_character,
     has_look_alikes,
-    has_lost,
+    has_replacement_character,
     is_composed,
-    look_alike,
-    usual_width,
-    visible,
+    normalise_width,
+    quoted,
+    repair_mojibake,
+    strip_invisible,
 )
-from xlbridge.validation.display import quoted
-from xlbridge.workbook.reading.cells import CellKind
+from xlbridge.workbook.read import CellKind
 
-_AT_ONCE = 1 << 17
+_CHUNK = 1 << 17
 _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 # As sheets write it, and as programs do for 10,000,000 and more; 12E4 and 1.5E2 may be codes.
@@ -44,7 +42,7 @@ _PLACEHOLDERS = frozenset(
     {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)"}
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined"}
 )
-_TYPED_MARK = re.compile(r"'[\d+=-]", re.ASCII)
+_TYPED_APOSTROPHE = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")
 _A_BOOLEAN = Text(pt="verdadeiro ou falso", en="true or false")
 _A_DATE = Text(pt="uma data ou hora", en="a date or time")
@@ -59,10 +57,10 @@ _DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = 
 }
 
 
-def coerce_text(column: Column, cells: Cells, problems: CellProblems) -> Any:
+def coerce_text(column: Column, cells: ColumnCells, problems: CellProblems) -> Any:
     """Return a text column as a pandas array, and note what is wrong with its cells."""
     positions, of_cells, texts = cells.distinct_texts()
-    sent = _read_texts(column, positions, of_cells, texts, problems)
+    sent = _sent_texts(column, positions, of_cells, texts, problems)
     which = np.full(len(cells), -1)
     which[positions] = of_cells
     for position in cells.of_kind(CellKind.NUMBER).tolist():
@@ -73,25 +71,25 @@ def coerce_text(column: Column, cells: Cells, problems: CellProblems) -> Any:
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
     which[problems.failed] = -1
-    return _spread(sent, which)
+    return _text_array(sent, which)
 
 
-def _spread(texts: Sequence[str | None], which: npt.NDArray[np.intp]) -> Any:
+def _text_array(texts: Sequence[str | None], which: npt.NDArray[np.intp]) -> Any:
     """Return a pandas array with the text of each cell, by its place in ``texts``; -1 is missing.
 
     It is made in pieces: each takes twice its memory while it grows.
     """
     array = pd.array(texts, dtype="str")
     pieces = [
-        pd.Series(array.take(which[begin : begin + _AT_ONCE], allow_fill=True))
-        for begin in range(0, max(len(which), 1), _AT_ONCE)
+        pd.Series(array.take(which[begin : begin + _CHUNK], allow_fill=True))
+        for begin in range(0, max(len(which), 1), _CHUNK)
     ]
     return pd.concat(pieces).array
 
 
-def _read_texts(
+def _sent_texts(
     column: Column,
-    positions: Positions,
+    positions: CellPositions,
     of_cells: npt.NDArray[np.intp],
     texts: Sequence[str],
     problems: CellProblems,
@@ -108,7 +106,7 @@ def _read_texts(
     doubtful[_doubtful(column, texts, stripped)] = True
     found = np.flatnonzero(doubtful[of_cells])
     for position, text in zip(positions[found].tolist(), of_cells[found].tolist(), strict=True):
-        sent[text] = _looked_at(column, position, texts[text], stripped[text], problems)
+        sent[text] = _check_text(column, position, texts[text], stripped[text], problems)
     return sent
 
 
@@ -120,7 +118,7 @@ def _doubtful(column: Column, raw: Sequence[str], stripped: Sequence[str]) -> li
     spaced = compress(count(), map(ne, raw, stripped))
     absent: Iterable[int] = ()
     if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
-        absent = (p for p, text in enumerate(stripped) if _unmeant(column, text))
+        absent = (p for p, text in enumerate(stripped) if _placeholder_code(column, text))
     return [place for place in {*strange, *spaced, *absent} if stripped[place]]
 
 
@@ -144,9 +142,9 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
 
 def _is_plain_text(text: str) -> bool:
     """Whether a text can be taken as it is, or all of those that were joined can be."""
-    if not text.isprintable() or before_misreading(text) is not None:
+    if not text.isprintable() or repair_mojibake(text) is not None:
         return False
-    return is_composed(text) and not has_look_alikes(text) and not has_lost(text)
+    return is_composed(text) and not has_look_alikes(text) and not has_replacement_character(text)
 
 
 def _is_plain_code(text: str) -> bool:
@@ -159,57 +157,59 @@ def _is_plain_document(masked: Callable[[str], str], text: str) -> bool:
     return is_usual and bare.isascii() and bare.isalnum()
 
 
-def _looked_at(
+def _check_text(
     column: Column, position: int, raw: str, stripped: str, problems: CellProblems
 ) -> str | None:
     """Return what is sent of one text, with at most one finding about how it is written."""
-    text, invisible = visible(stripped)
+    text, invisible = strip_invisible(stripped)
     if not text:
         return None
-    if fault := _fault(column, text):
+    if fault := _text_fault(column, text):
         code, character = fault
         problems.add(position, code, {"character": character})
         return None if CATALOGUE[code].severity is Severity.ERROR else text
-    if meant := before_misreading(stripped):
+    if meant := repair_mojibake(stripped):
         problems.add(position, "text-misread", {"read": quoted(meant)})
         return text
     sent, written = _canonical(column, text)
     if invisible is not None:
-        details: dict[str, object] = {"character": describe(invisible)}
+        details: dict[str, object] = {"character": character_name(invisible)}
         problems.add(position, "invisible-character", details, mended=written)
     elif written != text:
-        problems.add(position, _misspelling(column, text, written), {"read": sent}, mended=written)
+        problems.add(
+            position, _spelling_code(column, text, written), {"read": sent}, mended=written
+        )
     elif raw != text:
         problems.add(position, "text-spaces", mended=written)
     return sent
 
 
-def _fault(column: Column, text: str) -> tuple[str, str] | None:
+def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     """Return the finding that makes a text uncertain, and the character that it is about."""
-    if code := _unmeant(column, text):
+    if code := _placeholder_code(column, text):
         return code, text
-    if has_lost(text):
+    if has_replacement_character(text):
         return "character-lost", ""
     if column.kind is Kind.TEXT:
-        strange = look_alike(text)
-        return None if strange is None else ("look-alike-letter", describe(strange))
+        strange = find_look_alike(text)
+        return None if strange is None else ("look-alike-letter", character_name(strange))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    strange = foreign_to_codes(usual_width(text))
-    return None if strange is None else ("hidden-character", describe(strange))
+    strange = find_non_code_character(normalise_width(text))
+    return None if strange is None else ("hidden-character", character_name(strange))
 
 
-def _unmeant(column: Column, text: str) -> str | None:
+def _placeholder_code(column: Column, text: str) -> str | None:
     """Return the finding of a text that stands where nothing, or something else, was meant."""
     if column.allowed:
         return None
     is_document = column.kind in _DOCUMENTS
     if text in _PLACEHOLDERS:
         return "document-placeholder" if is_document else "text-placeholder"
-    return "text-apostrophe" if not is_document and _TYPED_MARK.match(text) else None
+    return "text-apostrophe" if not is_document and _TYPED_APOSTROPHE.match(text) else None
 
 
-def _misspelling(column: Column, text: str, written: str) -> str:
+def _spelling_code(column: Column, text: str, written: str) -> str:
     if column.allowed:
         return "value-spelling"
     return "accents-apart" if composed(text) == written else "code-form"
@@ -222,7 +222,7 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
         return composed(text), composed(text)
-    code = usual_width(text).strip()
+    code = normalise_width(text).strip()
     if column.kind not in _DOCUMENTS:
         return code, code
     is_valid, masked = _DOCUMENTS[column.kind]

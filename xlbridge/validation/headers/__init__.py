@@ -1,1 +1,1 @@
-"""Which sheet holds the data, in which row it begins, and which column is which."""
+"""Sheets, header rows, and the columns that headers name."""

@@ -1,1 +1,5 @@
-"""What the judged workbooks amount to: as text, as JSON, as a page for a browser."""
+"""Forms of the validation report: text, JSON, HTML, annotated workbook."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,7 @@
-"""What the judged workbooks amount to, as one page for a browser.
+"""The report as one HTML page for a browser.
 
-The page stands alone: style, script and data are in it, and it may load nothing. The script shows
+The page stands alone: style, script and data are in it, and it may load nothing. The script
+shows
 the data as text only, so that nothing in a workbook becomes markup.
 """
 
@@ -15,18 +16,17 @@ from string import Template
 from typing import Any
 
 from xlbridge import __version__
-from xlbridge.findings import SEVERITY_WORDS, Finding
-from xlbridge.findings.unseen import Mark, marked
 from xlbridge.i18n import Text, active_language
-from xlbridge.validation.changes import mending_text
-from xlbridge.validation.reports.judged import (
-    Judged,
+from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, Finding, mark_invisible
+from xlbridge.validation.reports.text_report import fixes_text
+from xlbridge.validation.results import (
     RefusedFile,
     SkippedSheet,
+    ValidatedSheet,
+    ValidationResult,
     by_rule,
-    rule_of,
+    rule_key,
 )
-from xlbridge.validation.validate import ValidatedSheet
 
 DEFAULT_LIMIT = 10_000
 """How many findings of a file the page details, unless told otherwise."""
@@ -42,7 +42,7 @@ _NO_SCRIPT = Text(
     pt="Esta página precisa de JavaScript para mostrar os achados; nada sai do seu computador.",
     en="This page needs JavaScript to show the findings; nothing leaves your computer.",
 )
-_WORDS = {
+_PAGE_TEXTS = {
     "title": _TITLE,
     "rows": Text(pt="linhas: {n}", en="rows: {n}"),
     "errors": Text(pt="erros: {n}", en="errors: {n}"),
@@ -93,7 +93,7 @@ _WORDS = {
 }
 
 
-def report_html(judged: Sequence[Judged], limit: int | None = None) -> str:
+def report_html(judged: Sequence[ValidationResult], limit: int | None = None) -> str:
     """Return the report as an HTML page in the active language.
 
     ``limit`` caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it is None; the
@@ -102,7 +102,7 @@ def report_html(judged: Sequence[Judged], limit: int | None = None) -> str:
     most = DEFAULT_LIMIT if limit is None else limit
     about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
     data = {
-        "words": {name: str(word) for name, word in _WORDS.items()} | {"about": str(about)},
+        "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
         "files": [_file(item, most) for item in judged],
     }
     page = files("xlbridge.validation.reports").joinpath("page")
@@ -112,26 +112,26 @@ def report_html(judged: Sequence[Judged], limit: int | None = None) -> str:
         title=str(_TITLE),
         noscript=str(_NO_SCRIPT),
         style=style,
-        style_hash=_hash(style),
+        style_hash=_csp_hash(style),
         script=script,
-        script_hash=_hash(script),
-        data=_inert(data),
+        script_hash=_csp_hash(script),
+        data=_script_safe_json(data),
     )
 
 
-def _hash(content: str) -> str:
+def _csp_hash(content: str) -> str:
     """Return how a content security policy names the one content that it lets through."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _inert(data: Any) -> str:
+def _script_safe_json(data: Any) -> str:
     """Return JSON that no browser mistakes for the end of its element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
 
 
-def _file(item: Judged, limit: int) -> dict[str, Any]:
+def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         hint = item.refusal.hint
         return {
@@ -152,7 +152,7 @@ def _file(item: Judged, limit: int) -> dict[str, Any]:
         "errors": item.errors,
         "warnings": item.warnings,
         "cut": len(shown) < len(item.findings),
-        "mended": [line.strip() for line in mending_text(item.mending)] if item.mending else [],
+        "mended": [line.strip() for line in fixes_text(item.mending)] if item.mending else [],
         **_details(item, shown),
     }
 
@@ -170,7 +170,7 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
     findings = [
         [
             finding.cell,
-            places[rule_of(finding)],
+            places[rule_key(finding)],
             None if finding.shown is None else _value(finding.shown, marks),
             told(finding.message),
             told(finding.hint),
@@ -199,8 +199,8 @@ def _value(shown: str, marks: dict[tuple[str, str], None]) -> str | list[str | l
     """
     cut = shown[:_LONGEST_VALUE] + "…" * (len(shown) > _LONGEST_VALUE)
     pieces: list[str | list[str]] = []
-    for piece in marked(cut):
-        if isinstance(piece, Mark):
+    for piece in mark_invisible(cut):
+        if isinstance(piece, CharacterMark):
             mark = piece.sign, str(piece.name)
             marks[mark] = None
             pieces.append([*mark])

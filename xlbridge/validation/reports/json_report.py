@@ -2,24 +2,59 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from xlbridge.findings import Finding
-from xlbridge.validation.changes import mending_json
-from xlbridge.validation.reports.judged import Judged, RefusedFile, SkippedSheet, is_good
-from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.resources.findings import Finding
+from xlbridge.validation.results import (
+    FixedCopy,
+    RefusedFile,
+    SkippedSheet,
+    ValidatedSheet,
+    ValidationResult,
+    is_ok,
+)
 
-_AT_ONCE = 4096
-_MOST_REMEMBERED = 4096
-_NONE_YET = '"findings": []'
+
+def fixes_json(mending: FixedCopy) -> dict[str, Any]:
+    """Return the changes as JSON: dates as ISO dates, numbers with a point, both as text."""
+    return {
+        "file": str(mending.file),
+        "changes": [
+            {
+                "cell": change.finding.cell,
+                "row": change.finding.row,
+                "column": change.finding.column,
+                "code": change.finding.kind.code,
+                "old": change.finding.value,
+                "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
+            }
+            for change in mending.changes
+        ],
+        "left": [
+            {
+                "cell": left.finding.cell,
+                "row": left.finding.row,
+                "column": left.finding.column,
+                "code": left.finding.kind.code,
+                "reason": str(left.reason),
+            }
+            for left in mending.left
+        ],
+    }
+
+
+_CHUNK = 4096
+_MOST_CACHED = 4096
+_NO_FINDINGS = '"findings": []'
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
 _Detailed = Callable[[Iterable[Finding]], list[dict[str, Any]]]
 
 
-def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str, Any]:
+def report_json(judged: Sequence[ValidationResult], limit: int | None = None) -> dict[str, Any]:
     """Return the report as a JSON document.
 
     ``limit`` caps the findings listed for each file; the counts stay exact, and ``truncated``
@@ -28,14 +63,16 @@ def report_json(judged: Sequence[Judged], limit: int | None = None) -> dict[str,
     return _document(judged, limit, lambda findings: [finding_json(f) for f in findings])
 
 
-def json_pieces(judged: Sequence[Judged], limit: int | None = None) -> Iterator[str]:
+def report_json_chunks(
+    judged: Sequence[ValidationResult], limit: int | None = None
+) -> Iterator[str]:
     """Yield the text of the same document piece by piece: it may be longer than memory is large."""
     # No string in JSON can hold the mark, as it has quotes of its own.
     skeleton = _text(_document(judged, limit, lambda _: []))
-    *before, end = skeleton.split(_NONE_YET)
+    *before, end = skeleton.split(_NO_FINDINGS)
     files = [item for item in judged if not isinstance(item, SkippedSheet)]
     for item, piece in zip(files, before, strict=True):
-        yield f"{piece}{_NONE_YET[:-1]}"
+        yield f"{piece}{_NO_FINDINGS[:-1]}"
         yield from _findings_text(_shown(item, limit))
         yield "]"
     yield end
@@ -52,12 +89,14 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _document(judged: Sequence[Judged], limit: int | None, detailed: _Detailed) -> dict[str, Any]:
+def _document(
+    judged: Sequence[ValidationResult], limit: int | None, detailed: _Detailed
+) -> dict[str, Any]:
     skipped = [item for item in judged if isinstance(item, SkippedSheet)]
     files = [item for item in judged if not isinstance(item, SkippedSheet)]
     return {
         "version": 1,
-        "ok": all(map(is_good, judged)),
+        "ok": all(map(is_ok, judged)),
         "files": [_file(item, limit, detailed(_shown(item, limit))) for item in files],
         "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in skipped],
     }
@@ -93,7 +132,7 @@ def _file(
         "warnings": item.warnings,
         "truncated": limit is not None and len(item.findings) > limit,
         "findings": findings,
-        **({"fixed": mending_json(item.mending)} if item.mending else {}),
+        **({"fixed": fixes_json(item.mending)} if item.mending else {}),
     }
 
 
@@ -120,7 +159,7 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
         if kind not in kinds:
             kinds[kind] = _members(_kind_json(finding))
         if telling not in texts:
-            if len(texts) >= _MOST_REMEMBERED:
+            if len(texts) >= _MOST_CACHED:
                 texts.clear()
             # The details are kept as well, so that their identity stays their own.
             texts[telling] = _members(_texts_json(finding)), finding.details
@@ -132,7 +171,7 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
 
     rest = iter(findings)
     separator = ""
-    while stretch := list(islice(rest, _AT_ONCE)):
+    while stretch := list(islice(rest, _CHUNK)):
         yield separator + ", ".join(map(told, stretch))
         separator = ", "
 

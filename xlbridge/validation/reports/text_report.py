@@ -1,28 +1,78 @@
-"""The report for a person at a terminal: findings grouped by column and rule."""
+"""The report as text for a terminal: findings grouped by column and rule."""
 
 from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
 
-from xlbridge.findings import Finding, Severity
 from xlbridge.i18n import Text
-from xlbridge.validation.changes import mending_text
-from xlbridge.validation.display import quoted
-from xlbridge.validation.reports.judged import (
-    Judged,
+from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.validation.results import (
+    FixedCopy,
     RefusedFile,
     SkippedSheet,
+    UnfixedCell,
+    ValidatedSheet,
+    ValidationResult,
     by_rule,
-    is_good,
-    rule_of,
+    is_ok,
+    rule_key,
 )
-from xlbridge.validation.validate import ValidatedSheet
+from xlbridge.validation.text import display, localised_number, quoted
+
+_MOST_FIXES = 200
+_MOST_UNFIXED = 10
+
+
+def fixes_text(mending: FixedCopy) -> Iterator[str]:
+    """Yield the lines that tell a person what was mended; of very many only the first."""
+    changes = mending.changes
+    head = Text(
+        pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
+        en="Mended in {file}: {count}. What follows is what is left to mend.",
+    )
+    yield f"  ✎ {head.format(file=mending.file, count=len(changes))}"
+    for change in changes[:_MOST_FIXES]:
+        found = change.finding
+        old, new = quoted(found.shown or ""), _fixed_value(change.new)
+        yield f"      {found.cell} {found.column}: {old} → {new}"
+    if len(changes) > _MOST_FIXES:
+        rest = Text(
+            pt="… e mais {n}; todas com --format json",
+            en="… and {n} more; all of them with --format json",
+        )
+        yield f"      {rest.format(n=len(changes) - _MOST_FIXES)}"
+    yield from _unfixed_text(mending.left)
+
+
+def _unfixed_text(left: list[UnfixedCell]) -> Iterator[str]:
+    """Yield each reason for which cells were left, with the cells."""
+    cells: dict[tuple[str, str | None], list[str]] = {}
+    for item in left:
+        place = str(item.reason), item.finding.column
+        cells.setdefault(place, []).append(item.finding.cell or "")
+    head = Text(pt="Fica como está", en="Left as it is")
+    for (reason, column), names in cells.items():
+        rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
+        yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
+
+
+def _fixed_value(value: CorrectedValue) -> str:
+    match value:
+        case Decimal():
+            return str(localised_number(value))
+        case date():
+            return display(value)
+        case _:
+            return quoted(value)
+
 
 DEFAULT_LIMIT = 5
 """How many cells of each rule are shown, unless told otherwise."""
 
-_SHOWN_LETTERS = 40
+_LONGEST_VALUE = 40
 
 
-def report_text(judged: Sequence[Judged], limit: int | None = None) -> Iterator[str]:
+def report_text(judged: Sequence[ValidationResult], limit: int | None = None) -> Iterator[str]:
     """Yield the lines of the report, and with several files a last one that sums them up.
 
     ``limit`` caps the cells that are shown of each rule, ``DEFAULT_LIMIT`` where it is None; the
@@ -35,7 +85,7 @@ def report_text(judged: Sequence[Judged], limit: int | None = None) -> Iterator[
         yield str(_total(judged))
 
 
-def _file(item: Judged, limit: int) -> Iterator[str]:
+def _file(item: ValidationResult, limit: int) -> Iterator[str]:
     if isinstance(item, RefusedFile):
         yield f"✗ {item.file}: {item.refusal}"
         if item.refusal.hint:
@@ -46,7 +96,7 @@ def _file(item: Judged, limit: int) -> Iterator[str]:
         return
     yield f"{'✓' if item.ok else '✗'} {_headline(item)}"
     if item.mending:
-        yield from mending_text(item.mending)
+        yield from fixes_text(item.mending)
     for group in by_rule(item.findings).values():
         yield from _group(group, limit)
 
@@ -67,10 +117,10 @@ def _headline(item: ValidatedSheet) -> Text:
     )
 
 
-def _total(judged: Sequence[Judged]) -> Text:
+def _total(judged: Sequence[ValidationResult]) -> Text:
     sheets = [item for item in judged if isinstance(item, ValidatedSheet)]
     files = dict.fromkeys(item.file for item in judged)
-    bad = {item.file for item in judged if not is_good(item)}
+    bad = {item.file for item in judged if not is_ok(item)}
     return Text(
         pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
         "avisos: {warnings}",
@@ -87,7 +137,7 @@ def _total(judged: Sequence[Judged]) -> Text:
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     first = group[0]
-    column, code = rule_of(first)
+    column, code = rule_key(first)
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"
@@ -109,5 +159,5 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
 def _cell(finding: Finding) -> str:
     if (value := finding.shown) is None:
         return str(finding.cell)
-    shown = value[:_SHOWN_LETTERS] + "…" * (len(value) > _SHOWN_LETTERS)
+    shown = value[:_LONGEST_VALUE] + "…" * (len(value) > _LONGEST_VALUE)
     return f"{finding.cell}={quoted(shown)}"

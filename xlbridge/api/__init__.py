@@ -1,1 +1,0 @@
-"""Talking to the remote system."""

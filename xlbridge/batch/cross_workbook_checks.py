@@ -1,0 +1,195 @@
+"""Checks across the workbooks of a batch: repeated keys, repeated rows, references."""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xlbridge.batch.links import key_fields
+from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
+from xlbridge.resources import REFERENCES, Resource
+from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.upload import Registries
+from xlbridge.validation import ValidatedSheet, first_occurrences
+from xlbridge.validation.cross_sheet import (
+    IntArray,
+    cell_reference,
+    compare_sheets,
+    rows_in_error,
+    unique_keys,
+)
+from xlbridge.workbook import cell_address
+
+_HASH_KEYS = ("xlbridge-batch-a", "xlbridge-batch-b")
+
+
+@dataclass(frozen=True, slots=True)
+class RowDigests:
+    """Two numbers for each of some rows of a sheet, at ``positions`` in its frame.
+
+    Rows with the same numbers are the same in every column.
+    """
+
+    positions: IntArray
+    numbers: npt.NDArray[np.uint64]
+
+
+def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
+    """Return the digests of a sheet's rows without an error and without a key: those of which
+    nothing else tells whether they are there twice."""
+    if not len(sheet.rows):
+        return RowDigests(
+            np.zeros(0, dtype=np.intp), np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64)
+        )
+    unkeyed = ~rows_in_error(sheet)
+    for _, columns in unique_keys(sheet.resource) if sheet.resource else ():
+        unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()
+    positions = np.flatnonzero(unkeyed)
+    rows = sheet.frame.iloc[positions]
+    hashes = [pd.util.hash_pandas_object(rows, index=False, hash_key=key) for key in _HASH_KEYS]
+    return RowDigests(positions, np.column_stack([each.to_numpy() for each in hashes]))
+
+
+def repeated_rows(
+    sheets: Sequence[ValidatedSheet], digests: Sequence[RowDigests]
+) -> Iterator[tuple[int, Finding]]:
+    """Yield the rows that an earlier sheet of the same resource has too, with the number of the
+    sheet; ``digests`` are those of the sheets."""
+    of_resource: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sheet in enumerate(sheets):
+        if sheet.resource is not None and len(digests[number].positions):
+            of_resource[sheet.resource.name].append(number)
+    for numbers in of_resource.values():
+        alike = [digests[number] for number in numbers]
+        owners = np.repeat(numbers, [len(each.positions) for each in alike])
+        positions = np.concatenate([each.positions for each in alike])
+        firsts = first_occurrences(pd.DataFrame(np.concatenate([each.numbers for each in alike])))
+        for row in np.flatnonzero(owners[firsts] < owners):
+            owner, first = int(owners[row]), firsts[row]
+            earlier = sheets[owners[first]], int(positions[first])
+            yield owner, _repeat_finding(sheets[owner], int(positions[row]), *earlier)
+
+
+def _repeat_finding(
+    sheet: ValidatedSheet, position: int, earlier: ValidatedSheet, first: int
+) -> Finding:
+    row, column = sheet.rows[position], _first_column(sheet)
+    return Finding(
+        CATALOGUE["row-repeated"],
+        row=row,
+        column=column,
+        cell=cell_address(row, sheet.columns[column]),
+        details={"first": cell_reference(earlier, _first_column(earlier), first, sheet)},
+    )
+
+
+def _first_column(sheet: ValidatedSheet) -> str:
+    return min(sheet.columns, key=sheet.columns.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetSummary:
+    """A sheet of a batch. ``sheet`` has only the columns that are compared, and its errors; its
+    file is as people are told of it."""
+
+    step: str
+    file: Path
+    sheet: ValidatedSheet
+    digests: RowDigests
+
+
+def summarize_sheet(step: str, sheet: ValidatedSheet, folder: Path) -> SheetSummary:
+    """Return what is kept of a sheet; people are told of its file as seen from ``folder``."""
+    compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
+    kept = replace(
+        sheet,
+        file=relative_file(folder, sheet.file),
+        frame=sheet.frame[[name for name in sheet.frame if name in compared]],
+        rows=array("i", sheet.rows),
+        findings=[f for f in sheet.findings if f.kind.severity is Severity.ERROR],
+        mending=None,
+    )
+    return SheetSummary(step, sheet.file, kept, unkeyed_row_digests(sheet))
+
+
+def relative_file(folder: Path, file: Path) -> Path:
+    """Return a file's path as it is seen from a folder."""
+    return file.relative_to(folder) if file.is_relative_to(folder) else file
+
+
+def _compared_columns(resource: Resource) -> Iterator[str]:
+    for column, columns in unique_keys(resource):
+        yield from (column, *columns)
+    for each in resource.columns:
+        if each.references or each.registers or each.link:
+            yield each.name
+    if resource.name in REFERENCES:
+        yield from key_fields(resource)
+        yield REFERENCES[resource.name].active or ""
+        for lookup in resource.read_back.lookups if resource.read_back else ():
+            yield from lookup.when
+
+
+SheetFindings = Mapping[tuple[Path, str], list[Finding]]
+"""The findings of each sheet, by its file and its name."""
+
+
+class CrossWorkbookChecks:
+    """Gathers the sheets of a batch, then says what no single one of them shows.
+
+    ``steps`` are the names of the batch's steps in the order in which they are done; texts name
+    files as seen from ``folder``. Without ``registries`` the remote system is not asked. What is
+    kept of a sheet are its keys, about a hundred bytes for each row.
+    """
+
+    def __init__(
+        self, steps: Sequence[str], folder: Path, registries: Registries | None = None
+    ) -> None:
+        self._turns = {name: turn for turn, name in enumerate(steps)}
+        self._folder = folder
+        self._registries = registries
+        self._kept: list[SheetSummary] = []
+        self._unsettled: list[UnsettledWorkbook] = []
+
+    def add(self, step: str, sheet: ValidatedSheet) -> None:
+        """Take a judged sheet that the step sends; it may be dropped then."""
+        self._kept.append(summarize_sheet(step, sheet, self._folder))
+
+    def add_unsettled(self, file: Path, resource: Resource | None) -> None:
+        """Take note of a workbook that could not be read, or whose rows are sent and not all in the
+        system yet, and of its resource, if known.
+
+        What it may bring is not said to be missing.
+        """
+        self._unsettled.append(UnsettledWorkbook(relative_file(self._folder, file), resource))
+
+    def findings(self) -> SheetFindings:
+        """Return what is found of each sheet, none where nothing is.
+
+        Of two that repeat each other the later one has the finding: in the order of the steps,
+        then of the files, then of the sheets as they were added. Raises what ``Client.records``
+        raises.
+        """
+        kept = sorted(self._kept, key=lambda each: (self._turns[each.step], each.file))
+        repeated = compare_sheets([each.sheet for each in kept])
+        found = [list(findings) for findings in repeated]
+        sheets = [
+            replace(each.sheet, findings=[*each.sheet.findings, *findings])
+            for each, findings in zip(kept, repeated, strict=True)
+        ]
+        broken = [each.sheet for each in kept if not each.sheet.readable]
+        unread = (UnsettledWorkbook(sheet.file, sheet.resource) for sheet in broken)
+        referring = ReferenceChecks(sheets, [*self._unsettled, *unread], self._registries)
+        for findings, sheet in zip(found, sheets, strict=True):
+            findings += referring.findings(sheet)
+        for number, finding in repeated_rows(sheets, [each.digests for each in kept]):
+            found[number].append(finding)
+        by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
+        for each, findings in zip(kept, found, strict=True):
+            by_sheet[each.file, each.sheet.sheet] += findings
+        return by_sheet

@@ -1,0 +1,306 @@
+"""Builder of closing proofs: one for each environment, written as a workbook and as a page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.ledger import ExportRecord
+from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep, file_digest
+from xlbridge.batch.proof.figures import (
+    cell_differences,
+    count_rows,
+    count_unread,
+    open_rows,
+    refused_rows,
+    total_tables,
+)
+from xlbridge.batch.proof.inputs import (
+    ProofExport,
+    ProofFile,
+    ProofStep,
+    ProofTitle,
+    SentFile,
+    SentRow,
+    UploadHistory,
+)
+from xlbridge.batch.proof.model import ComparedFields, FileProof, Proof, StepProof
+from xlbridge.batch.proof.proof_page import write_proof_page
+from xlbridge.batch.proof.proof_workbook import write_proof_workbook
+from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
+from xlbridge.batch.proof.verdict import WrittenProof
+from xlbridge.batch.status import STATUS_NAMES, StepOverview
+from xlbridge.batch.unit_status import UnitOverview, UnitStatus
+from xlbridge.client import Client
+from xlbridge.files import report_write_errors
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.upload import RowOutcome, State, UploadContext, require_profile, verdict_of
+from xlbridge.workbook import PROVEN, require_own
+
+
+def write_proofs(
+    batch: Batch,
+    steps: Sequence[StepOverview],
+    at: datetime,
+    tell: Callable[[Text], None] = lambda _text: None,
+) -> Iterator[WrittenProof]:
+    """Write the proof of each environment, and yield it; none where nothing was sent or exported.
+
+    Raises what ``build_proof`` raises, and ``UsageError`` when a file cannot be written.
+    """
+    profiles = list(dict.fromkeys(state.step.profile for state in steps if _takes_part(state)))
+    for profile in profiles:
+        of_profile = [state for state in steps if state.step.profile == profile]
+        name = batch.plan.proof
+        if len(profiles) > 1:
+            name = f"{name}-{batch.sites.name(profile)}"
+        proof = build_proof(
+            batch.sites.desk(profile),
+            batch.sites.client(profile),
+            _proof_title(batch),
+            [_proof_step(batch, state) for state in of_profile if _sends(state)],
+            [
+                _proof_export(batch, state)
+                for state in of_profile
+                if isinstance(state.step, ExportStep)
+            ],
+            at=at,
+            tell=tell,
+        )
+        yield _write_proof(proof, batch.plan.folder / name)
+
+
+def require_proof_folder(batch: Batch) -> None:
+    """Raise ``UsageError`` unless there is a folder for the proofs, and no other workbook there.
+
+    Asked before anything is sent: a proof that cannot be written is found out too late after it.
+    """
+    plan = batch.plan
+    steps = [step for step in plan.steps if _is_proven(step)]
+    if not steps:
+        return
+    names = {batch.sites.name(step.profile) for step in steps}
+    for name in (plan.proof, *(f"{plan.proof}-{profile}" for profile in sorted(names))):
+        workbook, _ = _proof_paths(plan.folder / name)
+        with report_write_errors(workbook):
+            workbook.parent.mkdir(parents=True, exist_ok=True)
+        require_own(workbook, PROVEN)
+
+
+def _proof_paths(target: Path) -> tuple[Path, Path]:
+    return target.with_name(f"{target.name}.xlsx"), target.with_name(f"{target.name}.html")
+
+
+def _write_proof(proof: Proof, target: Path) -> WrittenProof:
+    workbook, page = _proof_paths(target)
+    with report_write_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    require_own(workbook, PROVEN)
+    write_proof_workbook(proof, workbook)
+    write_proof_page(proof, page)
+    return WrittenProof(proof, workbook, page)
+
+
+def _takes_part(state: StepOverview) -> bool:
+    """Whether something was sent or exported in a step."""
+    if isinstance(state.step, ExportStep):
+        return any(unit.standing is not UnitStatus.NEW for unit in state.units)
+    return any(unit.jobs for unit in state.units)
+
+
+def _sends(state: StepOverview) -> bool:
+    return isinstance(state.step, WorkbookStep) and _is_proven(state.step)
+
+
+def _is_proven(step: AnyStep) -> bool:
+    return isinstance(step, ExportStep) or (
+        isinstance(step, WorkbookStep) and step.sending is not None
+    )
+
+
+def _proof_title(batch: Batch) -> ProofTitle:
+    plan = batch.plan
+    return ProofTitle(plan.batch, plan.path, file_digest(plan.path), plan.parameters)
+
+
+def _proof_step(batch: Batch, state: StepOverview) -> ProofStep:
+    return ProofStep(state.step.name, tuple(_proof_file(batch, unit) for unit in state.units))
+
+
+def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
+    left_out = unit.standing is not UnitStatus.DONE and not unit.jobs
+    because = None
+    if left_out or unit.standing is UnitStatus.CHANGED:
+        because = unit.problem or STATUS_NAMES[unit.standing]
+    return ProofFile(
+        batch.plan.folder / unit.name,
+        _sent_content(unit),
+        unit.rows.read,
+        because,
+        tuple(job.id for job in unit.jobs[:1]),
+    )
+
+
+def _sent_content(unit: UnitOverview) -> str:
+    """Return the digest of a workbook as it was when it was sent; what it looks like may change."""
+    hashes = [job.events[0].detail.get("file_hash") for job in unit.jobs[:1]]
+    return hashes[0] if hashes and hashes[0] else unit.sha256
+
+
+def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
+    (unit,) = state.units
+    if not isinstance(state.step, ExportStep):
+        raise TypeError(state.step)
+    done = batch.ledger.export_of(batch.id, state.step.name, batch.sites.name(state.step.profile))
+    output = batch.plan.folder / state.step.output
+    return ProofExport(
+        state.step.name,
+        state.step.listing,
+        output,
+        file_digest(output) or None,
+        done.manifest if done else None,
+        _export_problem(unit, done),
+    )
+
+
+def _export_problem(unit: UnitOverview, done: ExportRecord | None) -> Text | None:
+    if done is None:
+        return unit.problem or STATUS_NAMES[unit.standing]
+    return unit.problem if unit.standing is UnitStatus.EDITED else None
+
+
+_DOES_NOT_ADD_UP = Text(
+    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, não enviadas "
+    "{unsent}, sem resultado {unknown}",
+    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, not sent {unsent}, "
+    "unknown {unknown}",
+)
+
+_ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
+
+
+def build_proof(
+    desk: UploadContext,
+    client: Client,
+    title: ProofTitle,
+    steps: Sequence[ProofStep],
+    exports: Sequence[ProofExport] = (),
+    *,
+    at: datetime,
+    tell: Tell = lambda _text: None,
+) -> Proof:
+    """Return the closing proof of a batch: every row of its workbooks accounted for.
+
+    The journal says what became of each row, retries and parts of split sheets included; the
+    system is asked what it has for the accepted ones. ``at`` is the proof's time.
+
+    Raises ``UsageError`` when a job does not exist, is of another environment, or its resource is
+    not known any more; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
+    asked.
+    """
+    uploads = UploadHistory(desk.journal)
+    files = [uploads.of(step.name, file) for step in steps for file in step.files]
+    for job in (job for file in files for job in file.jobs):
+        require_profile(job, client.target.profile)
+    seen = [
+        (resource, read_back(desk, client, resource, rows, tell))
+        for resource, rows in _rows_by_resource(desk, files)
+    ]
+    by_file = _rows_by_file(files, [row for _, rows in seen for row in rows])
+    proofs = [_file_proof(file, rows) for file, rows in zip(files, by_file, strict=True)]
+    in_order = [row for rows in by_file for row in rows]
+    accepted = [(r, [row for row in rows if row.accepted]) for r, rows in seen]
+    return Proof(
+        title=title,
+        profile=client.target.profile,
+        base_url=_address_without_credentials(client.target.base_url),
+        at=at,
+        steps=tuple(_step_proofs(steps, proofs)),
+        exports=tuple(exports),
+        totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
+        cells=tuple(cell_differences(in_order, desk.catalogue)),
+        rows=tuple(open_rows(in_order)),
+        refused=tuple(refused for file in files for refused in refused_rows(file)),
+        unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
+        fields=tuple(_compared_fields(resource) for resource, _ in seen),
+        breaches=(*(b for f in files for b in f.breaches), *_breaches(proofs, in_order)),
+    )
+
+
+def _rows_by_resource(
+    desk: UploadContext, files: Sequence[SentFile]
+) -> Iterator[tuple[Resource, list[tuple[SentFile, SentRow]]]]:
+    """Yield the rows that may have records in the system, resource by resource.
+
+    Rejected rows too, if the system has answered: it may have written them all the same.
+    """
+    rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
+    for file in files:
+        for row in file.rows:
+            if row.fate in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN) or row.job.state in _ANSWERED:
+                rows.setdefault(row.job.what.resource, []).append((file, row))
+    for name, of_resource in rows.items():
+        yield desk.catalogue.named(name), of_resource
+
+
+def _rows_by_file(
+    files: Sequence[SentFile], rows: Sequence[ReadBackRow]
+) -> list[list[ReadBackRow]]:
+    """Return the rows of each file, in the order in which they stand there."""
+    by_file: dict[int, list[ReadBackRow]] = {id(file): [] for file in files}
+    for row in rows:
+        by_file[id(row.file)].append(row)
+    return [sorted(by_file[id(file)], key=lambda row: row.sent.origin) for file in files]
+
+
+def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
+    resources = {job.what.resource: None for job in file.jobs}
+    return FileProof(
+        file=file.file,
+        resource=", ".join(resources) or None,
+        jobs=tuple((job, verdict_of(job)) for job in file.jobs),
+        counts=count_rows(file, rows),
+    )
+
+
+def _step_proofs(steps: Sequence[ProofStep], proofs: Sequence[FileProof]) -> Iterator[StepProof]:
+    left = iter(proofs)
+    for step in steps:
+        yield StepProof(step.name, tuple(islice(left, len(step.files))))
+
+
+def _compared_fields(resource: Resource) -> ComparedFields:
+    """Say which columns are held against the system; by those of a key a record is found."""
+    declared = resource.read_back
+    told = set() if declared is None else {*declared.compare}
+    keys = () if declared is None else (name for way in declared.lookups for name in way.key)
+    told |= {*keys}
+    names = [column.name for column in resource.columns]
+    return ComparedFields(
+        resource.name,
+        compared=tuple(name for name in names if name in told),
+        untold=tuple(name for name in names if name not in told),
+    )
+
+
+def _breaches(proofs: Sequence[FileProof], rows: Sequence[ReadBackRow]) -> Iterator[Text]:
+    yield from dict.fromkeys(row.why for row in rows if row.lost and row.why is not None)
+    for proof in proofs:
+        if not proof.counts.adds_up:
+            yield _DOES_NOT_ADD_UP.format(
+                file=proof.file.path.name,
+                read=proof.counts.read,
+                accepted=proof.counts.accepted,
+                rejected=proof.counts.rejected,
+                unsent=proof.counts.unsent,
+                unknown=proof.counts.unknown,
+            )
+
+
+def _address_without_credentials(base_url: str) -> str:
+    """Return an address without what a person may have written into it to log in."""
+    parts = urlsplit(base_url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

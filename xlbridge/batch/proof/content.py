@@ -1,0 +1,263 @@
+"""Content of a proof in reading order: facts, counts, control totals, then the other tables."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from xlbridge import __version__
+from xlbridge.batch.proof.detail_grids import (
+    difference_grid,
+    export_grid,
+    file_grid,
+    job_grid,
+    open_row_grid,
+    refused_grid,
+)
+from xlbridge.batch.proof.grids import (
+    Grid,
+    Heading,
+    Line,
+    Tone,
+    Value,
+    grouped_number,
+    month_text,
+    typed_value,
+)
+from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
+from xlbridge.i18n import Text
+
+_WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
+_STEPS_SHEET = Text(pt="Etapas", en="Steps")
+_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 26)
+
+_STEP_HEADINGS = (
+    Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 34),
+    _RESOURCE,
+    Heading(Text(pt="Lidas", en="Read"), 10),
+    Heading(Text(pt="Aceitas", en="Accepted"), 10),
+    Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
+    Heading(
+        Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
+        10,
+        alarming=True,
+    ),
+    Heading(Text(pt="Não enviadas", en="Not sent"), 10, alarming=True),
+    Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
+    Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
+    Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
+    Heading(Text(pt="Ausentes", en="Missing"), 10, alarming=True),
+    Heading(Text(pt="Mais de uma vez", en="More than once"), 10, alarming=True),
+    Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 10),
+    Heading(Text(pt="Observação", en="Note"), 40),
+)
+
+
+def step_grid(proof: Proof) -> Grid:
+    """Return the counts of each step and each of its workbooks."""
+    lines = []
+    for step in proof.steps:
+        lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
+        for file in step.files:
+            why = file.file.not_sent_because
+            lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=why))
+    if proof.steps:
+        lines.append(_step_line(_WHOLE_BATCH, None, proof.counts, Tone.SUM))
+    return Grid(
+        sheet=_STEPS_SHEET,
+        headings=_STEP_HEADINGS,
+        lines=lines,
+        none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
+        about=Text(
+            pt="Lidas = aceitas + rejeitadas + não enviadas + sem resultado. Aceitas = iguais + "
+            "com diferença + ausentes + mais de uma vez + sem leitura possível.",
+            en="Read = accepted + rejected + not sent + unknown. Accepted = the same + different + "
+            "missing + more than once + cannot be read back.",
+        ),
+    )
+
+
+def _step_line(
+    name: Value,
+    resource: Value,
+    counts: ProofCounts,
+    tone: Tone = Tone.PLAIN,
+    note: Value = None,
+) -> Line:
+    return Line(
+        (
+            name,
+            resource,
+            counts.read,
+            counts.accepted,
+            counts.rejected,
+            counts.not_written,
+            counts.unsent,
+            counts.unknown,
+            counts.same,
+            counts.differs,
+            counts.missing,
+            counts.doubled,
+            counts.unread,
+            note,
+        ),
+        tone,
+    )
+
+
+def unread_grid(proof: Proof) -> Grid:
+    """Return how many accepted rows cannot be read back, and why."""
+    return Grid(
+        sheet=_READ_BACK_SHEET,
+        title=Text(pt="Linhas sem leitura possível", en="Rows that cannot be read back"),
+        headings=(
+            _RESOURCE,
+            Heading(Text(pt="Linhas", en="Rows"), 10),
+            Heading(Text(pt="Por quê", en="Why"), 60),
+        ),
+        lines=[Line((unread.resource, unread.rows, unread.why)) for unread in proof.unread],
+        none=Text(
+            pt="Todas as linhas aceitas foram lidas de volta.",
+            en="All accepted rows were read back.",
+        ),
+        about=Text(
+            pt="Destas linhas, só a resposta do sistema ao envio prova que foram aceitas.",
+            en="Of these rows, only the system's answer to the upload proves that they were "
+            "accepted.",
+        ),
+    )
+
+
+_READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
+
+
+def field_grid(proof: Proof) -> Grid:
+    """Return which columns are held against the system, and which it does not tell."""
+    return Grid(
+        sheet=_READ_BACK_SHEET,
+        title=Text(pt="Campos comparados", en="Fields compared"),
+        headings=(
+            _RESOURCE,
+            Heading(Text(pt="Comparados com o sistema", en="Held against the system"), 60),
+            Heading(Text(pt="Não comparados", en="Not compared"), 60),
+        ),
+        lines=[
+            Line((told.resource, ", ".join(told.compared) or None, ", ".join(told.untold) or None))
+            for told in proof.fields
+        ],
+        none=Text(pt="Nada foi lido de volta.", en="Nothing was read back."),
+    )
+
+
+_TOTALS_SHEET = Text(pt="Totais de controle", en="Control totals")
+_NO_TOTALS = Text(pt="Nenhuma linha aceita.", en="No row was accepted.")
+_TOTAL = Text(pt="Total", en="Total")
+_EMPTY = Text(pt="(vazio)", en="(empty)")
+_ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
+_UNREAD_ROWS = Heading(Text(pt="Destas, não lidas de volta", en="Of these, not read back"), 12)
+_FOUND_ROWS = Heading(Text(pt="Linhas lidas de volta", en="Rows read back"), 10)
+_ROWS_DIFFERENCE = Heading(
+    Text(pt="Diferença em linhas", en="Difference in rows"), 10, alarming=True
+)
+_SENT = Heading(Text(pt="Enviado e aceito (R$)", en="Sent and accepted (R$)"), 16)
+_UNREAD = Heading(Text(pt="Disto, não lido de volta (R$)", en="Of this, not read back (R$)"), 16)
+_FOUND = Heading(Text(pt="Lido de volta (R$)", en="Read back (R$)"), 16)
+_DIFFERENCE = Heading(Text(pt="Diferença (R$)", en="Difference (R$)"), 14, alarming=True)
+_TOTALS_TITLE = Text(pt="{resource} · {amount} por {by}", en="{resource} · {amount} by {by}")
+_COUNT = Text(pt="linhas", en="rows")
+_ABOUT_TOTALS = Text(
+    pt="Somas exatas ao centavo das linhas aceitas: como foram enviadas, e como o sistema as tem. "
+    "A diferença é o que foi lido de volta menos o que foi enviado e pode ser lido. Um registro "
+    "cuja data, cliente ou filial mudou conta onde o sistema o tem.",
+    en="Sums of the accepted rows, exact to the cent: as they were sent, and as the system has "
+    "them. The difference is what was read back less what was sent and can be read. A record "
+    "whose date, client or branch has changed counts where the system has it.",
+)
+
+
+def total_grids(proof: Proof) -> Iterator[Grid]:
+    """Yield the tables of the control totals."""
+    if not proof.totals:
+        yield Grid(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
+    for place, table in enumerate(proof.totals):
+        title = _TOTALS_TITLE.format(
+            resource=table.resource, amount=table.amount or _COUNT, by=table.by
+        )
+        in_rows = (_ACCEPTED_ROWS, _UNREAD_ROWS, _FOUND_ROWS, _ROWS_DIFFERENCE)
+        in_cents = () if table.amount is None else (_SENT, _UNREAD, _FOUND, _DIFFERENCE)
+        headings = (Heading(table.by, 22), *in_rows, *in_cents)
+        lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
+        lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
+        about = _ABOUT_TOTALS if place == 0 else None
+        yield Grid(_TOTALS_SHEET, headings, lines, _NO_TOTALS, title=title, about=about)
+
+
+def _total_line(table: TotalTable, total: Total, label: Value, tone: Tone | None = None) -> Line:
+    values: tuple[Value, ...] = (
+        label,
+        total.rows,
+        total.unread_rows,
+        total.found_rows,
+        total.rows_difference,
+    )
+    if table.amount is not None:
+        values += (total.amount, total.unread, total.found, total.difference)
+    return Line(values, tone or (Tone.PLAIN if total.agrees else Tone.OPEN))
+
+
+def _total_label(table: TotalTable, total: Total) -> Value:
+    if total.label is None:
+        return _EMPTY
+    return month_text(total.label) if table.by_month else typed_value(table.kind, total.label)
+
+
+_PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {batch}")
+
+
+_ROW_COUNTS = Text(
+    pt="lidas {read} · aceitas {accepted} · rejeitadas {rejected} · não enviadas {unsent} · "
+    "sem resultado {unknown}",
+    en="read {read} · accepted {accepted} · rejected {rejected} · not sent {unsent} · "
+    "unknown {unknown}",
+)
+_READ_BACK_COUNTS = Text(
+    pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "
+    "sem leitura possível {unread}",
+    en="the same {same} · different {differs} · missing {missing} · more than once {doubled} · "
+    "cannot be read back {unread}",
+)
+
+
+def proof_title(proof: Proof) -> Text:
+    """Return the heading of a proof."""
+    return _PROOF_TITLE.format(batch=proof.title.batch)
+
+
+def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
+    """Yield what is proven, of what, and when."""
+    counts = {
+        field.name: grouped_number(getattr(proof.counts, field.name))
+        for field in fields(ProofCounts)
+    }
+    yield Text(pt="Linhas", en="Rows"), _ROW_COUNTS.format(**counts)
+    yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
+    yield Text(pt="Ambiente", en="Environment"), proof.profile
+    yield Text(pt="Sistema", en="System"), proof.base_url
+    yield Text(pt="Conferido em", en="Proven at"), f"{proof.at:%d/%m/%Y %H:%M:%S}"
+    yield Text(pt="Plano", en="Plan"), str(proof.title.plan)
+    yield Text(pt="SHA-256 do plano", en="SHA-256 of the plan"), proof.title.plan_sha256
+    for name, value in proof.title.parameters.items():
+        yield Text(pt="Parâmetro {name}", en="Parameter {name}").format(name=name), value
+    yield Text(pt="Feita com", en="Made with"), f"xlbridge {__version__}"
+
+
+def proof_grids(proof: Proof) -> Iterator[Grid]:
+    """Yield the tables; those of one sheet follow one another."""
+    yield step_grid(proof)
+    yield from total_grids(proof)
+    yield difference_grid(proof)
+    yield open_row_grid(proof)
+    yield refused_grid(proof)
+    yield unread_grid(proof)
+    yield field_grid(proof)
+    yield export_grid(proof)
+    yield file_grid(proof)
+    yield job_grid(proof)

@@ -1,0 +1,313 @@
+"""Detail tables of a proof: open rows, different cells, rejected rows; exports, files, uploads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, typed_value, value_text
+from xlbridge.batch.proof.inputs import ProofExport, RowLocation
+from xlbridge.batch.proof.model import OpenReason, OpenRow, Proof, RefusedRow
+from xlbridge.i18n import Text
+from xlbridge.upload import Job, Verdict
+
+_STEP = Heading(Text(pt="Etapa", en="Step"), 14)
+_WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
+_ROW = Heading(Text(pt="Linha", en="Row"), 8)
+_SHEET = Heading(Text(pt="Planilha", en="Sheet"), 16)
+_CELL = Heading(Text(pt="Célula", en="Cell"), 9)
+_COLUMN = Heading(Text(pt="Coluna", en="Column"), 22)
+_CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24)
+_FIXED_ELSEWHERE = Text(
+    pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})"
+)
+
+_STATES = {
+    OpenReason.MISSING: Text(pt="não está no sistema", en="not in the system"),
+    OpenReason.DOUBLED: Text(pt="mais de uma vez no sistema", en="more than once in the system"),
+    OpenReason.WRITTEN: Text(
+        pt="rejeitada; está no sistema mesmo assim", en="rejected; in the system all the same"
+    ),
+}
+_UNKNOWN_FOUND = Text(pt="sem resultado; encontrada no sistema", en="unknown; found in the system")
+_UNKNOWN_NOT_FOUND = Text(
+    pt="sem resultado; não encontrada no sistema", en="unknown; not found in the system"
+)
+_UNKNOWN_NO_KEY = Text(
+    pt="sem resultado; não pode ser procurada", en="unknown; cannot be looked for"
+)
+
+
+def difference_grid(proof: Proof) -> Grid:
+    """Return the cells that the system has otherwise than they were sent."""
+    return Grid(
+        sheet=Text(pt="Diferenças", en="Differences"),
+        headings=(
+            _STEP,
+            _WORKBOOK,
+            _SHEET,
+            _CELL,
+            _COLUMN,
+            Heading(Text(pt="Enviado", en="Sent"), 24),
+            Heading(Text(pt="No sistema", en="In the system"), 24),
+            _CODE,
+        ),
+        lines=[
+            Line(
+                (
+                    cell.place.step,
+                    _sent_file_name(cell.place),
+                    cell.place.sheet,
+                    cell.cell or str(cell.place.row),
+                    cell.column,
+                    value_text(typed_value(cell.kind, cell.sent)),
+                    value_text(typed_value(cell.kind, cell.found)),
+                    cell.code,
+                ),
+            )
+            for cell in proof.cells
+        ],
+        none=Text(pt="Nenhuma célula difere.", en="No cell differs."),
+        about=Text(
+            pt="Cada valor de uma linha aceita que o sistema tem de outra forma, com o endereço da "
+            "célula na planilha enviada. Uma célula vazia nada diz, e não é comparada.",
+            en="Each value of an accepted row that the system has otherwise, with the address of "
+            "the cell in the sheet that was sent. An empty cell says nothing, and is not compared.",
+        ),
+    )
+
+
+def open_row_grid(proof: Proof) -> Grid:
+    """Return the rows that are open."""
+    return Grid(
+        sheet=Text(pt="Linhas em aberto", en="Open rows"),
+        headings=(
+            _STEP,
+            _WORKBOOK,
+            _SHEET,
+            _ROW,
+            Heading(Text(pt="Situação", en="State"), 30),
+            Heading(Text(pt="Chave procurada", en="Key looked for"), 40),
+            Heading(Text(pt="Códigos no sistema", en="Codes in the system"), 30),
+        ),
+        lines=[
+            Line(
+                (
+                    row.place.step,
+                    _sent_file_name(row.place),
+                    row.place.sheet,
+                    str(row.place.row),
+                    _open_state(row),
+                    " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None,
+                    ", ".join(row.codes) or None,
+                )
+            )
+            for row in proof.rows
+        ],
+        none=Text(
+            pt="Nenhuma linha falta, se repete, está sem resultado ou onde não devia.",
+            en="No row is missing, there more than once, unknown, or where it should not be.",
+        ),
+    )
+
+
+def refused_grid(proof: Proof) -> Grid:
+    """Return what the system said of the rows that were not written."""
+    return Grid(
+        sheet=Text(pt="Rejeitadas", en="Rejected rows"),
+        headings=(
+            _STEP,
+            _WORKBOOK,
+            _SHEET,
+            _ROW,
+            _CELL,
+            _COLUMN,
+            Heading(Text(pt="Motivo", en="Reason"), 60),
+        ),
+        lines=[
+            Line(
+                (
+                    row.step,
+                    _refused_file_name(row),
+                    row.sheet,
+                    None if row.row is None else str(row.row),
+                    row.cell,
+                    row.column,
+                    row.message,
+                )
+            )
+            for row in proof.refused
+        ],
+        none=Text(pt="Nenhuma linha foi rejeitada.", en="No row was rejected."),
+        about=Text(
+            pt="O que o sistema respondeu de cada linha que ao fim não foi gravada.",
+            en="What the system answered of each row that was not written in the end.",
+        ),
+    )
+
+
+def _sent_file_name(place: RowLocation) -> Value:
+    """Name the file that a row was sent from, and where it stands in the step's workbook."""
+    if place.file.name == place.workbook.name:
+        return place.file.name
+    return _FIXED_ELSEWHERE.format(
+        file=place.file.name, row=place.origin, workbook=place.workbook.name
+    )
+
+
+def _refused_file_name(row: RefusedRow) -> str:
+    if row.file.name == row.workbook.name:
+        return row.file.name
+    return f"{row.file.name} ({row.workbook.name})"
+
+
+def _open_state(row: OpenRow) -> Text:
+    if row.state is not OpenReason.UNKNOWN:
+        return _STATES[row.state]
+    if not row.key:
+        return _UNKNOWN_NO_KEY
+    return _UNKNOWN_FOUND if row.codes else _UNKNOWN_NOT_FOUND
+
+
+_DIGEST_WIDTH = 36  # half of one: it stands in two lines
+_EVIDENCE_STEP = Heading(Text(pt="Etapa", en="Step"), 14)
+_FILE = Heading(Text(pt="Arquivo", en="File"), 44, path=True)
+_SHA = Heading(Text(pt="SHA-256", en="SHA-256"), _DIGEST_WIDTH, digest=True)
+_YES = Text(pt="sim", en="yes")
+_NO = Text(pt="NÃO", en="NO")
+_NOT_DONE = Text(pt="não feita: {why}", en="not done: {why}")
+_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
+_RETRY = Text(pt="reenvio de {job}", en="retry of {job}")
+_PART = Text(pt="parte {n} de {job}", en="part {n} of {job}")
+_DECIDED = Text(pt="{seen}, por {by}: {reason}", en="{seen}, by {by}: {reason}")
+_AGAIN = Text(pt="enviado de novo: {reason}", en="sent again: {reason}")
+
+
+def export_grid(proof: Proof) -> Grid:
+    """Return the exports of the batch, as their manifests describe them."""
+    return Grid(
+        sheet=Text(pt="Exportações", en="Exports"),
+        headings=(
+            _EVIDENCE_STEP,
+            Heading(Text(pt="Listagem", en="Listing"), 18),
+            Heading(Text(pt="Completa", en="Complete"), 18),
+            Heading(Text(pt="Registros", en="Records"), 11),
+            Heading(Text(pt="Linhas por planilha", en="Rows by sheet"), 30),
+            Heading(Text(pt="Lacunas", en="Holes"), 40, alarming=True),
+            Heading(Text(pt="Não existem", en="Not there"), 24, alarming=True),
+            _FILE,
+            _SHA,
+        ),
+        lines=[_export_line(export) for export in proof.exports],
+        none=Text(pt="O lote não tem exportações.", en="The batch has no exports."),
+    )
+
+
+def _export_line(export: ProofExport) -> Line:
+    manifest = export.manifest
+    if manifest is None:
+        why = _NOT_DONE.format(why=export.problem or _NO_REASON)
+        values = (export.name, export.listing, why, None, None, None, None, str(export.output))
+        return Line((*values, export.sha256), Tone.OPEN)
+    sheets: Mapping[str, Any] = manifest["sheets"]
+    return Line(
+        (
+            export.name,
+            export.listing,
+            export.problem or (_YES if manifest["complete"] else _NO),
+            int(manifest["records"]),
+            ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
+            "; ".join(str(hole["message"]) for hole in manifest["holes"]) or None,
+            "; ".join(", ".join(map(str, key.values())) for key in manifest["missing"]) or None,
+            str(export.output),
+            export.sha256,
+        ),
+        Tone.PLAIN if manifest["complete"] and not export.problem else Tone.OPEN,
+    )
+
+
+def file_grid(proof: Proof) -> Grid:
+    """Return the workbooks with their digests."""
+    return Grid(
+        sheet=Text(pt="Pastas de trabalho", en="Workbooks"),
+        headings=(_EVIDENCE_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
+        lines=[
+            Line((step.name, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
+            for step in proof.steps
+            for file in step.files
+        ],
+        none=Text(pt="Nenhuma.", en="None."),
+    )
+
+
+def job_grid(proof: Proof) -> Grid:
+    """Return the uploads: parts and retries too, each with what it sent and what became of it."""
+    return Grid(
+        sheet=Text(pt="Envios", en="Uploads"),
+        headings=(
+            Heading(Text(pt="Envio", en="Upload"), 24),
+            Heading(Text(pt="Observação", en="Note"), 44),
+            Heading(Text(pt="Recurso", en="Resource"), 18),
+            Heading(Text(pt="Modo", en="Mode"), 9),
+            Heading(Text(pt="Estado", en="State"), 11),
+            Heading(Text(pt="Início", en="Begun"), 18),
+            Heading(Text(pt="Log", en="Log"), 8),
+            Heading(Text(pt="Linhas", en="Rows"), 9),
+            Heading(Text(pt="Aceitas", en="Accepted"), 9),
+            Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
+            Heading(Text(pt="Sem resultado", en="Unknown"), 9, alarming=True),
+            Heading(
+                Text(pt="SHA-256 do que foi enviado", en="SHA-256 of what was sent"),
+                _DIGEST_WIDTH,
+                digest=True,
+            ),
+            Heading(
+                Text(pt="Digest das linhas", en="Digest of the rows"), _DIGEST_WIDTH, digest=True
+            ),
+        ),
+        lines=[
+            _job_line(job, verdict)
+            for step in proof.steps
+            for file in step.files
+            for job, verdict in file.jobs
+        ],
+        none=Text(pt="Nada foi enviado.", en="Nothing was sent."),
+    )
+
+
+def _job_line(job: Job, verdict: Verdict) -> Line:
+    log = job.last("log_id")
+    return Line(
+        (
+            job.id,
+            _job_note(job),
+            job.what.resource,
+            job.what.mode.value,
+            job.state.public,
+            f"{job.created_at:%d/%m/%Y %H:%M:%S}",
+            None if log is None else str(log),
+            verdict.read,
+            verdict.accepted,
+            verdict.rejected,
+            verdict.unknown,
+            job.what.payload,
+            job.what.digest,
+        )
+    )
+
+
+def _job_note(job: Job) -> Text | None:
+    """Say what tells an upload from the plain sending of a workbook."""
+    notes = []
+    begun = job.events[0].detail
+    if job.parent is not None:
+        notes.append(_PART.format(n=job.part, job=job.parent))
+    if "retry_of" in begun:
+        notes.append(_RETRY.format(job=begun["retry_of"]))
+    if "again" in begun:
+        notes.append(_AGAIN.format(reason=begun["again"]))
+    if (resolved := job.last("resolved")) is not None:
+        notes.append(
+            _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])
+        )
+    if not notes:
+        return None
+    return Text(pt="; ".join(n.pt for n in notes), en="; ".join(n.en for n in notes))

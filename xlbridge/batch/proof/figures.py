@@ -1,0 +1,252 @@
+"""Figures of a proof: row counts, control totals, lists of open rows and different cells."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from xlbridge.batch.proof.inputs import SentFile
+from xlbridge.batch.proof.matches import different_cells
+from xlbridge.batch.proof.model import (
+    CellDifference,
+    OpenReason,
+    OpenRow,
+    ProofCounts,
+    ReadBackStatus,
+    RefusedRow,
+    Total,
+    TotalTable,
+    UnreadRows,
+)
+from xlbridge.batch.proof.read_back import ReadBackRow
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.upload import FoundRecord, RowOutcome, verdict_of
+from xlbridge.workbook import cell_address
+
+
+def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
+    """Count what became of a workbook's rows; all of one without uploads were not sent."""
+    fates = Counter(row.fate for row in file.rows)
+    if not file.jobs:
+        fates[RowOutcome.UNSENT] = file.file.rows_in_sheet
+    seen = Counter(row.seen for row in rows if row.accepted)
+    return ProofCounts(
+        read=file.file.rows_in_sheet,
+        accepted=fates[RowOutcome.ACCEPTED],
+        rejected=fates[RowOutcome.REJECTED] + fates[RowOutcome.NOT_WRITTEN],
+        not_written=fates[RowOutcome.NOT_WRITTEN],
+        unsent=fates[RowOutcome.UNSENT],
+        unknown=fates[RowOutcome.UNKNOWN],
+        **{kind.value: seen[kind] for kind in ReadBackStatus},
+    )
+
+
+def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
+    """Count the accepted rows that cannot be read back, reason by reason."""
+    reasons: Counter[Text] = Counter(row.why for row in rows if row.why is not None)
+    for why, count in reasons.items():
+        yield UnreadRows(resource.name, why, count)
+
+
+_MONTH_LENGTH = 7  # of an ISO date
+_BY_MONTH = Text(pt="{title}, por mês", en="{title}, by month")
+_BY_DAY = Text(pt="{title}, por dia", en="{title}, by day")
+_ZERO = Decimal(0)
+
+
+def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[TotalTable]:
+    """Yield the tables of a resource's control totals, over its accepted rows.
+
+    What is read back counts under the label that the system has. Exact to the cent.
+    """
+    for place, name in enumerate(resource.totals.by):
+        column = resource.by_name[name]
+        if column.kind is Kind.DATE:
+            by_month = _BY_MONTH.format(title=column.title)
+            yield _total_table(resource, column, by_month, rows, place, _MONTH_LENGTH)
+            yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, place)
+        else:
+            yield _total_table(resource, column, column.title, rows, place)
+
+
+class _SideTotals:
+    """How many rows fall under each label, and what they amount to."""
+
+    def __init__(self, length: int | None) -> None:
+        self._length = length
+        self.rows: Counter[str | None] = Counter()
+        self.cents: dict[str | None, Decimal] = {}
+
+    def add(self, label: str | None, amount: Decimal) -> None:
+        shown = label if label is None else label[: self._length]
+        self.rows[shown] += 1
+        self.cents[shown] = self.cents.get(shown, _ZERO) + amount
+
+
+def _total_table(
+    resource: Resource,
+    column: Column,
+    by: Text,
+    rows: Sequence[ReadBackRow],
+    place: int,
+    length: int | None = None,
+) -> TotalTable:
+    sent, unread, found = _SideTotals(length), _SideTotals(length), _SideTotals(length)
+    amount = resource.totals.amount
+    for row in rows:
+        sent.add(row.labels[place], row.amount)
+        if row.seen is ReadBackStatus.UNREAD:
+            unread.add(row.labels[place], row.amount)
+        for record in _found_records(row):
+            found.add(
+                _system_value(row, record, column.name),
+                _amount_of(_system_value(row, record, amount)),
+            )
+    told = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
+    labels = {*sent.rows, *found.rows} if told else {*sent.rows}
+    totals = tuple(
+        Total(
+            label,
+            sent.rows[label],
+            sent.cents.get(label, _ZERO),
+            unread.rows[label],
+            unread.cents.get(label, _ZERO),
+            found.rows[label] if told else None,
+            found.cents.get(label, _ZERO) if told else None,
+        )
+        for label in sorted(labels, key=_label_order)
+    )
+    return TotalTable(
+        resource=resource.name,
+        by=by,
+        kind=column.kind,
+        by_month=length is not None,
+        amount=None if amount is None else resource.by_name[amount].title,
+        totals=totals,
+        sum=_sum_of_totals(totals, told),
+    )
+
+
+def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
+    if row.match is not None:
+        if row.match.record is not None:
+            yield row.match.record
+        yield from row.match.beyond
+
+
+def _system_value(row: ReadBackRow, record: FoundRecord, column: str | None) -> str | None:
+    """Return what the system has in a column; what a record was found by, it has."""
+    if column is None or row.reading is None:
+        return None
+    return record.values.get(column, row.reading.key.get(column))
+
+
+def _is_returned(resource: Resource, column: str) -> bool:
+    declared = resource.read_back
+    if declared is None:
+        return False
+    return column in declared.compare or all(column in way.key for way in declared.lookups)
+
+
+def _amount_of(told: str | None) -> Decimal:
+    try:
+        return Decimal(told or 0)
+    except InvalidOperation:
+        return _ZERO
+
+
+def _sum_of_totals(totals: Sequence[Total], told: bool) -> Total:
+    return Total(
+        None,
+        sum(total.rows for total in totals),
+        sum((total.amount for total in totals), _ZERO),
+        sum(total.unread_rows for total in totals),
+        sum((total.unread for total in totals), _ZERO),
+        sum(total.found_rows or 0 for total in totals) if told else None,
+        sum((total.found or _ZERO for total in totals), _ZERO) if told else None,
+    )
+
+
+def _label_order(label: str | None) -> tuple[int, int, str]:
+    if label is None:
+        return (2, 0, "")
+    return (0, int(label), "") if label.isdecimal() else (1, 0, label)
+
+
+def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Iterator[CellDifference]:
+    """Yield each value of an accepted row that the system has otherwise."""
+    for row in rows:
+        if not row.accepted or row.match is None or row.reading is None:
+            continue
+        record = row.match.record
+        if record is None:
+            continue
+        what = row.sent.job.what
+        columns = catalogue.named(what.resource).by_name
+        for name in different_cells(row.reading, record):
+            at = what.columns.get(name)
+            yield CellDifference(
+                place=row.file.place(row.sent),
+                cell=None if at is None else cell_address(row.sent.row, at),
+                column=name,
+                kind=columns[name].kind,
+                sent=row.reading.sent[name],
+                found=record.values.get(name),
+                code=record.code,
+            )
+
+
+def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
+    """Yield the rows that are open."""
+    for row in rows:
+        state = _open_reason(row)
+        if state is not None:
+            found = () if row.match is None else (row.match.record, *row.match.beyond)
+            yield OpenRow(
+                place=row.file.place(row.sent),
+                state=state,
+                key={} if row.reading is None else row.reading.key,
+                codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
+            )
+
+
+def _open_reason(row: ReadBackRow) -> OpenReason | None:
+    if row.sent.fate is RowOutcome.UNKNOWN:
+        return OpenReason.UNKNOWN
+    if row.accepted:
+        return _OPEN_REASONS.get(row.seen)
+    return OpenReason.WRITTEN if row.match is not None and row.match.record is not None else None
+
+
+_OPEN_REASONS = {
+    ReadBackStatus.MISSING: OpenReason.MISSING,
+    ReadBackStatus.DOUBLED: OpenReason.DOUBLED,
+}
+
+
+_NOT_WRITTEN = frozenset({RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+
+
+def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
+    """Yield what the system said of the rows of a workbook that are not written in the end.
+
+    What it said of a sheet as a whole has no row.
+    """
+    refused = {(row.job.id, row.row) for row in file.rows if row.fate is RowOutcome.REJECTED}
+    fallen = {row.job.id for row in file.rows if row.fate in _NOT_WRITTEN} | {
+        job for job, _ in refused
+    }
+    for job in file.jobs:
+        for said in verdict_of(job).rejected_rows:
+            if (job.id, said.row) in refused or (said.row is None and job.id in fallen):
+                yield RefusedRow(
+                    file.step,
+                    file.file.path,
+                    file=Path(job.what.file),
+                    sheet=job.what.sheet,
+                    row=said.row,
+                    cell=said.cell,
+                    column=said.column,
+                    message=said.message,
+                )

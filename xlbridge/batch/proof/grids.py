@@ -1,0 +1,118 @@
+"""Tables of a proof as its workbook and its page both show them, and the values in their cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+
+Value = str | int | Decimal | date | Text | None
+"""What a cell holds: an ``int`` counts, a ``Decimal`` is money, None is nothing."""
+
+
+class Tone(StrEnum):
+    """How a line is to be read: as any other, as open, as the head of those below, as their sum."""
+
+    PLAIN = "plain"
+    OPEN = "open"
+    HEAD = "head"
+    SUM = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column.
+
+    ``alarming`` means that anything but nothing is open; ``digest`` that its values are long and
+    meant for a machine, ``path`` that they are long without a blank. ``width`` is how many digits
+    are likely.
+    """
+
+    title: Text
+    width: int = 12
+    alarming: bool = False
+    digest: bool = False
+    path: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The values of a line, one for each heading."""
+
+    values: tuple[Value, ...]
+    tone: Tone = Tone.PLAIN
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value counts or is money."""
+    return isinstance(value, int | Decimal)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table. Those of one ``sheet`` share a sheet of the workbook, and a part of the page.
+
+    ``none`` is said where there are no lines. ``title`` is None where the sheet's says it all.
+    """
+
+    sheet: Text
+    headings: tuple[Heading, ...]
+    lines: Sequence[Line]
+    none: Text
+    title: Text | None = None
+    about: Text | None = None
+
+    def has_numbers(self, place: int) -> bool:
+        """Whether a column has numbers."""
+        return any(is_number(line.values[place]) for line in self.lines)
+
+
+_YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}
+
+
+def typed_value(kind: Kind, plain: str | None) -> Value:
+    """Return a ``comparable_value`` as money or a day where it is one."""
+    if plain is None:
+        return None
+    try:
+        if kind is Kind.MONEY:
+            return Decimal(plain)
+        if kind is Kind.DATE:
+            return date.fromisoformat(plain)
+    except (InvalidOperation, ValueError):
+        return plain
+    if kind is Kind.NUMBER:
+        return Text(pt=plain.replace(".", ","), en=plain)
+    return _YES_NO.get(plain, plain) if kind is Kind.BOOLEAN else plain
+
+
+def month_text(plain: str | None) -> str | None:
+    """Return the month of an ISO date as people write it."""
+    return None if plain is None else f"{plain[5:7]}/{plain[:4]}"
+
+
+def value_text(value: Value) -> str:
+    """Return a value as text in the active language; nothing is a dash."""
+    match value:
+        case None:
+            return "–"
+        case bool() | str() | Text():
+            return str(value)
+        case int():
+            return str(grouped_number(value))
+        case Decimal():
+            return str(_in_both_languages(f"{value:,.2f}"))
+        case date():
+            return value.strftime("%d/%m/%Y")
+
+
+def grouped_number(number: int) -> Text:
+    """Return a count as each language groups its digits."""
+    return _in_both_languages(f"{number:,}")
+
+
+def _in_both_languages(number: str) -> Text:
+    return Text(pt=number.translate(str.maketrans(",.", ".,")), en=number)

@@ -1,0 +1,223 @@
+"""Inputs of a closing proof: the steps of a batch, and what its uploads made of each row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.upload import Job, Journal, RowOutcome, State, row_outcomes, verdict_of
+
+
+@dataclass(frozen=True, slots=True)
+class RowLocation:
+    """Where a row stands.
+
+    ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, the rejects
+    workbook for a row that was mended there; ``workbook`` and ``origin`` its place in the step.
+    """
+
+    step: str
+    workbook: Path
+    origin: int
+    file: Path
+    sheet: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProofTitle:
+    """Which batch is proven: its name, the plan that describes it, and what that was run with."""
+
+    batch: str
+    plan: Path
+    plan_sha256: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFile:
+    """A workbook of a step.
+
+    ``sha256`` is that of its content when it was read, ``rows_in_sheet`` how many rows it had
+    then. ``job_ids`` are the uploads that sent it, of which parts and retries are found by
+    themselves; ``not_sent_because`` is why there are none, or none yet for all rows.
+    """
+
+    path: Path
+    sha256: str
+    rows_in_sheet: int
+    not_sent_because: Text | None = None
+    job_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofStep:
+    """A step that uploads workbooks."""
+
+    name: str
+    files: tuple[ProofFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofExport:
+    """A step that exports a listing.
+
+    ``manifest`` is that of the export, as ``export.result.manifest_of`` makes it; None where it
+    was not done. ``problem`` says why it was not, or what became of its files since.
+    """
+
+    name: str
+    listing: str
+    output: Path
+    sha256: str | None = None
+    manifest: Mapping[str, Any] | None = None
+    problem: Text | None = None
+
+
+_ACCEPTED_TWICE = Text(
+    pt="{file}, linha {row}: aceita por mais de um envio ({jobs})",
+    en="{file}, row {row}: accepted by more than one upload ({jobs})",
+)
+_ROWS_DIFFER = Text(
+    pt="{file}: a planilha tem {rows} {rows:linha|linhas}, e os envios dela têm {sent}",
+    en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
+)
+_VERDICT_DIFFERS = Text(
+    pt="{file}: as linhas do envio {job} não somam o resultado dele",
+    en="{file}: the rows of the upload {job} do not add up to its outcome",
+)
+_OTHER_CONTENT = Text(
+    pt="{file}: nenhum envio é deste conteúdo ({sha})",
+    en="{file}: no upload is of this content ({sha})",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentRow:
+    """One row of a job: at which position, which row of the workbook it is, what became of it."""
+
+    job: Job
+    position: int
+    origin: int
+    fate: RowOutcome
+
+    @property
+    def row(self) -> int:
+        """Excel's number of the row in the sheet that the job was made from."""
+        return self.job.what.rows[self.position]
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A workbook, all jobs that sent rows of it, and for each of its rows the sending that counts.
+
+    ``jobs`` holds parts of split sheets in place of the whole, retries too, oldest first.
+    """
+
+    step: str
+    file: ProofFile
+    jobs: tuple[Job, ...]
+    rows: tuple[SentRow, ...]
+    breaches: tuple[Text, ...]
+
+    def place(self, row: SentRow) -> RowLocation:
+        """Return where a row stands."""
+        what = row.job.what
+        return RowLocation(
+            step=self.step,
+            workbook=self.file.path,
+            origin=row.origin,
+            file=Path(what.file),
+            sheet=what.sheet,
+            row=row.row,
+        )
+
+
+class UploadHistory:
+    """Finds the jobs of a batch's workbooks in the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._retries: dict[str, list[Job]] = {}
+        for job in journal.jobs():
+            if (retried := job.events[0].detail.get("retry_of")) is not None:
+                self._retries.setdefault(retried, []).append(job)
+
+    def of(self, step: str, file: ProofFile) -> SentFile:
+        """Return what became of each row of a workbook that was sent.
+
+        A row in doubt in one upload stays so whatever a later one said of it; else it counts as
+        accepted where one upload wrote it. Raises ``UsageError`` when a job does not exist.
+        """
+        wholes = list(self._with_retries(file.job_ids))
+        jobs = [part for whole in wholes for part in self._journal.parts_of(whole) or [whole]]
+        by_origin: dict[int, list[SentRow]] = {}
+        breaches: list[Text] = []
+        for job in jobs:
+            fates = row_outcomes(job)
+            if not _adds_up(job, fates):
+                breaches.append(_VERDICT_DIFFERS.format(file=file.path.name, job=job.id))
+            origins = self._origins(job)
+            for position, (row, fate) in enumerate(zip(job.what.rows, fates, strict=True)):
+                sent = SentRow(job, position, origins[row], fate)
+                by_origin.setdefault(sent.origin, []).append(sent)
+        breaches += _contradictions(file, wholes, by_origin)
+        rows = tuple(_final_row(by_origin[origin]) for origin in sorted(by_origin))
+        return SentFile(step, file, tuple(jobs), rows, tuple(breaches))
+
+    def _with_retries(self, ids: Sequence[str]) -> Iterator[Job]:
+        """Yield the jobs and their retries, and those of the retries, oldest first."""
+        found: dict[str, Job] = {}
+        waiting = [self._journal.job(job_id) for job_id in ids]
+        while waiting:
+            job = waiting.pop()
+            if job.id not in found:
+                found[job.id] = job
+                waiting += self._retries.get(job.id, ())
+        yield from sorted(found.values(), key=lambda job: (job.created_at, job.id))
+
+    def _origins(self, job: Job) -> Mapping[int, int]:
+        """Return which row of the step's workbook each row of a job's sheet is."""
+        whole = job if job.parent is None else self._journal.job(job.parent)
+        note = whole.events[0].detail
+        if "retry_of" not in note:
+            return {row: row for row in job.what.rows}
+        earlier = self._origins(self._journal.job(note["retry_of"]))
+        pairs = zip(whole.what.rows, note["origins"], strict=True)
+        return {row: earlier[origin] for row, origin in pairs}
+
+
+def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
+    verdict = verdict_of(job)
+    if job.state is State.PREVIEWED:
+        return verdict.read == len(fates)
+    counted = (len(fates), fates.count(RowOutcome.ACCEPTED), fates.count(RowOutcome.UNKNOWN))
+    return counted == (verdict.read, verdict.accepted, verdict.unknown)
+
+
+def _contradictions(
+    file: ProofFile, wholes: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
+) -> Iterator[Text]:
+    name = file.path.name
+    if wholes and len(by_origin) != file.rows_in_sheet:
+        yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=len(by_origin))
+    if wholes and all(job.events[0].detail.get("file_hash") != file.sha256 for job in wholes):
+        yield _OTHER_CONTENT.format(file=name, sha=file.sha256)
+    for origin, sendings in by_origin.items():
+        jobs = [sent.job.id for sent in sendings if sent.fate is RowOutcome.ACCEPTED]
+        if len(jobs) > 1:
+            yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
+
+
+def _final_row(sendings: Sequence[SentRow]) -> SentRow:
+    for fate in (
+        RowOutcome.UNKNOWN,
+        RowOutcome.ACCEPTED,
+        RowOutcome.REJECTED,
+        RowOutcome.NOT_WRITTEN,
+    ):
+        of_fate = [sent for sent in sendings if sent.fate is fate]
+        if of_fate:
+            return of_fate[-1]
+    return sendings[-1]

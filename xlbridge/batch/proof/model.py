@@ -1,0 +1,228 @@
+"""The closing proof as data; its workbook and its page show the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+from xlbridge.batch.proof.inputs import ProofExport, ProofFile, ProofTitle, RowLocation
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+from xlbridge.upload import Job, Verdict
+
+
+class ReadBackStatus(StrEnum):
+    """What the system has for an accepted row.
+
+    ``DOUBLED`` means that it has more than one record for it, ``UNREAD`` that it cannot be asked.
+    """
+
+    SAME = "same"
+    DIFFERS = "differs"
+    MISSING = "missing"
+    DOUBLED = "doubled"
+    UNREAD = "unread"
+
+
+class OpenReason(StrEnum):
+    """Why a row is open; ``WRITTEN`` is one that was refused and is in the system all the same."""
+
+    MISSING = "missing"
+    DOUBLED = "doubled"
+    UNKNOWN = "unknown"
+    WRITTEN = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class ProofCounts:
+    """How many rows were read, what became of them, and what the system has of the accepted ones.
+
+    ``rejected`` counts the rows that were sent and not written; of these nobody complained about
+    ``not_written``, which fell with others. ``unsent`` are those that were never sent.
+    """
+
+    read: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    not_written: int = 0
+    unsent: int = 0
+    unknown: int = 0
+    same: int = 0
+    differs: int = 0
+    missing: int = 0
+    doubled: int = 0
+    unread: int = 0
+
+    def __add__(self, other: "ProofCounts") -> "ProofCounts":
+        names = (field.name for field in fields(self))
+        return ProofCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every row that was read is accounted for, and each accepted row looked at."""
+        seen = self.same + self.differs + self.missing + self.doubled + self.unread
+        told = self.accepted + self.rejected + self.unsent + self.unknown
+        return self.read == told and self.accepted == seen
+
+
+@dataclass(frozen=True, slots=True)
+class CellDifference:
+    """A value that differs in the system, both as ``comparable_value`` makes them.
+
+    ``cell`` is the address in the place's sheet, None where the sheet has no such column; ``code``
+    that of the record in the system.
+    """
+
+    place: RowLocation
+    cell: str | None
+    column: str
+    kind: Kind
+    sent: str | None
+    found: str | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRow:
+    """A row that is open.
+
+    ``key`` is what its records were looked for by, ``codes`` those of the records that were found;
+    for a row that was not accepted, of those that say the same.
+    """
+
+    place: RowLocation
+    state: OpenReason
+    key: Mapping[str, str]
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A row that the system refused, or that fell with others; ``row`` is None for a sheet's."""
+
+    step: str
+    workbook: Path
+    file: Path
+    sheet: str
+    row: int | None
+    cell: str | None
+    column: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRows:
+    """How many accepted rows of a resource cannot be read back, and why."""
+
+    resource: str
+    why: Text
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The accepted rows under a label, as they were sent and as they were read back.
+
+    ``unread`` is the part of what was sent that cannot be read back. ``found_rows`` and ``found``
+    are None where the system does not tell.
+    """
+
+    label: str | None
+    rows: int
+    amount: Decimal
+    unread_rows: int
+    unread: Decimal
+    found_rows: int | None
+    found: Decimal | None
+
+    @property
+    def difference(self) -> Decimal | None:
+        """What was read back over what was sent and can be."""
+        return None if self.found is None else self.found - (self.amount - self.unread)
+
+    @property
+    def rows_difference(self) -> int | None:
+        """How many more rows were read back than sent."""
+        return None if self.found_rows is None else self.found_rows - (self.rows - self.unread_rows)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing tells the two sides apart."""
+        return not self.difference and not self.rows_difference
+
+
+@dataclass(frozen=True, slots=True)
+class TotalTable:
+    """Control totals of a resource's rows by one thing; ``amount`` is None where rows are counted.
+
+    ``kind`` is that of the labels; ``by_month`` says that they are months of dates.
+    """
+
+    resource: str
+    by: Text
+    kind: Kind
+    by_month: bool
+    amount: Text | None
+    totals: tuple[Total, ...]
+    sum: Total
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFields:
+    """Which columns of a resource are held against the system, and which it does not tell."""
+
+    resource: str
+    compared: tuple[str, ...]
+    untold: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileProof:
+    """A workbook, its uploads with the verdict of each, and what became of its rows."""
+
+    file: ProofFile
+    resource: str | None
+    jobs: tuple[tuple[Job, Verdict], ...]
+    counts: ProofCounts
+
+
+@dataclass(frozen=True, slots=True)
+class StepProof:
+    """A step and its workbooks."""
+
+    name: str
+    files: tuple[FileProof, ...]
+
+    @property
+    def counts(self) -> ProofCounts:
+        """What became of all rows of the step."""
+        return sum((file.counts for file in self.files), ProofCounts())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The closing proof of a batch, made ``at`` a time from what the system had then.
+
+    ``breaches`` are counts that contradict one another.
+    """
+
+    title: ProofTitle
+    profile: str
+    base_url: str
+    at: datetime
+    steps: tuple[StepProof, ...]
+    exports: tuple[ProofExport, ...]
+    totals: tuple[TotalTable, ...]
+    cells: tuple[CellDifference, ...]
+    rows: tuple[OpenRow, ...]
+    refused: tuple[RefusedRow, ...]
+    unread: tuple[UnreadRows, ...]
+    fields: tuple[ComparedFields, ...]
+    breaches: tuple[Text, ...]
+
+    @property
+    def counts(self) -> ProofCounts:
+        """What became of all rows of the batch."""
+        return sum((step.counts for step in self.steps), ProofCounts())

@@ -1,0 +1,253 @@
+"""The closing proof as a workbook: a cover with the verdict, and a sheet for each table, whole."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
+from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value
+from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.verdict import open_items, verdict
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+from xlbridge.workbook import PROOF_PROPERTY, style
+from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
+
+MOST_LINES = 1_000_000
+"""How many lines of a table a sheet has; Excel holds few more."""
+
+_COVER = Text(pt="Prova", en="Proof")
+_LONGEST_TEXT = 32_767  # Excel's own
+_LABEL_WIDTH, _TEXT_WIDTH = 26, 96
+_LINE_HEIGHT = 15
+_HIGHEST_ROW = 409  # Excel's own
+_BOLD_WIDTH = 1.25
+_INDENT = 2
+_GOOD, _GOOD_GROUND = "1C6B3A", "E0F3E7"
+_OPEN, _OPEN_GROUND = "9C0006", "FFE3E6"
+_TONE_FORMATS: dict[Tone, dict[str, Any]] = {
+    Tone.PLAIN: {},
+    Tone.OPEN: {"bg_color": _OPEN_GROUND},
+    Tone.HEAD: {"bold": True, "bg_color": style.SOFT},
+    Tone.SUM: {"bold": True, "top": 2},
+}
+
+
+def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LINES) -> None:
+    """Write a proof as a workbook, whole or not at all, in the active language.
+
+    Every line of every table is in it; a table of more than ``most_lines`` goes on in another
+    sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
+    bytes. Raises ``UsageError`` when the file cannot be written.
+    """
+    with new_workbook(path, title=_clean(proof_title(proof)), constant_memory=True) as book:
+        book.set_custom_property(PROOF_PROPERTY, proof.title.plan_sha256)
+        styles = _Styles(book)
+        _write_cover(book, styles, proof)
+        for name, of_sheet in _sheets(proof, most_lines):
+            _SheetWriter(book.add_worksheet(name), styles, of_sheet).write()
+
+
+def _sheets(proof: Proof, most_lines: int) -> Iterator[tuple[str, list[Grid]]]:
+    """Yield the sheets: their names and their tables."""
+    for sheet, of_sheet in groupby(proof_grids(proof), key=lambda grid: grid.sheet):
+        stacked = list(of_sheet)
+        if len(stacked) > 1 or len(stacked[0].lines) <= most_lines:
+            yield str(sheet), stacked
+            continue
+        (grid,) = stacked
+        for number, start in enumerate(range(0, len(grid.lines), most_lines), start=1):
+            piece = replace(grid, lines=grid.lines[start : start + most_lines])
+            yield str(sheet) if number == 1 else f"{sheet} {number}", [piece]
+
+
+class _Styles:
+    """The formats of a workbook, each made once."""
+
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
+        self._book = book
+        self._made: dict[tuple[tuple[str, Any], ...], Format] = {}
+
+    def of(self, **properties: Any) -> Format:
+        key = tuple(sorted(properties.items()))
+        if key not in self._made:
+            font = {"font_name": style.FONT, "font_size": style.FONT_SIZE, "valign": "top"}
+            self._made[key] = self._book.add_format(font | properties)
+        return self._made[key]
+
+    def cell(self, heading: Heading, value: Value, tone: Tone) -> Format:
+        look = dict(_TONE_FORMATS[tone])
+        if heading.alarming and value:
+            look |= {"font_color": _OPEN, "bold": True}
+        if heading.digest:
+            look |= {"font_size": 9, "font_name": "Consolas"}
+        match value:
+            case Decimal():
+                look["num_format"] = style.NUMBER_FORMATS[Kind.MONEY]
+            case int():
+                look["num_format"] = "#,##0"
+            case date():
+                look |= {
+                    "num_format": style.NUMBER_FORMATS[Kind.DATE],
+                    "align": "left",
+                    "indent": 1,
+                }
+            case _:
+                look |= {"text_wrap": True, "align": "left", "indent": 1}
+        return self.of(**look)
+
+
+class _SheetWriter:
+    """Writes the tables of one sheet, one below the other."""
+
+    def __init__(self, sheet: Worksheet, styles: _Styles, stacked: Sequence[Grid]) -> None:
+        self._sheet = sheet
+        self._styles = styles
+        self._grids = stacked
+        columns = max(len(grid.headings) for grid in stacked)
+        self._widths = [
+            max(grid.headings[at].width for grid in stacked if at < len(grid.headings))
+            for at in range(columns)
+        ]
+        self._row = 0
+
+    def write(self) -> None:
+        for at, width in enumerate(self._widths):
+            self._sheet.set_column(at, at, width)
+        self._sheet.hide_gridlines(2)
+        print_across_pages(self._sheet, str(self._grids[0].sheet))
+        for grid in self._grids:
+            self._write_grid(grid)
+        self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
+
+    def _write_grid(self, grid: Grid) -> None:
+        title = grid.title or grid.sheet
+        self._text(str(title), {"bold": True, "font_size": 13, "font_color": style.STRONG})
+        if grid.about is not None:
+            self._text(str(grid.about), {"font_color": style.QUIET})
+        if not grid.lines:
+            self._text(str(grid.none), {"italic": True, "font_color": style.QUIET})
+            self._row += 1
+            return
+        self._write_headings(grid)
+        if len(self._grids) == 1:
+            self._sheet.freeze_panes(self._row, 0)
+            self._sheet.repeat_rows(self._row - 1)
+            body = sum(line.tone is not Tone.SUM for line in grid.lines)
+            last = self._row + body - 1
+            self._sheet.autofilter(self._row - 1, 0, last, len(grid.headings) - 1)
+        for line in grid.lines:
+            self._write_line(grid.headings, line)
+        self._row += 1
+
+    def _text(self, text: str, look: dict[str, Any]) -> None:
+        """Write a text over the whole width, as high as it needs."""
+        across = max(sum(self._widths), 60)
+        form = self._styles.of(**look, text_wrap=True)
+        lines = math.ceil(len(text) / across)
+        self._sheet.set_row(self._row, lines * _LINE_HEIGHT + 5)
+        self._sheet.merge_range(self._row, 0, self._row, max(len(self._widths) - 1, 1), "", form)
+        _write_text(self._sheet, self._row, 0, text, form)
+        self._row += 1
+
+    def _write_headings(self, grid: Grid) -> None:
+        look = {
+            "bold": True,
+            "text_wrap": True,
+            "bg_color": style.STRONG,
+            "font_color": "FFFFFF",
+            "border": 1,
+            "border_color": style.RULE,
+        }
+        self._fit_height([str(heading.title) for heading in grid.headings], _BOLD_WIDTH)
+        for at, heading in enumerate(grid.headings):
+            side = {"align": "right"} if grid.has_numbers(at) else {"align": "left", "indent": 1}
+            form = self._styles.of(**look, **side)
+            self._sheet.write_string(self._row, at, str(heading.title), form)
+        self._row += 1
+
+    def _write_line(self, headings: Sequence[Heading], line: Line) -> None:
+        self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
+        for at, (heading, value) in enumerate(zip(headings, line.values, strict=True)):
+            form = self._styles.cell(heading, value, line.tone)
+            _write_value(self._sheet, self._row, at, value, form)
+        self._row += 1
+
+    def _fit_height(self, texts: Sequence[str], letter: float = 1.0) -> None:
+        """Make the next row high enough for texts that wrap; nothing else does."""
+        lines = max(
+            (
+                math.ceil((len(text) + _INDENT) * letter / width)
+                for text, width in zip(texts, self._widths, strict=False)
+            ),
+            default=1,
+        )
+        if lines > 1:
+            self._sheet.set_row(self._row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
+
+
+def _write_value(sheet: Worksheet, row: int, at: int, value: Value, form: Format) -> None:
+    match value:
+        case None:
+            sheet.write_blank(row, at, None, form)
+        case int() | Decimal():
+            sheet.write_number(row, at, float(value), form)
+        case date():
+            sheet.write_datetime(row, at, datetime(value.year, value.month, value.day), form)
+        case _:
+            _write_text(sheet, row, at, value, form)
+
+
+def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> None:
+    sheet: Worksheet = book.add_worksheet(str(_COVER))
+    sheet.set_column(0, 0, _LABEL_WIDTH)
+    sheet.set_column(1, 1, _TEXT_WIDTH)
+    sheet.hide_gridlines(2)
+    name = _clean(proof_title(proof))
+    print_across_pages(sheet, name)
+    _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
+    items = list(open_items(proof))
+    look = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
+    if not items:
+        look = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
+    said = styles.of(**look, text_wrap=True, indent=1, align="left")
+    _write_across(
+        sheet, 2, verdict(proof), styles.of(**look, bold=True, text_wrap=True, font_size=12)
+    )
+    for row, item in enumerate(items, start=3):
+        _write_across(sheet, row, f"• {item}", said)
+    label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
+    for row, (fact, value) in enumerate(proof_facts(proof), start=4 + len(items)):
+        _fit_row(sheet, row, value, _TEXT_WIDTH)
+        _write_text(sheet, row, 0, fact, label)
+        _write_text(sheet, row, 1, value, text)
+
+
+def _write_across(sheet: Worksheet, row: int, value: object, form: Format) -> None:
+    _fit_row(sheet, row, value, _LABEL_WIDTH + _TEXT_WIDTH)
+    sheet.merge_range(row, 0, row, 1, "", form)
+    _write_text(sheet, row, 0, value, form)
+
+
+def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
+    lines = math.ceil(len(str(value)) / width)
+    if lines > 1:
+        sheet.set_row(row, min(lines * _LINE_HEIGHT, _HIGHEST_ROW))
+
+
+def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format) -> None:
+    write_plain_text(sheet, row, at, _clean(value), form)
+
+
+def _clean(value: object) -> str:
+    """Return a text as far as Excel holds it; what is no character, as in odd names, is a mark."""
+    return str(value)[:_LONGEST_TEXT].encode("utf-8", "replace").decode()

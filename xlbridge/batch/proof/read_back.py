@@ -1,0 +1,202 @@
+"""Read-back of the sent rows of one resource: what the system has for each of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from xlbridge.batch.proof.inputs import SentFile, SentRow
+from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
+from xlbridge.batch.proof.model import ReadBackStatus
+from xlbridge.client import Client
+from xlbridge.errors import JournalError, RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.resources import ExistingPolicy, Resource
+from xlbridge.upload import (
+    BEFORE,
+    RowOutcome,
+    RowSnapshot,
+    RowValues,
+    Snapshot,
+    UploadContext,
+    comparable_value,
+    load_payload,
+    look_up_rows,
+    payload_frame,
+    rows_of,
+    snapshot_from_json,
+)
+
+Tell = Callable[[Text], None]
+
+_NO_QUERY = Text(
+    pt="o sistema não tem consulta que encontre esses registros",
+    en="the system has no query that finds these records",
+)
+_REPLACED = Text(
+    pt="uma linha posterior deste lote substituiu o registro",
+    en="a later row of this batch replaced the record",
+)
+_REFUSED = Text(
+    pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
+)
+_READING = Text(
+    pt="Lendo de volta {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBackRow:
+    """A row that was accepted, is in doubt or was refused, and what the system has for it.
+
+    ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
+    what they add up. ``why`` says why the row cannot be read back, ``match`` is None then; ``lost``
+    that not even what was sent is known any more.
+    """
+
+    file: SentFile
+    sent: SentRow
+    labels: tuple[str | None, ...]
+    amount: Decimal = Decimal(0)
+    reading: RowSnapshot | None = None
+    match: RecordMatch | None = None
+    why: Text | None = None
+    lost: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the row was accepted."""
+        return self.sent.fate is RowOutcome.ACCEPTED
+
+    @property
+    def refused(self) -> bool:
+        """Whether the row was not written, as far as the system said."""
+        return self.sent.fate in (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
+
+    @property
+    def seen(self) -> ReadBackStatus:
+        """What the system has for the row."""
+        return ReadBackStatus.UNREAD if self.match is None else self.match.seen
+
+
+def read_back(
+    desk: UploadContext,
+    client: Client,
+    resource: Resource,
+    rows: Sequence[tuple[SentFile, SentRow]],
+    tell: Tell,
+) -> list[ReadBackRow]:
+    """Return what the system has for the rows of a resource, in the order in which they were sent.
+
+    A row whose payload is gone, that has no key, or that the system does not let be read says so.
+    Raises ``TransportError`` and ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    tell(_READING.format(resource=resource.title, rows=len(rows)))
+    by_job: dict[str, list[tuple[SentFile, SentRow]]] = {}
+    for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
+        by_job.setdefault(sent.job.id, []).append((file, sent))
+    known = [pair for pairs in by_job.values() for pair in _rows_of_job(desk, resource, pairs)]
+    told, why = _read_records(
+        client, resource, [values for _, values in known if values is not None]
+    )
+    readings = iter(told)
+    read = [
+        row if values is None else _with_reading(row, next(readings), why) for row, values in known
+    ]
+    return _with_matches(resource, read, _codes_before(desk, [file for file, _ in rows]))
+
+
+def _sent_at(sent: SentRow) -> tuple[object, ...]:
+    return (sent.job.created_at, sent.job.id, sent.position)
+
+
+def _read_records(
+    client: Client, resource: Resource, rows: Sequence[RowValues]
+) -> tuple[Snapshot, Text | None]:
+    """Return what the system has for each row, and why it does not tell."""
+    nothing: Snapshot = (None,) * len(rows)
+    if resource.read_back is None:
+        return nothing, _NO_QUERY
+    try:
+        return look_up_rows(client, resource, rows, most=None)
+    except RemoteRejected as error:
+        return nothing, _REFUSED.format(reason=error.message)
+
+
+def _with_reading(row: ReadBackRow, reading: RowSnapshot | None, why: Text | None) -> ReadBackRow:
+    return replace(row, reading=reading, why=why if reading is None else None)
+
+
+def _rows_of_job(
+    desk: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
+) -> list[tuple[ReadBackRow, RowValues | None]]:
+    """Return a job's rows with their values, None where those are lost."""
+    payload = pairs[0][1].job.what.payload
+    try:
+        load_payload(desk.settings.payloads, payload)
+    except JournalError as error:
+        unknown = (None,) * len(resource.totals.by)
+        return [
+            (ReadBackRow(file, sent, unknown, why=error.message, lost=True), None)
+            for file, sent in pairs
+        ]
+    values = rows_of(payload_frame(desk.settings.payloads, payload, resource))
+    return [
+        (
+            ReadBackRow(
+                file,
+                sent,
+                labels=tuple(_plain_value(resource, name, row) for name in resource.totals.by),
+                amount=Decimal(_plain_value(resource, resource.totals.amount, row) or 0),
+            ),
+            row,
+        )
+        for file, sent in pairs
+        for row in (values[sent.position],)
+    ]
+
+
+def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
+    if column is None:
+        return None
+    return comparable_value(resource.by_name[column].kind, row.get(column))
+
+
+def _codes_before(desk: UploadContext, files: Sequence[SentFile]) -> Mapping[str, frozenset[str]]:
+    """Return the codes that each key's records had before anything of the batch was sent."""
+    jobs = {
+        job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
+    }
+    codes: dict[str, frozenset[str]] = {}
+    for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
+        first = next((r for _, moment, r in desk.journal.readings(job.id) if moment == BEFORE), ())
+        for row in filter(None, snapshot_from_json(first)):
+            codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
+    return codes
+
+
+def _with_matches(
+    resource: Resource, rows: Sequence[ReadBackRow], before: Mapping[str, frozenset[str]]
+) -> list[ReadBackRow]:
+    """Give each row its record; one that was refused only if it was certainly not there before."""
+    if resource.read_back is None:
+        return list(rows)
+    existing = resource.read_back.existing
+    wanted = [
+        (at, row.reading)
+        for at, row in enumerate(rows)
+        if row.reading is not None and (not row.refused or existing is not ExistingPolicy.REPLACED)
+    ]
+    ranks = {n: 1 + rows[at].refused for n, (at, _) in enumerate(wanted) if not rows[at].accepted}
+    matches = match_rows([reading for _, reading in wanted], before, existing, ranks)
+    matched = list(rows)
+    for (at, reading), match in zip(wanted, matches, strict=True):
+        if match.replaced:
+            matched[at] = replace(rows[at], why=_REPLACED)
+        elif not rows[at].refused or _is_new(reading, match, before):
+            matched[at] = replace(rows[at], match=match)
+    return matched
+
+
+def _is_new(reading: RowSnapshot, match: RecordMatch, before: Mapping[str, frozenset[str]]) -> bool:
+    codes = before.get(key_text(reading.key))
+    return match.record is not None and codes is not None and match.record.code not in codes

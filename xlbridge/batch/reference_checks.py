@@ -1,0 +1,263 @@
+"""Reference checks: records that cells name, looked up in the batch and in the remote system."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.batch.linked_codes import (
+    LinkResolver,
+    ReferenceProblem,
+    ambiguous_link,
+    comparable_key,
+)
+from xlbridge.batch.links import key_fields
+from xlbridge.resources import REFERENCES, Column, Kind, Link, Resource
+from xlbridge.resources.checks import is_one_of
+from xlbridge.resources.findings import Finding
+from xlbridge.upload import Registries
+from xlbridge.validation import BoolArray, ValidatedSheet
+from xlbridge.validation.cross_sheet import ColumnValues, cell_reference, rows_in_error, values_of
+
+_MOST_TOLD = 3
+
+
+class ProvidedKeys:
+    """The rows of a batch that register records of a registry, by the values that name them.
+
+    With a ``link`` they are named by its field, without one by their codes. A row with an error, or
+    in a sheet whose layout has one, is not sent as it is.
+    """
+
+    def __init__(
+        self, registry: str, link: Link | None, kind: Kind, sheets: Sequence[ValidatedSheet]
+    ) -> None:
+        self._link, self._kind = link, kind
+        self._sheets = [s for s in sheets if _key_columns(s, registry, link)]
+        self._columns = [_key_columns(sheet, registry, link) for sheet in self._sheets]
+        sizes = [len(sheet.rows) for sheet in self._sheets]
+        self._owners = np.repeat(np.arange(len(sizes)), sizes)
+        self._positions = np.concatenate([np.arange(0), *map(np.arange, sizes)])
+        self._good = _concatenated(
+            [~rows_in_error(sheet) & sheet.readable for sheet in self._sheets]
+        )
+        self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
+        named = [
+            value
+            for sheet, columns in zip(self._sheets, self._columns, strict=True)
+            for value in _key_values(sheet, columns, link)
+        ]
+        which, values = pd.factorize(np.array([self._text(value) for value in named], dtype=object))
+        self._numbers = {value: number for number, value in enumerate(values)}
+        self._order = np.argsort(which, kind="stable")
+        self._starts = np.searchsorted(which[self._order], np.arange(len(values) + 1))
+        fine = np.bincount(which[self._good & (which >= 0)], minlength=len(values)) == 1
+        fine[which[self._inactive & (which >= 0)]] = False
+        self._fine = fine
+
+    def __bool__(self) -> bool:
+        """Whether any workbook of the batch is for the registry."""
+        return bool(self._sheets)
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._numbers
+
+    def fault(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
+        """Return why the rows that a value names give no record that may be used, None where they
+        give one."""
+        number = self._numbers[value]
+        if self._fine[number]:
+            return None
+        rows = self._order[self._starts[number] : self._starts[number + 1]]
+        good = rows[self._good[rows]]
+        if not len(good):
+            return ReferenceProblem(
+                "reference-waits", {"place": self._place(rows[0], value, seen_from)}
+            )
+        if self._link is not None and len(good) > 1:
+            told = good[:_MOST_TOLD]
+            return ambiguous_link(self._link, [self._place(row, value, seen_from) for row in told])
+        inactive = good[self._inactive[good]]
+        if not len(inactive):
+            return None
+        place = self._place(inactive[0], value, seen_from)
+        return ReferenceProblem("reference-inactive-in-batch", {"place": place})
+
+    def _text(self, value: Any) -> str | None:
+        return None if pd.isna(value) else comparable_key(self._kind, value)
+
+    def _place(self, row: int, value: str, seen_from: ValidatedSheet) -> str:
+        owner, position = self._owners[row], int(self._positions[row])
+        sheet = self._sheets[owner]
+        column = next(
+            name
+            for name in self._columns[owner]
+            if self._text(sheet.frame[name].iat[position]) == value
+        )
+        return cell_reference(sheet, column, position, seen_from)
+
+
+def _key_columns(sheet: ValidatedSheet, registry: str, link: Link | None) -> tuple[str, ...]:
+    """Return the columns of a sheet that name the records which it registers."""
+    resource = sheet.resource
+    if resource is None:
+        return ()
+    if link is None:
+        named = [column.name for column in resource.columns if column.registers == registry]
+    elif resource.name == registry:
+        named = [name for name, field in key_fields(resource).items() if field == link.field]
+    else:
+        named = []
+    return tuple(name for name in named if name in sheet.columns)
+
+
+def _key_values(
+    sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
+) -> Iterator[object]:
+    """Yield what names the record of each row: where several columns share a field, the one whose
+    condition holds, else the first that is filled."""
+    frame = sheet.frame
+    values = pd.Series(None, index=frame.index, dtype=object)
+    read_back = None if sheet.resource is None or link is None else sheet.resource.read_back
+    for lookup in () if read_back is None else read_back.lookups:
+        for column in columns:
+            if tuple(lookup.key) == (column,):
+                fits = values.isna()
+                for other, wanted in lookup.when.items():
+                    fits &= is_one_of(frame, other, wanted)
+                values = values.mask(fits, frame[column].astype(object))
+    for column in columns:
+        values = values.mask(values.isna(), frame[column].astype(object))
+    yield from values
+
+
+def _inactive_rows(sheet: ValidatedSheet, registry: str) -> BoolArray:
+    active = REFERENCES[registry].active
+    if active is None or active not in sheet.frame:
+        return np.zeros(len(sheet.rows), dtype=bool)
+    return sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
+
+
+def _concatenated(parts: list[BoolArray]) -> BoolArray:
+    return np.concatenate([np.zeros(0, dtype=bool), *parts])
+
+
+_FindProblem = Callable[[str], ReferenceProblem | None]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsettledWorkbook:
+    """A workbook of which is not known what it brings, and its resource, None where that is not
+    known either."""
+
+    file: Path
+    resource: Resource | None
+
+    def may_register(self, registry: str, link: Link | None) -> bool:
+        """Whether it may have registered records of a registry."""
+        if link is not None:
+            return self.resource is None or self.resource.name == registry
+        columns = self.resource.columns if self.resource else ()
+        return any(column.registers == registry for column in columns)
+
+
+class ReferenceChecks:
+    """Judges the references of sheets; the remote system is asked where there are ``registries``,
+    for each listing once."""
+
+    def __init__(
+        self,
+        sheets: Sequence[ValidatedSheet],
+        unsettled: Sequence[UnsettledWorkbook],
+        registries: Registries | None,
+    ) -> None:
+        self._sheets = sheets
+        self._unsettled = unsettled
+        self._registries = registries
+        self._codes = None if registries is None else LinkResolver(registries)
+        self._supplies: dict[tuple[str, str | None, Kind], ProvidedKeys] = {}
+
+    def findings(self, sheet: ValidatedSheet) -> Iterator[Finding]:
+        """Yield the findings of a sheet's references; it is one of the sheets, or like one.
+
+        Raises what ``Client.records`` raises.
+        """
+        for column in sheet.resource.columns if sheet.resource else ():
+            if column.name in sheet.columns and (column.link or column.references):
+                yield from self._of_column(sheet, column)
+
+    def _of_column(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
+        cells = values_of(sheet, column.name)
+        if column.link is not None:
+            fault_of = self._of_link(sheet, column, column.link, cells)
+        else:
+            fault_of = self._of_code(sheet, str(column.references), cells)
+        told = enumerate(map(fault_of, cells.values))
+        faults = {number: fault for number, fault in told if fault is not None}
+        for position, number in cells.cells(faults):
+            fault = faults[number]
+            yield sheet.finding(fault.code, column.name, position, fault.details)
+
+    def _of_link(
+        self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
+    ) -> _FindProblem:
+        supply = self._supply(link.registry, link, column.kind)
+        values = (comparable_key(column.kind, value) for value in cells.values)
+        elsewhere = [value for value in values if value not in supply]
+        named = None if self._codes is None else self._codes.named(link, column.kind, elsewhere)
+
+        def fault(value: str) -> ReferenceProblem | None:
+            value = comparable_key(column.kind, value)
+            if named is not None and value in named.records:
+                return named.fault(value)
+            if value in supply:
+                return supply.fault(value, sheet)
+            if named is None:
+                return None
+            return self._missing(link.registry, link, whole=named.proves(value))
+
+        return fault
+
+    def _of_code(self, sheet: ValidatedSheet, registry: str, cells: ColumnValues) -> _FindProblem:
+        supply = self._supply(registry, None, Kind.CODE)
+        known = (
+            None
+            if self._registries is None
+            else self._registries.look_up(registry, REFERENCES[registry], cells.values)
+        )
+        missing = {proven: self._missing(registry, None, whole=proven) for proven in (True, False)}
+
+        def fault(value: str) -> ReferenceProblem | None:
+            if known is not None and value in known.active:
+                code = known.fault(value)
+                return None if code is None else ReferenceProblem(code, _details(registry))
+            if value in supply:
+                return supply.fault(value, sheet)
+            return None if known is None else missing[known.proves(value)]
+
+        return fault
+
+    def _missing(self, registry: str, link: Link | None, *, whole: bool) -> ReferenceProblem:
+        """Return what is wrong with a value that is neither in the system nor in the batch."""
+        files = [str(each.file) for each in self._unsettled if each.may_register(registry, link)]
+        if files:
+            return ReferenceProblem("reference-unsettled", {"files": ", ".join(files)})
+        if not whole:
+            return ReferenceProblem("reference-unproven", _details(registry))
+        filled = any(sheet.resource and sheet.resource.name == registry for sheet in self._sheets)
+        in_batch = link is not None or filled or self._supply(registry, None, Kind.CODE)
+        code = "reference-unknown-in-batch" if in_batch else "reference-unknown"
+        return ReferenceProblem(code, _details(registry))
+
+    def _supply(self, registry: str, link: Link | None, kind: Kind) -> ProvidedKeys:
+        place = registry, link.field if link else None, kind
+        if place not in self._supplies:
+            self._supplies[place] = ProvidedKeys(registry, link, kind, self._sheets)
+        return self._supplies[place]
+
+
+def _details(registry: str) -> dict[str, object]:
+    return {"registry": REFERENCES[registry].title}

@@ -1,0 +1,341 @@
+"""Reconciliation of a trial: what the journal says of each row against what the tables hold."""
+
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.plan import WorkbookStep
+from xlbridge.batch.proof.inputs import ProofFile, SentFile, SentRow, UploadHistory
+from xlbridge.batch.rehearsal.result import (
+    DoubtfulRow,
+    Refusal,
+    RowId,
+    TableComparison,
+    TableCount,
+    TrialCounts,
+    Violation,
+    ViolationKind,
+    WorkbookResult,
+)
+from xlbridge.batch.status import STATUS_NAMES, overview
+from xlbridge.batch.unit_status import UnitOverview
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox.rehearsal import (
+    RowDigest,
+    StoredRows,
+    expected_row_digests,
+    one_resource_per_table,
+    read_stored_rows,
+    table_name_of,
+)
+from xlbridge.sandbox.storage import Storage
+from xlbridge.upload import RowOutcome, UploadContext, load_payload, verdict_of
+
+_NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+
+_TWICE = Text(
+    pt="o conteúdo dela entrou em {table} mais vezes do que foi aceito",
+    en="its content went into {table} more often than it was accepted",
+)
+_LOST = Text(pt="aceita, e não está em {table}", en="accepted, and not in {table}")
+_WRONGLY_REFUSED = Text(
+    pt="dada por recusada, e está em {table}", en="told to be refused, and is in {table}"
+)
+_STRAY = Text(
+    pt="{table}: {n} {n:linha|linhas} a mais do que foi enviado",
+    en="{table}: {n} {n:row|rows} more than were sent",
+)
+_GONE = Text(
+    pt="{table}: {n} {n:linha que lá estava sumiu|linhas que lá estavam sumiram}",
+    en="{table}: {n} {n:row that was there is gone|rows that were there are gone}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRow:
+    """A row that was sent: what became of it, and how its table would hold it, None not at all."""
+
+    place: RowId
+    fate: RowOutcome
+    form: RowDigest | None
+
+
+def compare_tables(
+    rows: Mapping[str, Sequence[ExpectedRow]],
+    before: Iterable[StoredRows],
+    after: Sequence[StoredRows],
+) -> TableComparison:
+    """Hold the rows sent, by the tables that they go into, against what these held and hold."""
+    earlier = {held.table: held for held in before}
+    counts = [
+        (_ReplacingTableCheck if held.replaces else _AddingTableCheck)(
+            earlier[held.table], held, rows.get(held.table, ())
+        )
+        for held in after
+    ]
+    return TableComparison(
+        tables=tuple(count.table() for count in counts if count.concerned),
+        broken=tuple(broken for count in counts for broken in count.broken()),
+        doubts=tuple(sorted((d for c in counts for d in c.doubts()), key=lambda d: d.place)),
+        there_before=tuple(place for count in counts for place in count.there_before()),
+    )
+
+
+class _TableCheck(ABC):
+    """What is to be told of one table and the rows that were sent for it."""
+
+    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+        self.before, self.after, self.rows = before, after, rows
+        self.name = after.table
+
+    @property
+    def concerned(self) -> bool:
+        """Whether there is anything to tell of the table."""
+        return bool(self.rows) or self.after.rows != self.before.rows
+
+    def table(self) -> TableCount:
+        """Return the table's counts."""
+        before, after = self.before.rows.total(), self.after.rows.total()
+        return TableCount(self.name, before, after, self.expected())
+
+    def of_fate(self, fate: RowOutcome) -> list[ExpectedRow]:
+        """Return the rows that one thing became of."""
+        return [row for row in self.rows if row.fate is fate]
+
+    @abstractmethod
+    def expected(self) -> int:
+        """Return how many rows the table should have gained."""
+
+    @abstractmethod
+    def doubts(self) -> list[DoubtfulRow]:
+        """Return the rows in doubt."""
+
+    @abstractmethod
+    def there_before(self) -> Iterator[RowId]:
+        """Yield the accepted rows whose like was in the table before the run."""
+
+    @abstractmethod
+    def broken(self) -> Iterator[Violation]:
+        """Yield what must not be."""
+
+
+class _AddingTableCheck(_TableCheck):
+    """A table that each accepted row is added to.
+
+    Equal rows are told apart by nothing, so they are counted: of what was added, each accepted row
+    takes one away, then each doubtful one; what is left over was added too often.
+    """
+
+    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+        super().__init__(before, after, rows)
+        self._left = Counter(after.rows)
+        self._left.subtract(before.rows)
+        self._lost = [row for row in self.of_fate(RowOutcome.ACCEPTED) if not self._take(row)]
+        self._doubts = [
+            DoubtfulRow(row.place, self._take(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
+        ]
+
+    def expected(self) -> int:
+        return len(self.of_fate(RowOutcome.ACCEPTED)) + sum(doubt.there for doubt in self._doubts)
+
+    def doubts(self) -> list[DoubtfulRow]:
+        return self._doubts
+
+    def there_before(self) -> Iterator[RowId]:
+        for row in self.of_fate(RowOutcome.ACCEPTED):
+            if row.form in self.before.rows:
+                yield row.place
+
+    def broken(self) -> Iterator[Violation]:
+        for row in self._lost:
+            yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.place)
+        left = Counter({form: n for form, n in self._left.items() if n > 0})
+        by_form: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
+        for row in self.rows:
+            if row.form is not None and row.form in left:
+                by_form[row.form].append(row)
+        for form, rows in by_form.items():
+            yield _surplus_violation(self.name, rows)
+            del left[form]
+        if stray := left.total():
+            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
+        if gone := -sum(n for n in self._left.values() if n < 0):
+            yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
+
+    def _take(self, row: ExpectedRow) -> bool:
+        if row.form is None or self._left[row.form] <= 0:
+            return False
+        self._left[row.form] -= 1
+        return True
+
+
+class _ReplacingTableCheck(_TableCheck):
+    """A table in which a row takes the place of the one with its key, so none is there twice."""
+
+    def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
+        super().__init__(before, after, rows)
+        self._earlier = {form.key: form.content for form in before.rows}
+        self._there = {form.key: form.content for form in after.rows}
+        self._said: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        for row in rows:
+            if row.form is not None and row.fate not in _NOT_IN_TABLE:
+                self._said[row.form.key].add(row.form.content)
+
+    def expected(self) -> int:
+        sure = {row.form.key for row in self.of_fate(RowOutcome.ACCEPTED) if row.form is not None}
+        doubtful = self._said.keys() - sure
+        return len((sure | (doubtful & self._there.keys())) - self._earlier.keys())
+
+    def doubts(self) -> list[DoubtfulRow]:
+        return [
+            DoubtfulRow(row.place, self._is_there(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
+        ]
+
+    def there_before(self) -> Iterator[RowId]:
+        yield from ()
+
+    def broken(self) -> Iterator[Violation]:
+        for row in self.of_fate(RowOutcome.ACCEPTED):
+            if not self._stands(row):
+                yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.place)
+        for row in self.rows:
+            if row.fate in _NOT_IN_TABLE and self._is_new(row):
+                yield Violation(
+                    ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=self.name), row.place
+                )
+        sent = {row.form.key for row in self.rows if row.form is not None}
+        changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}
+        if stray := len(changed - sent):
+            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
+        if gone := len(self._earlier.keys() - self._there.keys()):
+            yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
+
+    def _stands(self, row: ExpectedRow) -> bool:
+        """Whether the row is there, or one that was sent with its key, too."""
+        return row.form is not None and self._there.get(row.form.key) in self._said[row.form.key]
+
+    def _is_there(self, row: ExpectedRow) -> bool:
+        return row.form is not None and self._there.get(row.form.key) == row.form.content
+
+    def _is_new(self, row: ExpectedRow) -> bool:
+        if row.form is None or not self._is_there(row):
+            return False
+        key, content = row.form.key, row.form.content
+        return self._earlier.get(key) != content and content not in self._said[key]
+
+
+def _surplus_violation(table: str, rows: Sequence[ExpectedRow]) -> Violation:
+    """Say what it means that rows of one content were added more often than any was accepted."""
+    accepted = [row for row in rows if row.fate is RowOutcome.ACCEPTED]
+    if accepted or any(row.fate is RowOutcome.UNKNOWN for row in rows):
+        return Violation(
+            ViolationKind.TWICE, _TWICE.format(table=table), (accepted or rows)[0].place
+        )
+    return Violation(ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=table), rows[0].place)
+
+
+_NOT_SENT = Text(pt="não foi enviada", en="was not sent")
+_NOT_ACCEPTED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
+
+
+def read_tables(storage: Storage, catalogue: Catalogue) -> list[StoredRows]:
+    """Return what the tables of all resources hold."""
+    with storage.transaction(writing=False) as connection:
+        return [
+            read_stored_rows(connection, resource)
+            for resource in one_resource_per_table(catalogue.values())
+        ]
+
+
+def reconcile_trial(
+    batch: Batch,
+    rows: Mapping[tuple[str, str], int],
+    storage: Storage,
+    before: Sequence[StoredRows],
+) -> TrialCounts:
+    """Return what became of every row.
+
+    ``rows`` is how many rows each workbook has, by its step's name and its own; ``before`` is
+    what the tables held before the first run.
+    """
+    states = overview(batch)
+    uploads = {
+        profile: UploadHistory(batch.sites.desk(profile).journal)
+        for profile in {step.profile for step in batch.plan.steps}
+    }
+    files: list[tuple[UnitOverview, SentFile]] = []
+    for state in states:
+        step = state.step
+        if isinstance(step, WorkbookStep) and step.sending is not None:
+            for unit in state.units:
+                given = _proof_file(batch, unit, rows[step.name, unit.name])
+                files.append((unit, uploads[step.profile].of(step.name, given)))
+    desk = batch.sites.desk(None)
+    sent = _expected_rows([(unit.name, file) for unit, file in files], desk, storage)
+    counted = compare_tables(sent, before, read_tables(storage, desk.catalogue))
+    contradictions = tuple(
+        Violation(ViolationKind.NO_VERDICT, told) for _, file in files for told in file.breaches
+    )
+    return TrialCounts(
+        workbooks=tuple(_workbook_result(unit, file) for unit, file in files),
+        refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
+        tally=replace(counted, broken=(*counted.broken, *contradictions)),
+        open_steps={
+            state.step.name: state.problem or STATUS_NAMES[state.standing]
+            for state in states
+            if not state.done
+        },
+    )
+
+
+def _proof_file(batch: Batch, unit: UnitOverview, rows: int) -> ProofFile:
+    jobs = tuple(job.id for job in unit.jobs[:1])
+    return ProofFile(batch.plan.folder / unit.name, unit.sha256, rows, unit.problem, jobs)
+
+
+def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
+    fates = {row.origin: row.fate for row in file.rows if row.fate is not RowOutcome.UNSENT}
+    return WorkbookResult(file.step, unit.name, file.file.rows_in_sheet, fates, unit.problem)
+
+
+def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
+    why: dict[tuple[str, int | None], str] = {}
+    for job in file.jobs:
+        for refused in verdict_of(job).rejected_rows:
+            column = f"{refused.column}: " if refused.column else ""
+            why.setdefault((job.id, refused.row), f"{column}{refused.message}")
+    for row in file.rows:
+        if row.fate in _NOT_ACCEPTED:
+            said = why.get((row.job.id, row.row))
+            told = _reason(row) if said is None else Text(pt=said, en=said)
+            yield Refusal(RowId(file.step, unit.name, row.origin), told)
+
+
+def _reason(row: SentRow) -> Text:
+    return row.job.reason if row.job.last("reason") else _NOT_SENT
+
+
+def _expected_rows(
+    files: Sequence[tuple[str, SentFile]], desk: UploadContext, storage: Storage
+) -> Mapping[str, list[ExpectedRow]]:
+    """Return the rows that were sent, by the tables that they go into."""
+    found: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
+    with storage.transaction(writing=False) as connection:
+        for name, file in files:
+            stored: dict[str, list[RowDigest | None]] = {}
+            for row in file.rows:
+                what = row.job.what
+                resource = desk.catalogue.named(what.resource)
+                if row.job.id not in stored:
+                    content = load_payload(desk.settings.payloads, what.payload)
+                    limits = desk.settings.limits
+                    stored[row.job.id] = expected_row_digests(
+                        connection, content, resource, desk.catalogue, limits
+                    )
+                form = stored[row.job.id][row.position]
+                place = RowId(file.step, name, row.origin)
+                found[table_name_of(resource)].append(ExpectedRow(place, row.fate, form))
+    return found

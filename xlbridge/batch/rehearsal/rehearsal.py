@@ -1,0 +1,130 @@
+"""Rehearsal of a batch: a trial under faults, and on request one without, compared row by row."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from xlbridge.batch.plan import BatchPlan
+from xlbridge.batch.rehearsal.result import (
+    RehearsalResult,
+    RowDifference,
+    RowId,
+    TrialCounts,
+    TrialResult,
+)
+from xlbridge.batch.rehearsal.trial import OpenBatch, Trial, TrialConditions
+from xlbridge.batch.rehearsal.workspace import prepare_workspace
+from xlbridge.errors import UsageError
+from xlbridge.files import report_write_errors
+from xlbridge.i18n import Text
+from xlbridge.sandbox import FaultPlan, SeedKind, parse_faults
+from xlbridge.settings import Settings
+from xlbridge.upload import RowOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalOptions:
+    """What is to be rehearsed, and how.
+
+    ``faults`` is as the practice system takes it, ``seed_number`` another seed for it and for the
+    moments of ``kills``. ``database`` is one of the practice system, of which a copy is used;
+    without it a new one begins with ``kind``. ``stand_ins`` makes codes that are lacking there.
+    ``compare`` goes through the month without faults, too. ``keep`` is a folder that all stays
+    in; without it nothing stays. Of ``settings`` only schemas and limits are used.
+    """
+
+    plan: BatchPlan
+    faults: str
+    settings: Settings
+    seed_number: int | None = None
+    database: Path | None = None
+    kind: SeedKind = SeedKind.DEMO
+    stand_ins: bool = False
+    kills: int = 0
+    compare: bool = False
+    keep: Path | None = None
+
+
+def run_rehearsal(
+    asked: RehearsalOptions, open_batch: OpenBatch, tell: Callable[[Text], None]
+) -> RehearsalResult:
+    """Go through a month in a private place and return what it came to.
+
+    The real system is not asked for anything, and the workbooks are only read.
+
+    Raises ``UsageError`` for faults, paths or folders that cannot be used, and when the batch
+    cannot be run at all; ``ConfigError`` for a database that is unfit; ``TransportError`` when
+    the practice system does not come up.
+    """
+    plan = parse_faults(asked.faults)
+    seed = plan.seed if asked.seed_number is None else asked.seed_number
+    disturbed = TrialConditions(
+        _fault_specification(asked, plan), asked.kills, seed, asked.stand_ins
+    )
+    with _workspace_folder(asked.keep) as folder:
+
+        def go(name: str, conditions: TrialConditions) -> TrialResult:
+            stage = prepare_workspace(
+                folder / name, asked.settings, plan, asked.database, asked.kind
+            )
+            return Trial(stage, asked.plan, open_batch, tell).run(conditions)
+
+        calm = (
+            go("undisturbed", replace(disturbed, faults=None, kills=0)) if asked.compare else None
+        )
+        course = go("disturbed", disturbed)
+    differences = None if calm is None else tuple(_differences(calm.counted, course.counted))
+    told = disturbed.faults or ""
+    return RehearsalResult(asked.plan.batch, str(asked.plan.path), told, course, differences)
+
+
+def _fault_specification(asked: RehearsalOptions, plan: FaultPlan) -> str | None:
+    """Return the faults with the seed that holds, None where there are no faults."""
+    if not plan.faults:
+        return None
+    seed = plan.seed if asked.seed_number is None else asked.seed_number
+    parts = (part for part in asked.faults.split(",") if not part.strip().startswith("seed="))
+    return ",".join([*parts, f"seed={seed}"])
+
+
+@contextmanager
+def _workspace_folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        # Windows removes no file that a process which was just killed has open still.
+        with tempfile.TemporaryDirectory(
+            prefix="xlbridge-rehearsal-", ignore_cleanup_errors=True
+        ) as folder:
+            yield Path(folder).resolve()
+        return
+    with report_write_errors(keep):
+        keep.mkdir(parents=True, exist_ok=True)
+        occupied = any(keep.iterdir())
+    if occupied:
+        raise UsageError(
+            Text(
+                pt="A pasta {folder} não está vazia.", en="The folder {folder} is not empty."
+            ).format(folder=keep),
+            Text(
+                pt="Dê uma pasta nova: nela fica tudo do ensaio.",
+                en="Name a new folder: all of the rehearsal stays in it.",
+            ),
+        )
+    yield keep.resolve()
+
+
+def _differences(calm: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
+    undisturbed = _fates_by_row(calm)
+    found = _fates_by_row(disturbed)
+    for place in sorted(undisturbed.keys() | found.keys()):
+        if undisturbed.get(place) != found.get(place):
+            yield RowDifference(place, undisturbed.get(place), found.get(place))
+
+
+def _fates_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:
+    return {
+        RowId(workbook.step, workbook.name, row): fate
+        for workbook in counted.workbooks
+        for row, fate in workbook.fates.items()
+    }

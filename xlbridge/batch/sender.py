@@ -1,0 +1,206 @@
+"""Sender of one workbook of a batch, or of what is left of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
+from xlbridge.batch.ledger import JobRecord
+from xlbridge.batch.linked_codes import LinkResolver
+from xlbridge.batch.plan import file_digest
+from xlbridge.batch.unit_status import UnitOverview, UnitStatus, workbook_overview
+from xlbridge.client import ListingCache
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.findings import Severity
+from xlbridge.upload import (
+    UNSENT,
+    CorrectedRows,
+    Job,
+    ModeChoice,
+    Registries,
+    RunOptions,
+    State,
+    choose_mode,
+    corrected_rows,
+    create_job,
+    row_digests,
+    run_job,
+    sent_digests,
+    sheet_digest,
+)
+from xlbridge.validation import ValidatedSheet
+
+_RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookSender:
+    """Sends the workbooks of a batch; ``options`` are those of each upload, but for the settle
+    time, which is each environment's own."""
+
+    batch: Batch
+    options: RunOptions
+    _codes: dict[str, LinkResolver] = field(default_factory=dict)
+
+    def send(self, target: StepWorkbook) -> None:
+        """Take a workbook as far as it goes: what was begun first, then what was never sent.
+
+        Raises ``UsageError`` when the workbook cannot be sent as it is, ``JournalError`` when rows
+        of it were sent otherwise, and what ``run_job`` raises.
+        """
+        state = self._state(target)
+        self._go_on(target, state)
+        state = self._state(target)
+        if state.standing is UnitStatus.CHANGED and state.jobs:
+            self._accept_change(target, state)
+        elif state.standing in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
+            if state.jobs:
+                self._send_mended(target, state)
+        elif not state.jobs or all(job.state in UNSENT for job in state.jobs):
+            self._send_whole(target)
+
+    def _state(self, target: StepWorkbook) -> UnitOverview:
+        batch = self.batch
+        return workbook_overview(batch.ledger, batch.sites, batch.id, target.step, target.workbook)
+
+    def _go_on(self, target: StepWorkbook, state: UnitOverview) -> None:
+        """Continue the jobs that are not over; one that has sent nothing only if it is current."""
+        sent = self._sent(target)
+        current = sent is not None and sent.sha256 == target.workbook.sha256
+        for job in state.jobs:
+            if not job.state.is_final and (current or job.state not in UNSENT):
+                self._run(target, job)
+
+    def _send_whole(self, target: StepWorkbook) -> None:
+        judged = self._good(target)
+        if judged.resource is None or target.step.sending is None:
+            return
+        plan = choose_mode(judged.resource, target.step.sending.mode)
+        job = create_job(
+            self.batch.sites.desk(target.step.profile),
+            judged,
+            judged.resource,
+            plan,
+            self.batch.sites.name(target.step.profile),
+            chunk_rows=target.step.sending.chunk_rows,
+        )
+        self._note(target, job)
+        self._run(target, job)
+
+    def _send_mended(self, target: StepWorkbook, state: UnitOverview) -> None:
+        """Send rejected rows that were mended, in the workbook itself or in a rejects workbook."""
+        sent = self._sent(target)
+        first = state.jobs[0]
+        gone = not target.workbook.sha256
+        changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
+        if changed and first.state is State.REJECTED:
+            self._send_whole(target)
+            return
+        if changed and first.state in _RETRIABLE:
+            judged = self._good(target)
+            desk = self.batch.sites.desk(target.step.profile)
+            mended = corrected_rows(desk, first, judged, in_place=True)
+            self._retry(target, first, mended)
+            self._note(target, first)
+            return
+        for job in reversed(state.jobs):
+            for mended in self._from_rejects(target, job):
+                self._retry(target, job, mended)
+
+    def _from_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
+        """Yield the rows of a job's rejects workbook that were mended, if any were."""
+        rejects = job.last("rejects_file")
+        if job.state not in _RETRIABLE or rejects is None or not Path(rejects).exists():
+            return
+        desk = self.batch.sites.desk(target.step.profile)
+        book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
+        step = replace(target.step, resource=job.what.resource, sheet=None, links={})
+        judged = judge_workbook(self.batch, StepWorkbook(step, book))
+        if not isinstance(judged, ValidatedSheet) or not judged.ok:
+            raise _not_sendable(Path(rejects), judged)
+        try:
+            yield corrected_rows(desk, job, judged)
+        except UsageError:
+            # Nothing in it was mended, or all that was is sent already: the job stays as it is.
+            return
+
+    def _retry(self, target: StepWorkbook, job: Job, mended: CorrectedRows) -> None:
+        desk = self.batch.sites.desk(target.step.profile)
+        plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
+        resource = desk.catalogue.named(job.what.resource)
+        again = create_job(
+            desk,
+            mended.sheet,
+            resource,
+            plan,
+            job.what.profile,
+            retry=mended.retry,
+            chunk_rows=target.step.sending.chunk_rows if target.step.sending else None,
+        )
+        self._run(target, again)
+
+    def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
+        """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
+        judged = self._judge(target)
+        if isinstance(judged, ValidatedSheet) and judged.ok and judged.resource is not None:
+            first = state.jobs[0]
+            digests = row_digests(judged.resource, judged.frame)
+            now = dict(zip(judged.rows, digests, strict=True))
+            sent = sent_digests(self.batch.sites.desk(target.step.profile), first)
+            mended = now.keys() == sent.keys() and all(now[row] in sent[row] for row in now)
+            if mended or sheet_digest(digests) == first.what.digest:
+                self._note(target, first)
+
+    def _judge(self, target: StepWorkbook) -> JudgedFile:
+        """Judge a workbook, and fill in the codes of the records that its cells name."""
+        judged = judge_workbook(self.batch, target)
+        if not target.step.links or not isinstance(judged, ValidatedSheet) or not judged.ok:
+            return judged
+        if target.step.name not in self._codes:
+            client = self.batch.sites.client(target.step.profile)
+            self._codes[target.step.name] = LinkResolver(Registries(client, ListingCache(client)))
+        return self._codes[target.step.name].fill_in(judged)
+
+    def _good(self, target: StepWorkbook) -> ValidatedSheet:
+        """Judge a workbook once more: what is sent is what was judged."""
+        judged = self._judge(target)
+        if not isinstance(judged, ValidatedSheet) or not judged.ok:
+            raise _not_sendable(target.workbook.path, judged)
+        if file_digest(target.workbook.path) != target.workbook.sha256:
+            raise UsageError(
+                Text(
+                    pt="{file} mudou enquanto o lote corria; nada dela foi enviado.",
+                    en="{file} was changed while the batch ran; nothing of it was sent.",
+                ).format(file=target.workbook.path)
+            )
+        return judged
+
+    def _sent(self, target: StepWorkbook) -> JobRecord | None:
+        return self.batch.ledger.last_sent(*self._place(target))
+
+    def _note(self, target: StepWorkbook, job: Job) -> None:
+        self.batch.ledger.sent(*self._place(target), JobRecord(target.workbook.sha256, job.id))
+
+    def _place(self, target: StepWorkbook) -> tuple[str, str, str, str]:
+        profile = self.batch.sites.name(target.step.profile)
+        return self.batch.id, target.step.name, target.workbook.name, profile
+
+    def _run(self, target: StepWorkbook, job: Job) -> None:
+        profile = target.step.profile
+        desk = self.batch.sites.desk(profile)
+        options = replace(self.options, settle_seconds=desk.settings.settle_seconds)
+        run_job(desk, self.batch.sites.client(profile), job, options)
+
+
+def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:
+    if not isinstance(judged, ValidatedSheet):
+        return UsageError(judged.refusal.message, judged.refusal.hint)
+    first = next(f for f in judged.findings if f.kind.severity is Severity.ERROR)
+    return UsageError(
+        Text(
+            pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
+            en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
+        ).format(file=path.name, n=judged.errors, cell=first.cell or "–", message=first.message)
+    )

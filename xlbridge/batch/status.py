@@ -1,0 +1,327 @@
+"""Status of a batch, step by step, and its report as JSON and as text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.exports import export_overview
+from xlbridge.batch.plan import (
+    AnyStep,
+    ExportStep,
+    WorkbookFile,
+    WorkbookStep,
+    ordered_steps,
+    workbooks_of,
+)
+from xlbridge.batch.unit_status import RowCounts, UnitOverview, UnitStatus, workbook_overview
+from xlbridge.i18n import Text
+from xlbridge.upload import UNSENT
+
+
+@dataclass(frozen=True, slots=True)
+class StepOverview:
+    """How a step stands. ``waits_for`` are the steps before it that are not done."""
+
+    step: AnyStep
+    units: tuple[UnitOverview, ...]
+    waits_for: tuple[str, ...] = ()
+    problem: Text | None = None
+
+    @property
+    def standing(self) -> UnitStatus:
+        """The gravest standing of its units."""
+        if self.problem is not None:
+            return UnitStatus.HELD
+        return max(
+            (unit.standing for unit in self.units), key=_BY_GRAVITY.index, default=_STATUS_OF_NONE
+        )
+
+    @property
+    def rows(self) -> RowCounts:
+        """What became of its rows."""
+        return sum((unit.rows for unit in self.units), RowCounts())
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.standing is UnitStatus.DONE
+
+
+_BY_GRAVITY = (
+    UnitStatus.DONE,
+    UnitStatus.NEW,
+    UnitStatus.CHANGED,
+    UnitStatus.UNDER_WAY,
+    UnitStatus.INCOMPLETE,
+    UnitStatus.EDITED,
+    UnitStatus.PARTIAL,
+    UnitStatus.INVALID,
+    UnitStatus.HELD,
+    UnitStatus.REFUSED,
+    UnitStatus.FAILED,
+    UnitStatus.IN_DOUBT,
+)
+_STATUS_OF_NONE = UnitStatus.DONE
+_NO_WORKBOOK = Text(
+    pt="nenhum arquivo corresponde a {patterns}", en="no workbook matches {patterns}"
+)
+
+
+def overview(batch: Batch) -> list[StepOverview]:
+    """Return how each step stands, in the order in which they are done."""
+    states: dict[str, StepOverview] = {}
+    for step in ordered_steps(batch.plan.steps):
+        states[step.name] = step_overview(batch, step, states)
+    return list(states.values())
+
+
+def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
+    """Return how a step stands; ``before`` are those that come before it, by their names."""
+    waits_for = tuple(name for name in step.after if not before[name].done)
+    if isinstance(step, ExportStep):
+        # What is exported depends on all that was sent before it.
+        sent = [unit for state in before.values() for unit in state.units]
+        units, problem = [export_overview(batch, step, sent)], None
+    else:
+        units, problem = _units_of_step(batch, step)
+    told = tuple(_with_failure(batch, step, unit) for unit in units)
+    return StepOverview(step, told, waits_for, problem)
+
+
+def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
+    units = [unit for _, unit in workbook_overviews(batch, step)]
+    if not units and not step.may_be_empty:
+        return [], _NO_WORKBOOK.format(patterns=", ".join(step.patterns))
+    return units, None
+
+
+def workbook_overviews(
+    batch: Batch, step: WorkbookStep
+) -> Iterator[tuple[WorkbookFile, UnitOverview]]:
+    """Yield how each workbook of a step stands, with those that were sent and are gone since."""
+    there = workbooks_of(batch.plan, step)
+    if step.sending is not None:
+        _follow_renames(batch, step, there)
+    for book in there:
+        yield book, workbook_overview(batch.ledger, batch.sites, batch.id, step, book)
+    if step.sending is None:
+        return
+    names = {book.name for book in there}
+    for name in batch.ledger.files_sent(batch.id, step.name, batch.sites.name(step.profile)):
+        gone = WorkbookFile(batch.plan.folder / name, name, "")
+        state = workbook_overview(batch.ledger, batch.sites, batch.id, step, gone)
+        if name not in names and state.jobs:
+            yield gone, state
+
+
+def _follow_renames(batch: Batch, step: WorkbookStep, there: Sequence[WorkbookFile]) -> None:
+    """Let the ledger know the new names of workbooks that were renamed after they were sent.
+
+    Such a one has, byte for byte, what was sent under a name that is no longer there.
+    """
+    ledger, profile = batch.ledger, batch.sites.name(step.profile)
+    sent = ledger.files_sent(batch.id, step.name, profile)
+    names = {book.name for book in there}
+    gone: dict[str, str] = {}
+    for name in sent:
+        last = ledger.last_sent(batch.id, step.name, name, profile)
+        if name not in names and last is not None:
+            gone[last.sha256] = name
+    for book in there:
+        if book.name not in sent and book.sha256 in gone:
+            ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
+
+
+def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
+    """Add why the last run could not deal with a unit that is still as it was then."""
+    profile = batch.sites.name(step.profile)
+    failure = batch.ledger.failure_of(batch.id, step.name, unit.name, profile)
+    if failure is None or failure.sha256 != unit.sha256:
+        return unit
+    if unit.standing in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
+        return unit
+    standing = unit.standing
+    if not unit.jobs or all(job.state in UNSENT for job in unit.jobs):
+        standing = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
+    return replace(unit, standing=standing, problem=failure.message)
+
+
+STATUS_NAMES: Mapping[UnitStatus, Text] = {
+    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
+    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
+    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
+    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
+    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
+    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
+    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
+    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
+    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
+    UnitStatus.EDITED: Text(pt="editada", en="edited"),
+    UnitStatus.DONE: Text(pt="feito", en="done"),
+}
+"""What each standing is called."""
+
+_MARKS = {
+    UnitStatus.DONE: "✓",
+    UnitStatus.NEW: "·",
+    UnitStatus.CHANGED: "·",
+    UnitStatus.UNDER_WAY: "…",
+}
+_BAD_MARK = "✗"
+_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+
+
+def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
+    """Return a batch as JSON."""
+    return {
+        "version": 1,
+        "batch": batch.id,
+        "plan": str(batch.plan.path),
+        "parameters": dict(batch.plan.parameters),
+        "done": all(state.done for state in steps),
+        "rows": _rows_json(total_rows(steps)),
+        "steps": [_step_json(state) for state in steps],
+    }
+
+
+def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
+    """Yield the lines of a report: each step, what is wrong in it, and the whole at the end."""
+    yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
+    width = max((len(state.step.name) for state in steps), default=0)
+    for state in steps:
+        mark = _MARKS.get(state.standing, _BAD_MARK)
+        yield Text(pt="{text}", en="{text}").format(
+            text=_step_line(f"  {mark} {state.step.name:{width}}  ", state)
+        )
+        if state.problem is not None:
+            yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
+        for unit in state.units:
+            if unit.standing is UnitStatus.DONE:
+                continue
+            if isinstance(state.step, WorkbookStep):
+                yield from _unit_text(unit)
+            elif unit.problem is not None:
+                yield Text(pt="      {p}", en="      {p}").format(p=unit.problem)
+    yield from _total_text(steps)
+
+
+def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
+    """Return what became of the rows of all steps that send."""
+    return sum((s.rows for s in steps if _sends(s)), RowCounts())
+
+
+def _sends(state: StepOverview) -> bool:
+    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+
+
+def _step_line(head: str, state: StepOverview) -> Text:
+    if state.waits_for and not state.done:
+        told = _WAITS_FOR.format(names=", ".join(state.waits_for))
+    else:
+        told = STATUS_NAMES[state.standing]
+    if isinstance(state.step, ExportStep):
+        detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
+            listing=state.step.listing, o=state.step.output
+        )
+    elif not _sends(state):
+        detail = Text(
+            pt="{n} {n:arquivo conferido|arquivos conferidos}",
+            en="{n} {n:workbook|workbooks} checked",
+        ).format(n=len(state.units))
+    else:
+        detail = _rows_text(state.rows, len(state.units))
+    return Text(pt="{head}{told} · {detail}", en="{head}{told} · {detail}").format(
+        head=head, told=told, detail=detail
+    )
+
+
+def _rows_text(rows: RowCounts, workbooks: int) -> Text:
+    if rows.read == rows.unsent:
+        return Text(
+            pt="{n} {n:arquivo|arquivos}, {read} {read:linha conferida|linhas conferidas}, nada "
+            "enviado",
+            en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
+        ).format(n=workbooks, read=rows.read)
+    told = Text(
+        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
+        "{accepted:aceita|aceitas}",
+        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
+    ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
+    for count, text in (
+        (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
+        (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
+        (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
+    ):
+        if count:
+            told = Text(pt="{told}, {more}", en="{told}, {more}").format(
+                told=told, more=text.format(n=count)
+            )
+    return told
+
+
+def _unit_text(unit: UnitOverview) -> Iterator[Text]:
+    yield Text(pt="      {name}: {standing}", en="      {name}: {standing}").format(
+        name=unit.name, standing=STATUS_NAMES[unit.standing]
+    )
+    if unit.problem is not None:
+        yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
+    if unit.standing is UnitStatus.INVALID and unit.check is not None:
+        yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
+        for line in unit.check.told:
+            yield Text(pt="        {line}", en="        {line}").format(line=line)
+    for job in unit.jobs:
+        if unit.rows.rejected and job.last("rejects_file"):
+            yield Text(
+                pt="        rejeitadas: {n} · corrija em {file}",
+                en="        rejected: {n} · mend them in {file}",
+            ).format(n=unit.rows.rejected, file=job.last("rejects_file"))
+    if unit.standing is UnitStatus.IN_DOUBT:
+        for job in unit.jobs:
+            yield Text(
+                pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
+            ).format(job=job.id)
+
+
+def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
+    rows = total_rows(steps)
+    yield Text(
+        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {rejected} "
+        "{rejected:rejeitada|rejeitadas} + {unknown} sem prova + "
+        "{unsent} {unsent:não enviada|não enviadas}",
+        en="Rows: {read} = {accepted} accepted + {rejected} rejected + {unknown} without proof + "
+        "{unsent} not sent",
+    ).format(rejected=rows.rejected, **asdict(rows))
+
+
+def _step_json(state: StepOverview) -> dict[str, Any]:
+    step = state.step
+    kind = "export" if isinstance(step, ExportStep) else "upload" if step.sending else "validate"
+    return {
+        "step": step.name,
+        "kind": kind,
+        "state": state.standing.value,
+        "after": list(step.after),
+        "waits_for": list(state.waits_for),
+        "problem": None if state.problem is None else str(state.problem),
+        "rows": _rows_json(state.rows),
+        "units": [_unit_json(unit) for unit in state.units],
+    }
+
+
+def _unit_json(unit: UnitOverview) -> dict[str, Any]:
+    return {
+        "name": unit.name,
+        "state": unit.standing.value,
+        "sha256": unit.sha256,
+        "rows": _rows_json(unit.rows),
+        "errors": unit.check.errors if unit.check else 0,
+        "warnings": unit.check.warnings if unit.check else 0,
+        "problem": None if unit.problem is None else str(unit.problem),
+        "jobs": [job.id for job in unit.jobs],
+    }
+
+
+def _rows_json(rows: RowCounts) -> dict[str, int]:
+    return {**asdict(rows), "rejected": rows.rejected}

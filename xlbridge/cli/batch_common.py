@@ -1,0 +1,210 @@
+"""Shared by the commands of ``xlbridge batch``: options, opening of a batch, report, exit codes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xlbridge.batch import (
+    MONTH_PARAMETER,
+    RELATIVE_MONTHS,
+    Batch,
+    StepOverview,
+    UnitStatus,
+    batch_json,
+    batch_text,
+    is_month,
+    open_environments,
+    open_ledger,
+    read_plan,
+)
+from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
+from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import load_catalogue
+from xlbridge.settings import Settings
+from xlbridge.upload import short_path
+
+Decorated = Callable[..., Any]
+
+
+def parameter_options(function: Decorated) -> Decorated:
+    """Give a command the options that set a plan's parameters."""
+    function = click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=str(Text(pt="O valor de um parâmetro.", en="The value of a parameter.")),
+    )(function)
+    return click.option(
+        "--month",
+        metavar="YYYY-MM",
+        help=str(
+            Text(
+                pt="O parâmetro month: 2026-10, current ou previous.",
+                en="The parameter month: 2026-10, current or previous.",
+            )
+        ),
+    )(function)
+
+
+def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters that the options give. Raises ``UsageError`` for one without value."""
+    given = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise UsageError(
+                Text(
+                    pt="--set {text}: escreva NOME=VALOR.", en="--set {text}: write NAME=VALUE."
+                ).format(text=text)
+            )
+        given[name] = value
+    if month is None:
+        return given
+    if month not in RELATIVE_MONTHS and not is_month(month):
+        raise UsageError(
+            Text(
+                pt="--month {month}: escreva AAAA-MM, current ou previous.",
+                en="--month {month}: write YYYY-MM, current or previous.",
+            ).format(month=month)
+        )
+    return {**given, MONTH_PARAMETER: month}
+
+
+def run_options(function: Decorated) -> Decorated:
+    """Give a command the options of a run."""
+    for option in (
+        click.option(
+            "--yes",
+            is_flag=True,
+            help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
+        ),
+        click.option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            help=str(
+                Text(
+                    pt="Confirma o lote como o plano o mostra; vale em produção.",
+                    en="Confirms the batch as its plan shows it; for production too.",
+                )
+            ),
+        ),
+        click.option(
+            "--all-or-nothing",
+            is_flag=True,
+            help=str(
+                Text(
+                    pt="Não envia nada se algum arquivo tiver erros.",
+                    en="Sends nothing where any workbook has errors.",
+                )
+            ),
+        ),
+    ):
+        function = option(function)
+    return format_option(worker_options(schemas_option(function)))
+
+
+_EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {
+    UnitStatus.IN_DOUBT: ExitCode.IN_DOUBT,
+    UnitStatus.FAILED: ExitCode.FAILED,
+    UnitStatus.REFUSED: ExitCode.REFUSED,
+}
+"""The standings that end a command with a code of their own, the gravest first."""
+
+
+@contextmanager
+def open_batch(
+    plan: Path, given: Mapping[str, str], settings: Settings | None = None
+) -> Iterator[Batch]:
+    """Read a plan and open what its batch works with, by the command's own settings or others.
+
+    Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
+    """
+    settings = settings or settings_without_profile()
+    read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
+    with open_ledger(settings) as ledger, open_environments(settings, remark) as sites:
+        own = settings.own_schemas
+        yield Batch(read, ledger, sites, None if own is None else own.resolve())
+
+
+@contextmanager
+def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
+    """Open a batch that was begun, the newest one where none is named.
+
+    Its own resources are those that it was run with, where no others are asked for. Raises
+    ``UsageError`` when there is none, or the folder of its own resources is gone.
+    """
+    settings = settings_without_profile()
+    with open_ledger(settings) as ledger:
+        if batch_id is None:
+            batches = ledger.batches()
+            if not batches:
+                raise UsageError(Text(pt="Nenhum lote ainda.", en="There is no batch yet."))
+            known = batches[0]
+        else:
+            known = ledger.batch(batch_id)
+    if known.own_schemas is not None and settings.own_schemas is None:
+        if not known.own_schemas.is_dir():
+            raise UsageError(
+                _SCHEMAS_GONE.format(id=known.id, folder=known.own_schemas), _HOW_TO_NAME_SCHEMAS
+            )
+        use_schemas(click.get_current_context(), known.own_schemas)
+    with open_batch(known.plan, known.parameters) as batch:
+        yield batch
+
+
+_SCHEMAS_GONE = Text(
+    pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
+    en="The folder with the own resources of the batch {id} is no longer there: {folder}.",
+)
+_HOW_TO_NAME_SCHEMAS = Text(
+    pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
+    en="Put it back, or say where it is: --schemas DIR.",
+)
+
+
+def print_batch(
+    batch: Batch,
+    steps: Sequence[StepOverview],
+    form: str,
+    proofs: Sequence[WrittenProof] = (),
+    findings: Path | None = None,
+) -> None:
+    """Print how a batch stands, and which pages and workbooks tell more."""
+    if form == "json":
+        told = {
+            "findings_page": None if findings is None else str(findings),
+            "proofs": [proof_json(proof) for proof in proofs],
+        }
+        print_json(batch_json(batch, steps) | told)
+        return
+    for line in batch_text(batch, steps):
+        print_result(line)
+    if findings is not None:
+        told_page = Text(
+            pt="Tudo o que está errado nos arquivos: {page}",
+            en="All that is wrong in the workbooks: {page}",
+        )
+        print_result(told_page.format(page=short_path(findings)))
+    for proof in proofs:
+        for line in proof_text(proof):
+            print_result(line)
+
+
+def batch_exit_code(steps: Sequence[StepOverview]) -> ExitCode:
+    """Return the exit code of a batch: the gravest of its steps'."""
+    standings = {unit.standing for state in steps for unit in state.units}
+    standings |= {state.standing for state in steps}
+    for standing, code in _EXIT_CODE_BY_STATUS.items():
+        if standing in standings:
+            return code
+    return ExitCode.GOOD if all(state.done for state in steps) else ExitCode.DATA_ERRORS

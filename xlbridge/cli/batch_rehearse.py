@@ -1,0 +1,178 @@
+"""``xlbridge batch rehearse``: the real month, in a private workspace, under faults."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from xlbridge.batch import read_plan
+from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_from_options
+from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import format_option, schemas_option
+from xlbridge.cli.output import print_json, print_result, remark, show_progress
+from xlbridge.i18n import Text
+from xlbridge.resources import load_catalogue
+from xlbridge.sandbox import SeedKind, require_extra
+
+if TYPE_CHECKING:
+    from xlbridge.batch.rehearsal import RehearsalResult
+
+
+@click.command(
+    "rehearse",
+    help=str(
+        Text(
+            pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Faz falhas de propósito "
+            "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
+            en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
+            "and asserts: no row twice, none lost, a verdict for every one.",
+        )
+    ),
+)
+@click.argument("plan", type=click.Path(path_type=Path))
+@parameter_options
+@click.option(
+    "--faults",
+    metavar="SPEC",
+    default="",
+    help=str(
+        Text(
+            pt="As falhas, como sandbox --faults as recebe: cut-after@0.05,error-before@0.1.",
+            en="The faults, as sandbox --faults takes them: cut-after@0.05,error-before@0.1.",
+        )
+    ),
+)
+@click.option(
+    "--seed-number",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=str(
+        Text(
+            pt="A semente das falhas e dos momentos de --kill: com a mesma, as mesmas.",
+            en="The seed of the faults and of the moments of --kill: the same, for the same.",
+        )
+    ),
+)
+@click.option(
+    "--kill",
+    "kills",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help=str(
+        Text(
+            pt="Mata o processo do lote N vezes, em momentos ao acaso, e continua.",
+            en="Kills the batch's process N times, at random moments, and goes on.",
+        )
+    ),
+)
+@click.option(
+    "--db",
+    "database",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help=str(
+        Text(
+            pt="Um banco SQLite do sistema de ensaio: usa-se uma cópia dele.",
+            en="An SQLite database of the practice system: a copy of it is used.",
+        )
+    ),
+)
+@click.option(
+    "--seed",
+    "kind",
+    type=click.Choice([kind.value for kind in SeedKind]),
+    default=SeedKind.DEMO.value,
+    show_default=True,
+    help=str(Text(pt="Com que um banco novo começa.", en="What a new database begins with.")),
+)
+@click.option(
+    "--stand-ins",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Cria à parte os códigos que os arquivos citam e lá não há: clientes, filiais, …",
+            en="Makes the codes that the workbooks name and that are lacking there: clients, "
+            "branches, …",
+        )
+    ),
+)
+@click.option(
+    "--compare",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Ensaia antes sem falhas, e mostra o que terminou de outro modo.",
+            en="Rehearses without faults first, and shows what ended otherwise.",
+        )
+    ),
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help=str(
+        Text(
+            pt="Uma pasta nova em que fica tudo do ensaio: banco, diário, rejeitadas.",
+            en="A new folder in which all of the rehearsal stays: database, journal, rejects.",
+        )
+    ),
+)
+@schemas_option
+@format_option
+def rehearse_command(
+    plan: Path,
+    month: str | None,
+    given: tuple[str, ...],
+    faults: str,
+    seed_number: int | None,
+    kills: int,
+    database: Path | None,
+    kind: str,
+    stand_ins: bool,
+    compare: bool,
+    keep: Path | None,
+    form: str,
+) -> ExitCode:
+    require_extra()
+    from xlbridge.batch.rehearsal import rehearsal as rehearsing
+    from xlbridge.batch.rehearsal import rehearsal_json, rehearsal_text
+
+    settings = settings_without_profile()
+    parameters = parameters_from_options(month, given)
+    read = read_plan(plan, load_catalogue(settings.schemas), parameters, datetime.now().date())
+    asked = rehearsing.RehearsalOptions(
+        plan=read,
+        faults=faults,
+        settings=settings,
+        seed_number=seed_number,
+        database=database,
+        kind=SeedKind(kind),
+        stand_ins=stand_ins,
+        kills=kills,
+        compare=compare,
+        keep=keep,
+    )
+    about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=read.batch)
+    with show_progress(about) as activity:
+        rehearsed = rehearsing.run_rehearsal(asked, open_batch, activity.tell)
+    if keep is not None:
+        remark(Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}").format(f=keep))
+    if form == "json":
+        print_json(rehearsal_json(rehearsed))
+    else:
+        for line in rehearsal_text(rehearsed):
+            print_result(line)
+    return _exit_code(rehearsed)
+
+
+def _exit_code(rehearsed: "RehearsalResult") -> ExitCode:
+    counted = rehearsed.counted
+    if counted.tally.broken or counted.tally.doubts:
+        return ExitCode.IN_DOUBT
+    imperfect = counted.refusals or counted.tally.there_before or counted.open_steps
+    if imperfect or rehearsed.differences:
+        return ExitCode.DATA_ERRORS
+    return ExitCode.GOOD

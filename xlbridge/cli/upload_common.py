@@ -1,0 +1,78 @@
+"""Shared by the commands about uploads: the upload context, reports and exit codes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from xlbridge.cli.environment import command_settings
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.process import heavy_imports
+from xlbridge.files import require_distinct
+from xlbridge.i18n import Text
+from xlbridge.resources import load_catalogue
+from xlbridge.settings import Settings
+from xlbridge.upload import Job, Journal, State, UploadContext, job_json, job_lines, lacks_evidence
+
+_EXIT_CODE_BY_STATE = {
+    State.PREVIEWED: ExitCode.GOOD,
+    State.DONE: ExitCode.GOOD,
+    State.STAGED: ExitCode.GOOD,
+    State.POLLING: ExitCode.GOOD,
+    State.SENDING_PARTS: ExitCode.GOOD,
+    State.PARTIAL: ExitCode.DATA_ERRORS,
+    State.REJECTED: ExitCode.DATA_ERRORS,
+    State.ABANDONED: ExitCode.FAILED,
+    State.IN_DOUBT: ExitCode.IN_DOUBT,
+    State.NEEDS_PERSON: ExitCode.IN_DOUBT,
+}
+
+
+@contextmanager
+def open_upload_context(settings: Settings | None = None) -> Iterator[UploadContext]:
+    """Open the journal and the catalogue for one command."""
+    settings = settings or command_settings()
+    journal = Journal(settings.journal)
+    try:
+        yield UploadContext(settings, load_catalogue(settings.schemas), journal)
+    finally:
+        journal.close()
+
+
+def ensure_evidence(desk: UploadContext, job: Job) -> Job:
+    """Write the evidence that a job should have and has not; return the job as it is then."""
+    if not lacks_evidence(desk.journal, job):
+        return job
+    # It reads and writes workbooks, and is hardly ever lacking.
+    with heavy_imports():
+        from xlbridge.upload import write_evidence
+
+    return write_evidence(desk.settings, desk.catalogue, desk.journal, job)
+
+
+def save_status_copy(desk: UploadContext, job: Job, target: Path) -> None:
+    """Write the living copy of a job's workbook, and say so.
+
+    Raises ``UsageError`` when the target is the workbook itself, or is not to be written.
+    """
+    # It reads and writes workbooks, which most commands about jobs do not.
+    with heavy_imports():
+        from xlbridge.upload import write_status_copy
+
+    require_distinct([target], [Path(job.what.file)])
+    write_status_copy(desk, job, target)
+    remark(
+        Text(
+            pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"
+        ).format(f=target)
+    )
+
+
+def print_job(job: Job, form: str) -> ExitCode:
+    """Print a job's report and return the exit code that it ends a command with."""
+    if form == "json":
+        print_json(job_json(job))
+    else:
+        for line in job_lines(job):
+            print_result(line)
+    return _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)

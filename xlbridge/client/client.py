@@ -1,0 +1,280 @@
+"""The API client: every operation by its name, and a few general methods.
+
+Example::
+
+    from xlbridge.client import Client, Target
+    from xlbridge.wire.operations.sales import SALES_ORDER_LIST
+    from xlbridge.wire.sales import SalesOrderQuery
+
+    target = Target("production", "https://erp.example.com", "user@example.com", password)
+    with Client(target) as client:
+        print(client.system.info().nomeComercial)
+        client.registry.clients.create(nomeComercial="Padaria Estrela")
+        query = SalesOrderQuery(dataInferior=datetime(2026, 1, 1))
+        for order in client.records(SALES_ORDER_LIST, query=query):
+            print(order["numeroDoPedido"], len(order["parcelas"]))
+"""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+import httpx
+from pydantic import TypeAdapter
+
+from xlbridge.client.listing_answer import ListingAnswer, rows_of_data, shape_of
+from xlbridge.client.listing_stream import ParseNumber, Record
+from xlbridge.client.operations import Operations
+from xlbridge.client.outcomes import (
+    TOKEN_REFUSED,
+    Doubtful,
+    Executed,
+    NotExecuted,
+    Outcome,
+    ReadData,
+    SecretRedactor,
+    classify_reply,
+    data_or_raise,
+    is_json_or_empty,
+    lost_answer_error,
+)
+from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.session import (
+    LOGIN_REFUSED,
+    Session,
+    TokenFile,
+    granted_token,
+    is_refused_login,
+    is_unauthorized,
+)
+from xlbridge.client.target import Target
+from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, UploadFile, call_of
+from xlbridge.errors import ApiError, AuthenticationFailed, UsageError
+from xlbridge.i18n import Text
+from xlbridge.wire import Operation, WireModel, record_model
+from xlbridge.wire.authentication import Authentication
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Client(Operations):
+    """Talks to one environment as one integration user. Use it as a context manager.
+
+    Every operation is there by its name, with typed arguments and answers:
+    ``client.financial.receivables.list_open(codigoDoCliente=7)``.
+
+    The token lives as long as the client, in memory, or in ``kept``, where other processes find
+    it. ``timeout`` is in seconds, for each step of a request. Raises ``ConfigError`` for an
+    address that is not https (http to loopback is fine) or missing credentials.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: float = 60.0,
+        backoff: RetryPolicy | None = None,
+        kept: TokenFile | None = None,
+    ) -> None:
+        super().__init__(self.call)
+        self.target = target
+        self._backoff = backoff or RetryPolicy()
+        self._secrets = SecretRedactor(target.password)
+        self._timeout = timeout
+        self._transport = Transport(target.base_url, timeout, target.ca_bundle)
+        self._session = Session(self._transport, target, self._backoff, self._secrets, kept)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._transport.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self.target!r})"
+
+    @property
+    def least_settle(self) -> float:
+        """How long a request whose answer was lost must at least be waited for, in seconds.
+
+        Twice the longest wait for an answer; for a system on this computer nothing.
+        """
+        return 0.0 if self._transport.is_local else 2 * self._timeout
+
+    def login(self) -> Authentication:
+        """Check the credentials; return the login's answer without its token.
+
+        Raises ``AuthenticationFailed`` or ``TransportError``.
+        """
+        return self._session.login()
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*object.__dir__(self), *super().__dir__()})
+
+    def call(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] = _NOTHING,
+        query: WireModel | None = None,
+        body: WireModel | None = None,
+        file: UploadFile | None = None,
+    ) -> Any:
+        """Call an operation and return its ``data`` as the type that the operation declares.
+
+        Repeatable operations are repeated with backoff. Raises ``TransportError``,
+        ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation that is not
+        repeatable, ``InDoubt``.
+        """
+        call = call_of(operation, path, query, body, file)
+
+        def attempt() -> Reply:
+            return self._session.exchange(call)
+
+        reply = self._backoff.repeat(attempt) if operation.repeatable else attempt()
+        return self._data_of(operation, reply, _typed_reader(operation))
+
+    def records(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] = _NOTHING,
+        query: WireModel | None = None,
+        keep_unknown: bool = False,
+        numbers: ParseNumber | None = None,
+    ) -> Generator[Record]:
+        """Call a listing and yield its records as the answer comes in, one by one.
+
+        A record is a plain dict with the spec's spelling of names. Decimal numbers are
+        ``Decimal``, dates stay text; fields that the interface does not show are left out, with
+        ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
+        place of that. One object is one record; null is none where a single record is named, else
+        an error.
+
+        The call is made when the first record is asked for, and repeated with backoff until an
+        answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
+        ``TransportError`` also after records have been yielded: when the answer breaks off, or
+        says at its end that it is a failure. Only an iterator that came to its end has told all.
+        """
+        shape = shape_of(_model_of(operation), keep_unknown=keep_unknown)
+        with closing(self.listing(operation, path=path, query=query)) as answer:
+            yield from answer.records(answer.pieces(), shape, numbers)
+
+    def listing(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] = _NOTHING,
+        query: WireModel | None = None,
+    ) -> ListingAnswer:
+        """Call a listing, with backoff until an answer begins, and return what comes in.
+
+        Raises what ``call`` raises.
+        """
+        call = call_of(operation, path, query)
+        reply = self._backoff.repeat(lambda: self._session.exchange(call, streamed=True))
+        if isinstance(reply, httpx.Response) and reply.is_success:
+            return ListingAnswer(operation, reply, self._secrets, operation.asks_for_one(query))
+        self._data_of(operation, reply, rows_of_data)
+        raise AssertionError("a reply that is no success raises")
+
+    def send(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] = _NOTHING,
+        query: WireModel | None = None,
+        file: UploadFile | None = None,
+    ) -> Outcome:
+        """Make one attempt of a write and say what became of it; never raises for remote trouble.
+
+        Only a 401 is followed by a second request, with a new token: it was not executed.
+        """
+        call = call_of(operation, path, query, file=file)
+        try:
+            reply = self._session.exchange(call)
+        except ApiError as error:
+            # Only a login raises, before the request or after its 401.
+            return NotExecuted(error.message)
+        return classify_reply(reply, _typed_reader(operation), self._secrets)
+
+    def raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | Sequence[str]] = _NOTHING,
+        body: object | None = None,
+    ) -> httpx.Response:
+        """Make one authenticated request, once, and return the answer whatever it is.
+
+        Raises ``UsageError`` for a path that does not begin with ``/`` or holds control
+        characters, ``InDoubt`` when the answer to anything but a GET was lost, else
+        ``TransportError`` or ``AuthenticationFailed``.
+        """
+        if not path.startswith("/") or not path.isprintable():
+            raise UsageError(
+                Text(
+                    pt="O caminho deve começar com /, por exemplo /v2/sistema/info.",
+                    en="The path must begin with /, for example /v2/sistema/info.",
+                )
+            )
+        reply = self._session.exchange(Call(method.upper(), path, query, body))
+        if isinstance(reply, NoAnswer):
+            raise lost_answer_error(reply.reason, doubtful=reply.begun and method.upper() != "GET")
+        return reply
+
+    def text_of(self, reply: httpx.Response) -> str:
+        """Return a raw answer's body as it came, but for passwords and tokens."""
+        token = granted_token(reply)
+        if token:
+            self._secrets.add(token)
+        return self._secrets.hide(reply.text)
+
+    def outcome_of(self, reply: httpx.Response) -> Outcome:
+        """Say what became of a raw request; a success may carry any JSON document, or nothing.
+
+        Of a login ``authenticated`` decides. Source: the spec, Authentication.
+        """
+        if is_refused_login(reply):
+            return NotExecuted(LOGIN_REFUSED)
+        outcome = classify_reply(reply, lambda data: data, self._secrets)
+        if isinstance(outcome, Doubtful) and reply.is_success and is_json_or_empty(reply):
+            return Executed(None)
+        return outcome
+
+    def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
+        if is_unauthorized(reply):
+            raise AuthenticationFailed(TOKEN_REFUSED)
+        return data_or_raise(
+            classify_reply(reply, read, self._secrets),
+            repeatable=operation.repeatable,
+            answered=not isinstance(reply, NoAnswer),
+        )
+
+
+def _model_of(operation: Operation) -> type[WireModel]:
+    model = record_model(operation.data)
+    if model is None:
+        raise TypeError(f"{operation.name} is not a listing")
+    return model
+
+
+def _typed_reader(operation: Operation) -> ReadData:
+    return _adapter(operation.data).validate_python
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation)

@@ -1,0 +1,206 @@
+"""Checks of ``xlbridge doctor``: this computer, the profile, and the remote system."""
+
+import importlib.util
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.request import getproxies
+
+import httpx
+
+from xlbridge import __version__
+from xlbridge.client.client import Client
+from xlbridge.client.outcomes import Executed
+from xlbridge.errors import (
+    ApiError,
+    AuthenticationFailed,
+    ConfigError,
+    XlbridgeError,
+    os_error_reason,
+)
+from xlbridge.i18n import Text
+from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
+from xlbridge.settings import Settings
+from xlbridge.wire.authentication import SYSTEM_INFO
+
+_SKEW_SECONDS = 300.0
+_SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticCheck:
+    """One check: a stable English name, what was found, and what to do where it is a problem.
+
+    ``remote`` says that the problem is the remote system's or the way to it.
+    """
+
+    name: str
+    ok: bool
+    message: Text
+    advice: Text | None = None
+    remote: bool = False
+
+
+def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
+    """Check this computer: versions, the profile and its password, home folder, proxies."""
+    versions = f"xlbridge {__version__}, Python {platform.python_version()}, {platform.system()}"
+    yield DiagnosticCheck("versions", True, _untranslated(versions))
+    yield _check_profile(profile)
+    if profile.source is not ProfileSource.EMBEDDED:
+        yield _check_password(settings, profile)
+    yield _check_home(settings)
+    yield _check_network(profile)
+    installed = all(importlib.util.find_spec(name) for name in _SERVER_PACKAGES)
+    yield DiagnosticCheck(
+        "sandbox-extra",
+        installed or profile.source is not ProfileSource.EMBEDDED,
+        Text(pt="instalado", en="installed")
+        if installed
+        else Text(pt="não instalado", en="not installed"),
+        None if installed else _untranslated('pip install "xlbridge[sandbox]"'),
+    )
+
+
+def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
+    """Check the remote system: does it answer, accept the credentials, agree on the time."""
+    address = _untranslated(client.target.base_url)
+    try:
+        client.login()
+        reply = client.raw(SYSTEM_INFO.method, SYSTEM_INFO.path)
+    except AuthenticationFailed as error:
+        yield DiagnosticCheck("address", True, address)
+        yield failed_check("login", error)
+        return
+    except ApiError as error:
+        yield failed_check("address", error)
+        return
+    yield DiagnosticCheck("address", True, address)
+    yield DiagnosticCheck("login", True, _untranslated(client.target.email))
+    yield _check_answer(client, reply)
+    yield _check_clock(reply)
+
+
+def failed_check(name: str, error: XlbridgeError) -> DiagnosticCheck:
+    """Return the failed check that an error stands for."""
+    return DiagnosticCheck(
+        name, False, error.message, error.hint, remote=isinstance(error, ApiError)
+    )
+
+
+def _untranslated(text: str) -> Text:
+    return Text(pt=text, en=text)
+
+
+def _check_profile(profile: Profile) -> DiagnosticCheck:
+    if profile.source is ProfileSource.EMBEDDED:
+        told = Text(
+            pt="nada configurado: sistema de ensaio embutido",
+            en="nothing configured: embedded sandbox",
+        )
+        return DiagnosticCheck("settings", True, told)
+    kind = Text(pt="produção", en="production") if profile.production else None
+    source = {
+        ProfileSource.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
+        ProfileSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+    }[profile.source]
+    told = Text(pt="{name} {source}{kind}", en="{name} {source}{kind}").format(
+        name=profile.name,
+        source=source,
+        kind=Text(pt=", {kind}", en=", {kind}").format(kind=kind) if kind else "",
+    )
+    if profile.email:
+        return DiagnosticCheck("settings", True, told)
+    told = Text(pt="falta XLBRIDGE_EMAIL", en="XLBRIDGE_EMAIL missing")
+    return DiagnosticCheck("settings", False, told, Text(pt="Defina-a.", en="Set it."))
+
+
+_PASSWORD_SOURCES = {
+    PasswordSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
+    PasswordSource.KEYRING: Text(pt="no chaveiro do sistema", en="in the system's keyring"),
+    PasswordSource.FILE: Text(
+        pt="num arquivo privado, sem cifra", en="in a private file, not encrypted"
+    ),
+}
+
+
+def _check_password(settings: Settings, profile: Profile) -> DiagnosticCheck:
+    try:
+        place = find_password(settings, profile).place
+    except ConfigError as error:
+        return failed_check("password", error)
+    if place in _PASSWORD_SOURCES:
+        return DiagnosticCheck("password", True, _PASSWORD_SOURCES[place])
+    told = Text(pt="falta XLBRIDGE_PASSWORD", en="XLBRIDGE_PASSWORD missing")
+    return DiagnosticCheck(
+        "password", False, told, Text(pt="Ou use xlbridge login.", en="Or use xlbridge login.")
+    )
+
+
+def _check_home(settings: Settings) -> DiagnosticCheck:
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.home):
+            pass
+    except OSError as error:
+        told = Text(
+            pt="não se pode gravar em {home}: {reason}", en="cannot write to {home}: {reason}"
+        ).format(home=settings.home, reason=os_error_reason(error))
+        advice = Text(
+            pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
+        )
+        return DiagnosticCheck("home", False, told, advice)
+    return DiagnosticCheck("home", True, _untranslated(str(settings.home)))
+
+
+_NONE = Text(pt="nenhum", en="none")
+
+
+def _check_network(profile: Profile) -> DiagnosticCheck:
+    # Only the hosts: a proxy's address may hold a password.
+    proxies = getproxies()
+    hosts = sorted(
+        f"{scheme} {httpx.URL(url).host}" for scheme, url in proxies.items() if scheme != "no"
+    )
+    certificates = profile.ca_bundle or os.environ.get("SSL_CERT_FILE") or "certifi"
+    told = Text(
+        pt="proxies: {hosts}; sem proxy: {direct}; certificados: {certificates}",
+        en="proxies: {hosts}; without proxy: {direct}; certificates: {certificates}",
+    ).format(
+        hosts=", ".join(hosts) or _NONE,
+        direct=proxies.get("no") or _NONE,
+        certificates=certificates,
+    )
+    return DiagnosticCheck("network", True, told)
+
+
+def _check_answer(client: Client, reply: httpx.Response) -> DiagnosticCheck:
+    outcome = client.outcome_of(reply)
+    told = _untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
+    if isinstance(outcome, Executed):
+        return DiagnosticCheck("answers", True, told)
+    advice = Text(
+        pt="Confira XLBRIDGE_BASE_URL e as permissões do usuário.",
+        en="Check XLBRIDGE_BASE_URL and the user's permissions.",
+    )
+    return DiagnosticCheck("answers", False, told, advice, remote=True)
+
+
+def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
+    try:
+        server = parsedate_to_datetime(reply.headers.get("Date", ""))
+    except ValueError:
+        return DiagnosticCheck(
+            "clock", True, Text(pt="o sistema não diz a hora", en="the system tells no time")
+        )
+    aware = server if server.tzinfo else server.replace(tzinfo=UTC)
+    seconds = round((datetime.now(UTC) - aware).total_seconds())
+    told = Text(pt="{s} s de diferença", en="{s} s apart").format(s=abs(seconds))
+    advice = Text(
+        pt="Acerte o relógio: os períodos das listagens dependem dele.",
+        en="Set the clock: the periods of listings depend on it.",
+    )
+    return DiagnosticCheck("clock", abs(seconds) <= _SKEW_SECONDS, told, advice)

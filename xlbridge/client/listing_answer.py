@@ -1,0 +1,164 @@
+"""Listing answers as plain dicts, record by record while the body comes in.
+
+No object is built per record, so large listings stay fast, and none is kept, so they need no
+more
+memory than small ones. Names are in the spec's own spelling, values stay as JSON has them
+(decimal numbers exact).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import httpx
+
+from xlbridge.client.listing_stream import (
+    InvalidJson,
+    ListingReader,
+    ParseNumber,
+    Record,
+    RecordShape,
+    TruncatedBody,
+    UnexpectedContent,
+)
+from xlbridge.client.outcomes import (
+    CHECK_ADDRESS,
+    SecretRedactor,
+    classify_envelope,
+    data_or_raise,
+    describe_reply,
+)
+from xlbridge.errors import TransportError
+from xlbridge.i18n import Text
+from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
+
+_MAX_OPENING_LENGTH = 10_000
+"""So many characters of a body are shown at most, secrets cut out."""
+
+_TRUNCATED = Text(
+    pt="A resposta parou no meio, depois de {n} {n:registro|registros}: nada diz que foram todos.",
+    en="The answer stopped midway, after {n} {n:record|records}: nothing says that they were all.",
+)
+_MISSING_DATA = Text(
+    pt="A resposta diz sucesso e não traz “data”: nada diz que não há registros.",
+    en="The answer says success and brings no “data”: nothing says that there are no records.",
+)
+_NOT_JSON = Text(
+    pt="A resposta deixou de ser JSON depois de {n} {n:registro|registros}.",
+    en="The answer stopped being JSON after {n} {n:record|records}.",
+)
+
+ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
+"""Every accepted spelling of the envelope's own names."""
+
+
+@cache
+def shape_of(model: type[WireModel], *, keep_unknown: bool = False) -> RecordShape:
+    """Return the shape of the records that a model describes."""
+    nested = {
+        name: shape_of(inner, keep_unknown=keep_unknown)
+        for name, field in model.model_fields.items()
+        if (inner := record_model(field.annotation))
+    }
+    return RecordShape(spellings(model), nested, keep_unknown)
+
+
+def rows_of_data(data: Any) -> list[Any]:
+    """Return the rows of a listing's whole data: one object is one row, null is none."""
+    if data is None:
+        return []
+    return data if isinstance(data, list) else [data]
+
+
+class ListingAnswer:
+    """A successful reply to a listing's call, whose body is still to be read. Close it.
+
+    Whatever its body turns out to be is told by ``TransportError`` or ``RemoteRejected``.
+    ``is_of_one`` says that a single record was asked for, which may not be there.
+    """
+
+    def __init__(
+        self, operation: Operation, reply: httpx.Response, secrets: SecretRedactor, is_of_one: bool
+    ) -> None:
+        self._operation = operation
+        self._reply = reply
+        self._secrets = secrets
+        self._is_of_one = is_of_one
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._reply.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the body as it comes in, after any decompression, once.
+
+        Raises ``TruncatedBody``, which ``records`` knows how to tell.
+        """
+        try:
+            yield from self._reply.iter_bytes()
+        except httpx.RequestError:
+            raise TruncatedBody from None
+
+    def records(
+        self, pieces: Iterable[bytes], shape: RecordShape, numbers: ParseNumber | None = None
+    ) -> Iterator[Record]:
+        """Yield the records in a body: in ``pieces``, or in what was kept of them.
+
+        Only an iterator that came to its end has told all.
+        """
+        text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers)
+        convert = shape.converter()
+        is_object, opening = _begins_with_object(text), text.opening(_MAX_OPENING_LENGTH)
+        if not is_object:
+            raise self._undocumented(opening)
+        try:
+            yield from map(convert, _complete_records(text))
+            yield from map(convert, self._rest(text, opening))
+        except UnexpectedContent as error:
+            raise TransportError(error.reason, CHECK_ADDRESS) from None
+
+    def _rest(self, text: ListingReader, opening: str) -> list[Any]:
+        """Judge what stands around the records; return the rows of data that is no list."""
+        try:
+            judged = Envelope.model_validate(text.envelope)
+        except ValueError:
+            raise self._undocumented(opening) from None
+        outcome = classify_envelope(judged, rows_of_data, self._secrets)
+        rows: list[Any] = data_or_raise(outcome, repeatable=self._operation.repeatable)
+        if not (rows or text.has_list or self._is_of_one):
+            raise UnexpectedContent(_MISSING_DATA)
+        return rows
+
+    def _undocumented(self, opening: str) -> TransportError:
+        return TransportError(describe_reply(self._reply, self._secrets, opening), CHECK_ADDRESS)
+
+
+def is_plain_success(envelope: Mapping[str, Any]) -> bool:
+    """Say whether an envelope without its records tells a success and nothing else."""
+    try:
+        judged = Envelope.model_validate(envelope)
+    except ValueError:
+        return False
+    return not judged.refused and judged.data is None
+
+
+def _begins_with_object(text: ListingReader) -> bool:
+    try:
+        return text.begins_with("{")
+    except (InvalidJson, TruncatedBody):
+        return False
+
+
+def _complete_records(text: ListingReader) -> Iterator[Any]:
+    """Yield what ``ListingText.records`` does, and tell when the body breaks off or is no JSON."""
+    count = 0
+    try:
+        for record in text.records():
+            yield record
+            count += 1
+    except InvalidJson as error:
+        raise UnexpectedContent(
+            (_TRUNCATED if error.ended else _NOT_JSON).format(n=count)
+        ) from None
+    except TruncatedBody:
+        raise UnexpectedContent(_TRUNCATED.format(n=count)) from None

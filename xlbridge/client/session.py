@@ -1,0 +1,260 @@
+"""Session: login, the token that requests carry, and the file that keeps it between processes.
+
+The token file is of no use with another password, and is not used once the token has expired.
+Source: the spec, Authentication.
+"""
+
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from xlbridge.client.outcomes import CHECK_ADDRESS, SecretRedactor, content_type, parse_json
+from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.target import Target
+from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of
+from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
+from xlbridge.files import file_lock, write_private
+from xlbridge.i18n import Text
+from xlbridge.profiles import origin_of
+from xlbridge.wire.authentication import AUTHENTICATE, TIMESTAMP_FORMAT, Authentication, Credentials
+
+_EXPIRY_MARGIN = timedelta(minutes=1)
+_SCRYPT_OPTIONS = {"n": 2**14, "r": 8, "p": 1}
+
+
+class TokenFile:
+    """The kept token of one user at one address, shared by all processes of this computer's user.
+
+    ``locked`` is held while a token is looked up and renewed, so that several processes log in
+    once.
+    """
+
+    def __init__(self, home: Path, base_url: str, email: str, password: str) -> None:
+        self._who = {"origin": origin_of(base_url), "email": email}
+        self._password = password.encode()
+        name = hashlib.sha256("\n".join(self._who.values()).encode()).hexdigest()[:32]
+        self._path = home / "tokens" / f"{name}.json"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from looking up and renewing for the length of the block.
+
+        Raises ``UsageError`` where nothing can be written.
+        """
+        with file_lock(self._path.with_suffix(".lock")):
+            yield
+
+    def read(self) -> str | None:
+        """Return the token, None where there is none that is still good."""
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            if not _is_unexpired(kept["expiration"]) or kept["who"] != self._who:
+                return None
+            same = secrets.compare_digest(kept["proof"], self._proof(bytes.fromhex(kept["salt"])))
+            return str(kept["token"]) if same else None
+        except (OSError, ValueError, KeyError, TypeError):
+            # Whatever is not what ``write`` leaves is no token; a login makes a new one.
+            return None
+
+    def write(self, answer: Authentication) -> None:
+        """Keep a login's token; one that does not say how long it is good is not kept."""
+        if answer.accessToken is None or not _is_unexpired(answer.expiration):
+            self.remove()
+            return
+        salt = secrets.token_bytes(16)
+        kept: dict[str, Any] = {
+            "who": self._who,
+            "expiration": answer.expiration,
+            "salt": salt.hex(),
+            "proof": self._proof(salt),
+            "token": answer.accessToken,
+        }
+        write_private(self._path, json.dumps(kept))
+
+    def remove(self) -> None:
+        """Keep no token."""
+        self._path.unlink(missing_ok=True)
+
+    def _proof(self, salt: bytes) -> str:
+        return hashlib.scrypt(self._password, salt=salt, **_SCRYPT_OPTIONS).hex()
+
+
+def _is_unexpired(expiration: str | None) -> bool:
+    try:
+        end = datetime.strptime(expiration or "", TIMESTAMP_FORMAT)
+    except ValueError:
+        return False
+    return datetime.now() + _EXPIRY_MARGIN < end
+
+
+class Session:
+    """One integration user's access. The token is never shown; ``kept`` outlives the process."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        target: Target,
+        backoff: RetryPolicy,
+        secrets: SecretRedactor,
+        kept: TokenFile | None,
+    ) -> None:
+        self._transport = transport
+        self._credentials = _credentials(target)
+        self._backoff = backoff
+        self._secrets = secrets
+        self._kept = kept
+        self._token: str | None = None
+        self._lock = threading.Lock()
+
+    def login(self) -> Authentication:
+        """Obtain a new token and return the login's answer without it.
+
+        Raises ``AuthenticationFailed`` with the remote system's message when it does not accept
+        the credentials, ``TransportError`` when no usable answer came.
+        """
+        with self._lock, self._shared():
+            return self._login()
+
+    def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
+        """Send an authenticated request; after a 401, once more with a new token.
+
+        ``streamed`` is the transport's. Raises what ``login`` raises: the request itself has not
+        been sent then, or was refused.
+        """
+        token = self._current_token()
+        reply = self._transport.exchange(call, token, streamed=streamed)
+        if not is_unauthorized(reply):
+            return reply
+        return self._transport.exchange(call, self._token_after(token), streamed=streamed)
+
+    def _current_token(self) -> str:
+        with self._lock:
+            if self._token is None:
+                self._renew(None)
+            return self._held()
+
+    def _token_after(self, refused: str) -> str:
+        with self._lock:
+            # Another thread may have renewed the token already.
+            if self._token == refused:
+                self._renew(refused)
+            return self._held()
+
+    def _renew(self, refused: str | None) -> None:
+        """Take the token that another process has got since, else log in."""
+        with self._shared():
+            token = None if self._kept is None else self._kept.read()
+            if token is None or token == refused:
+                self._login()
+                return
+            self._secrets.add(token)
+            self._token = token
+
+    def _shared(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._kept is None else self._kept.locked()
+
+    def _held(self) -> str:
+        if self._token is None:
+            raise AssertionError("a login either sets the token or raises")
+        return self._token
+
+    def _login(self) -> Authentication:
+        call = call_of(AUTHENTICATE, {}, body=self._credentials)
+        answer = self._read(self._backoff.repeat(lambda: self._transport.exchange(call)))
+        if answer.accessToken is None:
+            if self._kept is not None:
+                self._kept.remove()
+            raise AuthenticationFailed(
+                Text(
+                    pt="O sistema não aceitou as credenciais: {message}",
+                    en="The system did not accept the credentials: {message}",
+                ).format(message=self._secrets.hide(answer.message or "?")),
+                Text(
+                    pt="Confira XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD: cada ambiente tem os seus.",
+                    en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: each environment has its own.",
+                ),
+            )
+        self._secrets.add(answer.accessToken)
+        self._token = answer.accessToken
+        if self._kept is not None:
+            self._kept.write(answer)
+        return answer.model_copy(update={"accessToken": None})
+
+    def _read(self, reply: Reply) -> Authentication:
+        """Read the login's answer; ``authenticated`` decides, whatever the status says."""
+        if isinstance(reply, NoAnswer):
+            raise TransportError(reply.reason, CHECK_ADDRESS)
+        try:
+            answer = Authentication.model_validate(parse_json(reply))
+        except ValueError:
+            raise _unusable_login_answer(reply) from None
+        if not answer.authenticated:
+            return answer.model_copy(update={"accessToken": None})
+        if not _is_valid_header_value(answer.accessToken):
+            raise _unusable_login_answer(reply)
+        return answer
+
+
+LOGIN_REFUSED = Text(
+    pt="O sistema não aceitou o e-mail ou a senha.",
+    en="The system did not accept the e-mail or the password.",
+)
+
+
+def is_refused_login(reply: httpx.Response) -> bool:
+    """Say whether a reply is a login's answer that its credentials were not accepted."""
+    answer = _login_answer(reply)
+    return answer is not None and not answer.authenticated
+
+
+def granted_token(reply: httpx.Response) -> str | None:
+    """Return the token that a reply grants, None where it is no login's answer."""
+    answer = _login_answer(reply)
+    return answer.accessToken if answer else None
+
+
+def _login_answer(reply: httpx.Response) -> Authentication | None:
+    if not reply.request.url.path.endswith(AUTHENTICATE.path):
+        return None
+    try:
+        return Authentication.model_validate(parse_json(reply))
+    except ValueError:
+        return None
+
+
+def is_unauthorized(reply: Reply) -> bool:
+    """Say whether a reply is a 401."""
+    return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.UNAUTHORIZED
+
+
+def _credentials(target: Target) -> Credentials:
+    try:
+        return Credentials(email=target.email, password=target.password)
+    except ValueError:
+        raise ConfigError(
+            Text(pt="Falta o e-mail ou a senha.", en="The e-mail or the password is missing.")
+        ) from None
+
+
+def _unusable_login_answer(reply: httpx.Response) -> TransportError:
+    # None of the body is shown: a login's answer may hold a token that is not known to be one.
+    return TransportError(
+        Text(
+            pt="O login não teve resposta que se possa usar: status {status}, {kind}.",
+            en="The login got no usable answer: status {status}, {kind}.",
+        ).format(status=reply.status_code, kind=content_type(reply)),
+        CHECK_ADDRESS,
+    )
+
+
+def _is_valid_header_value(token: str | None) -> bool:
+    return bool(token) and token is not None and token.isascii() and token.isprintable()

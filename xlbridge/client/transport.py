@@ -1,0 +1,225 @@
+"""HTTP transport: one request, one reply.
+
+TLS is always verified and redirects are never followed: a write must not be repeated elsewhere,
+and ``Authorization`` must not reach another origin. Plain HTTP is for loopback only, and
+loopback
+never goes through a proxy.
+"""
+
+import errno
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from xlbridge import __version__
+from xlbridge.client.target import is_loopback, parse_base_url
+from xlbridge.errors import ConfigError, os_error_reason
+from xlbridge.i18n import Text
+from xlbridge.wire import Operation, WireModel
+from xlbridge.wire.imports import UPLOAD_FIELD, XLSX_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class UploadFile:
+    """A workbook to send: the name that the remote system is told, and its bytes."""
+
+    filename: str
+    content: bytes = field(repr=False)
+
+
+_MAX_CONNECT_SECONDS = 10.0
+_UNKNOWN_HOST = Text(pt="o nome não foi encontrado", en="the name was not found")
+_CONNECTION_ERRORS: Mapping[int | None, Text] = {
+    errno.ECONNREFUSED: Text(pt="conexão recusada", en="connection refused"),
+    errno.ENETUNREACH: Text(pt="rede inacessível", en="network unreachable"),
+    errno.EHOSTUNREACH: Text(pt="servidor inacessível", en="host unreachable"),
+    errno.ETIMEDOUT: Text(pt="tempo esgotado", en="timed out"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as data, so that it can be sent again with another token."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: object | None = field(default=None, repr=False)
+    file: UploadFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """No complete answer came.
+
+    ``begun`` says that the request had begun to go out, so that it may have been executed;
+    ``hopeless`` that asking again cannot help.
+    """
+
+    reason: Text
+    begun: bool
+    hopeless: bool = False
+
+
+Reply = httpx.Response | NoAnswer
+
+
+def call_of(
+    operation: Operation,
+    path: Mapping[str, object],
+    query: WireModel | None = None,
+    body: WireModel | None = None,
+    file: UploadFile | None = None,
+) -> Call:
+    """Fill an operation's declaration with one call's values; what is None is not sent."""
+    values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
+    return Call(
+        method=operation.method,
+        path=operation.path.format(**values),
+        query={} if query is None else query.model_dump(mode="json", exclude_none=True),
+        body=None if body is None else body.model_dump(mode="json", exclude_none=True),
+        file=file,
+    )
+
+
+class Transport:
+    """The connection to one address.
+
+    Raises ``ConfigError`` for an address that is not safe, and for certificates and proxies that
+    cannot be used.
+    """
+
+    def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
+        url = parse_base_url(base_url)
+        self.is_local = is_loopback(url.host)
+        self._base = str(url).rstrip("/")
+        with _reporting_bad_environment():
+            self._http = httpx.Client(
+                verify=_ssl_verification(url, ca_bundle),
+                follow_redirects=False,
+                trust_env=not self.is_local,
+                timeout=httpx.Timeout(timeout, connect=min(timeout, _MAX_CONNECT_SECONDS)),
+                headers={"User-Agent": f"xlbridge/{__version__}", "Accept": "application/json"},
+            )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._http.close()
+
+    def exchange(self, call: Call, token: str | None = None, *, streamed: bool = False) -> Reply:
+        """Send one request, once, and read its whole answer.
+
+        With ``streamed`` the body of a success is left to be read, and the reply to be closed.
+        """
+        begun = False
+
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            nonlocal begun
+            # CONNECT is the talk with a proxy: nothing has reached the remote system yet.
+            if event.endswith("send_request_headers.started"):
+                begun = begun or info["request"].method != b"CONNECT"
+
+        try:
+            request = self._http.build_request(
+                call.method,
+                self._base + call.path,
+                # An empty mapping would strip a query that the path itself has.
+                params=call.query or None,
+                json=call.body,
+                files=_multipart_files(call.file),
+                headers={} if token is None else {"Authorization": f"Bearer {token}"},
+                extensions={"trace": trace},
+            )
+            reply = self._http.send(request, stream=True)
+            if not (streamed and reply.is_success):
+                with closing(reply):
+                    reply.read()
+        except httpx.RequestError as error:
+            return NoAnswer(self._describe(error), begun, hopeless=_is_certificate_error(error))
+        return reply
+
+    def _describe(self, error: httpx.RequestError) -> Text:
+        # Only the text of a failed connection is shown: other errors may quote what was sent.
+        detail = (
+            _connection_failure(error)
+            if isinstance(error, httpx.ConnectError)
+            else type(error).__name__
+        )
+        return Text(
+            pt="{address} não respondeu ({detail}).",
+            en="{address} did not answer ({detail}).",
+        ).format(address=self._base, detail=detail)
+
+
+def _multipart_files(file: UploadFile | None) -> dict[str, tuple[str, bytes, str]] | None:
+    return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
+
+
+def _ssl_verification(url: httpx.URL, ca_bundle: Path | None) -> ssl.SSLContext | bool:
+    """Whose certificates are believed; of plain HTTP nobody's: reading them takes long."""
+    if ca_bundle is None:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" else True
+    try:
+        return ssl.create_default_context(cafile=ca_bundle)
+    except OSError as error:
+        raise ConfigError(
+            Text(
+                pt="{file} não é um arquivo PEM de certificados: {reason}",
+                en="{file} is no PEM file of certificates: {reason}",
+            ).format(file=ca_bundle, reason=os_error_reason(error))
+        ) from None
+
+
+@contextmanager
+def _reporting_bad_environment() -> Iterator[None]:
+    """Raise ``ConfigError`` for proxies and certificates of the environment that cannot be used.
+
+    No proxy is quoted: its address may hold a password.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            Text(
+                pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
+                en="SSL_CERT_FILE is no PEM file of certificates: {reason}",
+            ).format(reason=os_error_reason(error))
+        ) from None
+    except (ImportError, ValueError, httpx.InvalidURL):
+        raise ConfigError(
+            Text(
+                pt="O proxy em HTTPS_PROXY, HTTP_PROXY ou ALL_PROXY não pode ser usado.",
+                en="The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used.",
+            ),
+            Text(
+                pt="Escreva http://servidor:porta; para socks5://: pip install 'httpx[socks]'.",
+                en="Write http://host:port; for socks5://: pip install 'httpx[socks]'.",
+            ),
+        ) from None
+
+
+def _connection_failure(error: httpx.ConnectError) -> Text | str:
+    """Return why there is no connection, in the system's words where they are unusual."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return _UNKNOWN_HOST
+        if isinstance(cause, OSError) and cause.errno in _CONNECTION_ERRORS:
+            return _CONNECTION_ERRORS[cause.errno]
+        cause = cause.__cause__ or cause.__context__
+    return str(error)
+
+
+def _is_certificate_error(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,71 @@
+"""A client for the chosen profile, or for the embedded sandbox where nothing is configured."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from xlbridge.client import Client, Target, TokenFile
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text
+from xlbridge.profiles import (
+    EMBEDDED_NAME,
+    PasswordSource,
+    Profile,
+    ProfileSource,
+    choose_profile,
+    find_password,
+)
+from xlbridge.settings import Settings
+
+
+@contextmanager
+def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Client]:
+    """Open a client to the chosen system; with nothing configured, to the embedded sandbox.
+
+    ``announce`` is told when the embedded sandbox is used.
+
+    Raises ``ConfigError`` when a profile cannot be chosen or has no credentials, or the embedded
+    sandbox is needed and not installed.
+    """
+    profile = choose_profile(settings)
+    if profile.source is not ProfileSource.EMBEDDED:
+        target = target_of(settings, profile)
+        kept = TokenFile(settings.home, target.base_url, target.email, target.password)
+        with Client(target, kept=kept) as client:
+            yield client
+        return
+    from xlbridge.sandbox import embedded_sandbox
+
+    announce(
+        Text(
+            pt="Nada configurado: usando o sistema de ensaio embutido (dados em {home}).",
+            en="Nothing configured: using the embedded sandbox (data in {home}).",
+        ).format(home=settings.home)
+    )
+    with embedded_sandbox(settings) as server:
+        target = Target(EMBEDDED_NAME, server.base_url, server.email, server.password)
+        with Client(target) as client:
+            yield client
+
+
+def target_of(settings: Settings, profile: Profile) -> Target:
+    """Return a profile's target with its password. Raises ``ConfigError`` when it has none."""
+    password = find_password(settings, profile)
+    if not profile.email or password.place is PasswordSource.NOWHERE:
+        raise ConfigError(
+            Text(
+                pt="Falta o e-mail ou a senha do ambiente {name}.",
+                en="The e-mail or the password of the environment {name} is missing.",
+            ).format(name=profile.name),
+            Text(
+                pt="Use xlbridge login, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD.",
+                en="Use xlbridge login, or set XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD.",
+            ),
+        )
+    return Target(
+        profile.name,
+        profile.base_url,
+        profile.email,
+        password.value,
+        profile.production,
+        profile.ca_bundle,
+    )

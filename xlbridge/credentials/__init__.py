@@ -1,1 +1,0 @@
-"""Where passwords and tokens are kept, and the profiles that they belong to are written."""

@@ -1,1 +1,0 @@
-"""Rows into files: one small interface, one module per format."""

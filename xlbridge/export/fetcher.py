@@ -1,0 +1,275 @@
+"""Fetch all records of a listing into a spool, call by call and window by window.
+
+Records that change while the export runs are treated in ``docs/exports.md``.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from xlbridge.client import Client, Record, Window, WindowSplitter
+from xlbridge.errors import TransportError
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.layout import keys_only_spec
+from xlbridge.export.listing import Listing, PerRecord
+from xlbridge.export.part_reader import LineWorkers, PartReader
+from xlbridge.export.parts import LineSpec, Part
+from xlbridge.export.spool import Spool
+from xlbridge.export.windows import (
+    ExportProgress,
+    FetchedWindow,
+    ListingCall,
+    OnProgress,
+    is_final,
+    monthly_windows,
+    plain_calls,
+    window_call,
+)
+
+_ATTEMPTS = 3
+"""So often a window is asked for whose answer breaks off; each call has its own backoff."""
+
+_RECORDS_PER_PART = 100
+"""So many records that are read one by one make a part."""
+
+
+class Fetcher:
+    """Fetches one listing. ``on_record`` is given every record as it came, from any thread.
+
+    ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``newest`` the last
+    update seen, as it came. ``reused`` counts the windows that an earlier run had finished.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        listing: Listing,
+        filters: Filters,
+        spool: Spool,
+        recipe: LineSpec,
+        *,
+        on_record: Callable[[Record], None] | None = None,
+        on_progress: OnProgress = lambda _advance: None,
+        at_once: int = 2,
+        now: datetime | None = None,
+    ) -> None:
+        self._client = client
+        self._listing = listing
+        self._filters = filters
+        self._spool = spool
+        self._on_progress = on_progress
+        self._at_once = at_once
+        self.begun = now or datetime.now()
+        help_wanted = self._is_by_month and on_record is None
+        self._workers = LineWorkers(recipe, at_once if help_wanted else 0)
+        self._reader = PartReader(
+            client,
+            listing,
+            recipe,
+            self._workers,
+            at_once,
+            on_record=on_record,
+            on_records=self._tell,
+        )
+        self._lock = threading.Lock()
+        self._records = 0
+        self._left: int | None = None
+        self._one_by_one: int | None = None
+        self.fetched: list[FetchedWindow] = []
+        self.reused = 0
+        self.holes: list[FetchedWindow] = []
+        self.newest = ""
+
+    def run(self) -> None:
+        """Fetch everything. Raises what ``Client.records`` raises."""
+        listing = self._listing
+        self._tell(0)
+        if listing.each is not None:
+            self._all(self._each(listing.each))
+        elif not self._is_in_windows:
+            self._all([(r,) for r in plain_calls(listing, self._filters)])
+        elif listing.cap is not None:
+            self._sweep(listing.cap)
+        else:
+            with self._workers:
+                self._by_month()
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made."""
+        return self._reader.calls
+
+    @property
+    def missing(self) -> Sequence[dict[str, object]]:
+        """The keys that were asked for and are not there."""
+        return self._reader.missing
+
+    @property
+    def _is_in_windows(self) -> bool:
+        is_one_call = any(name in self._filters.given for name in ("document", "idws", "limit"))
+        return self._listing.is_windowed and not is_one_call
+
+    @property
+    def _is_by_month(self) -> bool:
+        return self._is_in_windows and self._listing.cap is None
+
+    def _sweep(self, cap: int) -> None:
+        """Fetch a capped listing, the earliest window first, each one once it is small enough."""
+        splitter = WindowSplitter(Window(self._filters.start, self._filters.end), cap, self.begun)
+        while (window := splitter.next) is not None:
+            part = self._reused(self._spool.finished_from(window.start))
+            if part is None or part.window is None:
+                part = self._part((window_call(self._listing.operation, self._filters, window),))
+            else:
+                window = splitter.next = part.window
+            if splitter.answered(part.updated, part.records):
+                self._keep(window, part, saturated=part.records >= cap)
+            else:
+                self._tell(-part.records)
+
+    def _reused(self, part: Part | None) -> Part | None:
+        """Count in a part that an earlier run finished."""
+        if part is not None:
+            self.reused += 1
+            self._tell(part.records)
+        return part
+
+    def _by_month(self) -> None:
+        """Fetch an uncapped listing: what is settled at once, what may still change afterwards."""
+        windows = monthly_windows(self._filters, self.begun)
+        requests = [window_call(self._listing.operation, self._filters, w) for w in windows]
+        settled = [(r,) for r in requests if is_final(r.window, self.begun)]
+        self._left = len(requests)
+        self._tell(0)
+        self._all(settled, of_many=True)
+        for request in requests[len(settled) :]:
+            self._keep(request.window, self._part((request,)))
+
+    def _each(self, each: PerRecord) -> Iterator[Sequence[ListingCall]]:
+        """Yield the calls that read records one by one, in batches."""
+        given = self._filters.given.get(each.given) if each.given else None
+        if given is None:
+            paths = self._source_keys(each)
+        else:
+            (parameter,) = each.path
+            self._one_by_one = len(given)
+            self._tell(0)
+            paths = ({parameter: str(code)} for code in given)
+        while batch := tuple(islice(paths, _RECORDS_PER_PART)):
+            yield [ListingCall(self._listing.operation, path) for path in batch]
+
+    def _source_keys(self, each: PerRecord) -> Iterator[dict[str, object]]:
+        """Yield each different key of the source's records, once all of them have come."""
+        source = replace(each.source, key=tuple(each.path.values()))
+        offered = {n: v for n, v in self._filters.given.items() if n in source.filters}
+        with (
+            TemporaryDirectory(prefix="xlbridge-") as folder,
+            closing(Spool(Path(folder), sheets=1)) as spool,
+        ):
+            fetcher = Fetcher(
+                self._client,
+                source,
+                Filters(offered),
+                spool,
+                keys_only_spec(source),
+                on_progress=lambda advance: self._on_progress(replace(advance, is_of_keys=True)),
+            )
+            fetcher.run()
+            self.holes += fetcher.holes
+            self._one_by_one, keys = spool.different_keys()
+            self._tell(0)
+            for key in keys:
+                if None in key:
+                    self._one_by_one -= 1
+                else:
+                    yield dict(zip(each.path, key, strict=True))
+
+    def _all(self, batches: Iterable[Sequence[ListingCall]], *, of_many: bool = False) -> None:
+        """Fetch parts, a few at once, and keep them in their order."""
+        waiting: list[tuple[Sequence[ListingCall], Future[Part]]] = []
+        at_once = self._at_once + self._workers.count
+        with ThreadPoolExecutor(at_once) as threads:
+            try:
+                for requests in batches:
+                    waiting.append((requests, self._begin(requests, threads, of_many=of_many)))
+                    if len(waiting) > at_once:
+                        self._keep_first(waiting)
+                while waiting:
+                    self._keep_first(waiting)
+            except BaseException:
+                self._reader.stop()
+                for _, future in waiting:
+                    future.cancel()
+                raise
+
+    def _begin(
+        self, requests: Sequence[ListingCall], threads: ThreadPoolExecutor, *, of_many: bool
+    ) -> Future[Part]:
+        finished = self._reused(self._spool.finished(requests[0].window))
+        if finished is None:
+            return threads.submit(self._part, requests, of_many=of_many)
+        done: Future[Part] = Future()
+        done.set_result(finished)
+        return done
+
+    def _keep_first(self, waiting: list[tuple[Sequence[ListingCall], Future[Part]]]) -> None:
+        requests, future = waiting.pop(0)
+        named = [request.named for request in (requests[0], requests[-1]) if request.named]
+        self._keep(requests[0].window, future.result(), keys=named)
+
+    def _keep(
+        self,
+        window: Window,
+        part: Part,
+        *,
+        saturated: bool = False,
+        keys: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        self._spool.keep(part)
+        self.newest = max(self.newest, part.newest)
+        limit = self._filters.given.get(Filter.LIMIT)
+        limited = limit is not None and part.records >= limit
+        fetched = FetchedWindow(
+            window, part.records, saturated or limited, part.digest, limited, tuple(keys)
+        )
+        self.fetched.append(fetched)
+        if fetched.saturated:
+            self.holes.append(fetched)
+        if self._left:
+            self._left -= 1
+        self._tell(0)
+
+    def _part(self, requests: Sequence[ListingCall], *, of_many: bool = False) -> Part:
+        """Fetch some calls as one part; what breaks off is asked for again from its beginning."""
+        for attempt in count(1):
+            before = self._records
+            try:
+                return self._whole_part(requests, of_many=of_many)
+            except TransportError:
+                self._tell(before - self._records)
+                if attempt == _ATTEMPTS or self._reader.is_stopped:
+                    raise
+        raise AssertionError("the loop ends by returning or raising")
+
+    def _whole_part(self, requests: Sequence[ListingCall], *, of_many: bool) -> Part:
+        part = self._spool.new_part()
+        if of_many:
+            self._reader.read_with_help(part, requests[0])
+        else:
+            self._reader.read(part, requests)
+        window, cap = requests[0].window, self._listing.cap
+        if is_final(window, self.begun) and (cap is None or part.records < cap):
+            part.finish(window, self.begun)
+        return part
+
+    def _tell(self, more: int) -> None:
+        with self._lock:
+            self._records += more
+            left = None if self._one_by_one is None else self._one_by_one - self._reader.done
+            self._on_progress(ExportProgress(self._records, len(self.fetched), self._left, left))

@@ -1,0 +1,98 @@
+"""Parquet, for data tools: typed columns, money as exact decimals, one file per sheet.
+
+Needs the extra ``parquet`` (pyarrow).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from decimal import Context, Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from xlbridge.errors import UsageError
+from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table, sheet_paths
+from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
+from xlbridge.export.sheets import ExportColumn, Sheet
+from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+
+_ROWS_PER_BATCH = 20_000
+_PRECISION, _SCALE = 38, 12
+_QUANTUM = Decimal(1).scaleb(-_SCALE)
+_EXACT = Context(prec=100)
+_TYPES: dict[Kind, pa.DataType] = {
+    Kind.INTEGER: pa.int64(),
+    Kind.NUMBER: pa.decimal128(_PRECISION, _SCALE),
+    Kind.MONEY: pa.decimal128(_PRECISION, _SCALE),
+    Kind.DATE: pa.timestamp("us"),
+    Kind.BOOLEAN: pa.bool_(),
+}
+_CONVERTERS: dict[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
+    Kind.NUMBER: Decimal,
+    Kind.MONEY: Decimal,
+    Kind.DATE: datetime.fromisoformat,
+}
+
+
+@contextmanager
+def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
+    """Open a Parquet book."""
+    with ExitStack() as files:
+        book = _ParquetOutput()
+        for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
+            temporary = files.enter_context(replace_atomically(target))
+            schema = pa.schema([(column.name, _type(column)) for column in sheet.columns])
+            book.writers[sheet.name] = files.enter_context(
+                pq.ParquetWriter(str(temporary), schema, compression="zstd")
+            )
+        yield book
+
+
+class _ParquetOutput:
+    def __init__(self) -> None:
+        self.writers: dict[str, pq.ParquetWriter] = {}
+
+    def form(self, sheet: Sheet) -> LineFormat:
+        return CELLS_AS_JSON
+
+    def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
+        for table in tables:
+            writer, waiting = self.writers[table.sheet.name], cells_of(table.blocks)
+            while batch := list(islice(waiting, _ROWS_PER_BATCH)):
+                columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
+                arrays = [_array(table.sheet, column, cells) for column, cells in columns]
+                writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+
+
+def _type(column: ExportColumn) -> pa.DataType:
+    return pa.list_(pa.string()) if column.is_list else _TYPES.get(column.kind, pa.string())
+
+
+def _rounded(values: Sequence[Any]) -> list[Any]:
+    """Return numbers no finer than the columns are: such digits come of binary arithmetic."""
+    return [v.quantize(_QUANTUM, context=_EXACT) if isinstance(v, Decimal) else v for v in values]
+
+
+def _array(sheet: Sheet, column: ExportColumn, cells: Sequence[Any]) -> pa.Array:
+    read = _CONVERTERS.get(column.kind)
+    values = cells if read is None else [None if c is None else read(c) for c in cells]
+    try:
+        try:
+            return pa.array(values, _type(column))
+        except pa.ArrowInvalid:
+            return pa.array(_rounded(values), _type(column))
+    except (pa.ArrowInvalid, OverflowError):
+        raise UsageError(
+            Text(
+                pt="{sheet}, campo {field}: um número não cabe nas colunas do Parquet.",
+                en="{sheet}, field {field}: a number does not fit into Parquet's columns.",
+            ).format(sheet=sheet.name, field=column.name),
+            Text(pt="Exporte para .csv ou .jsonl.", en="Export to .csv or .jsonl."),
+        ) from None

@@ -1,0 +1,188 @@
+"""Rows of a worksheet as XML, one line each with a mark for the row number.
+
+Writing each cell through xlsxwriter costs several times as much as all the rest of an export.
+Numbers keep the digits that they came with. A value that a cell cannot hold without loss is
+written as text: a number that programs would read as another one, a date before March 1900.
+Light on purpose: line processes import it.
+
+Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
+from xlbridge.export.sheets import ExportColumn, value_reader
+from xlbridge.resources import Kind
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook import column_letters
+
+_MAX_TEXT_LENGTH = WorkbookLimits().text_length
+_EXACT_DIGITS = 15
+"""Programs read so many digits back as they are, wherever the decimal point is."""
+
+_EPOCH = datetime(1899, 12, 30).toordinal()
+_FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
+"""Excel believes in 29 February 1900; earlier serial numbers mean different days to programs."""
+
+_DAY = 86_400
+
+_LINE_BREAK = "\n"
+_ROW_MARK = "\0"
+"""Stands for a row's number, which is known only when all rows are there."""
+
+_NEEDS_ESCAPING = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
+"""What has none of these, and no spaces at its ends, is written as it is."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_MARKUP = {
+    ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "_x000D_", ord("\n"): "&#10;",
+}  # fmt: skip
+
+
+class CellStyle(StrEnum):
+    """How a data cell looks."""
+
+    TEXT = "text"
+    LINES = "lines"
+    INTEGER = "integer"
+    NUMBER = "number"
+    MONEY = "money"
+    DAY = "day"
+    MOMENT = "moment"
+    BOOLEAN = "boolean"
+
+
+StyleIds = Mapping[CellStyle, str]
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}").fullmatch
+_WITH_CENTS = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,2})?").fullmatch
+_NUMBER_STYLES = {
+    Kind.INTEGER: (CellStyle.INTEGER, _WHOLE),
+    Kind.NUMBER: (CellStyle.NUMBER, _WITH_CENTS),
+    Kind.MONEY: (CellStyle.MONEY, _WITH_CENTS),
+}
+"""Nearly all numbers look like these, which need no second look."""
+
+
+def row_format(styles: StyleIds) -> LineFormat:
+    """Return how a row becomes XML, on one line, its number still to be filled in."""
+    return LineFormat(
+        partial(_cell, styles),
+        partial(_around, styles),
+        before=f'<row r="{_ROW_MARK}">',
+        after="</row>\n",
+    )
+
+
+def number_rows(lines: Iterable[bytes], first: int) -> bytes:
+    """Give rows their numbers, from ``first`` on."""
+    mark = _ROW_MARK.encode()
+    return b"\n".join(
+        line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
+    )
+
+
+def _cell(styles: StyleIds, column: ExportColumn, place: int) -> WriteValue:
+    return _writer(column, _cell_start(place), styles)
+
+
+def _around(styles: StyleIds, column: ExportColumn, place: int) -> tuple[str, str]:
+    style, _ = _NUMBER_STYLES[column.kind]
+    return f'{_cell_start(place)}{styles[style]}"><v>', "</v></c>"
+
+
+def _cell_start(place: int) -> str:
+    return f'<c r="{column_letters(place)}{_ROW_MARK}" s="'
+
+
+def _writer(column: ExportColumn, begin: str, styles: StyleIds) -> WriteValue:
+    """Return what writes a column's values as cells, which ``begin`` with their address."""
+    read: Callable[[Any], Any] = value_reader(column)
+    text = _text_encoder(begin, styles)
+    if column.is_list:
+        return lambda value: text("\n".join(read(value)))
+    match column.kind:
+        case Kind.INTEGER | Kind.NUMBER | Kind.MONEY:
+            return _number_writer(column.kind, read, begin, styles)
+        case Kind.DATE:
+            moment = _moment_encoder(begin, styles)
+            return lambda value: moment(read(value))
+        case Kind.BOOLEAN:
+            return lambda value: (
+                f'{begin}{styles[CellStyle.BOOLEAN]}" t="b"><v>{read(value):d}</v></c>'
+            )
+        case _:
+            return lambda value: text(read(value))
+
+
+def _text_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    plain, lines = (
+        f'{begin}{styles[s]}" t="inlineStr"><is>' for s in (CellStyle.TEXT, CellStyle.LINES)
+    )
+
+    def encode(text: str) -> str:
+        if len(text) > _MAX_TEXT_LENGTH // 2:
+            length = len(text.encode("utf-16-le", "surrogatepass")) // 2
+            if length > _MAX_TEXT_LENGTH:
+                raise TextTooLong(length, _MAX_TEXT_LENGTH)
+        if not _NEEDS_ESCAPING(text) and text.strip() == text:
+            return f"{plain}<t>{text}</t></is></c>"
+        kept = f'<t xml:space="preserve">{_escaped(text)}</t>'
+        return f"{lines if _LINE_BREAK in text else plain}{kept}</is></c>"
+
+    return encode
+
+
+def _number_writer(
+    kind: Kind, read: Callable[[Any], str], begin: str, styles: StyleIds
+) -> WriteValue:
+    style, is_usual = _NUMBER_STYLES[kind]
+    as_text = _text_encoder(begin, styles)
+    usual, finer = (f'{begin}{styles[one]}"><v>' for one in (style, CellStyle.NUMBER))
+
+    def write(value: Any) -> str:
+        if isinstance(value, str) and is_usual(value):
+            return f"{usual}{value}</v></c>"
+        digits = read(value)
+        if len(digits) > _EXACT_DIGITS and not _reads_back(digits):
+            return as_text(digits)
+        more_than_cents = digits.rfind(".", 0, -3) >= 0
+        return f"{finer if more_than_cents else usual}{digits}</v></c>"
+
+    return write
+
+
+def _moment_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    as_text = _text_encoder(begin, styles)
+    day_only, with_time = (f'{begin}{styles[s]}"><v>' for s in (CellStyle.DAY, CellStyle.MOMENT))
+
+    def encode(text: str) -> str:
+        moment = datetime.fromisoformat(text)
+        day = moment.toordinal()
+        if day < _FIRST_SAFE_DAY:
+            return as_text(text)
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        share = (seconds + moment.microsecond / 1e6) / _DAY
+        if share:
+            return f"{with_time}{day - _EPOCH + share}</v></c>"
+        return f"{day_only}{day - _EPOCH}</v></c>"
+
+    return encode
+
+
+def _escaped(text: str) -> str:
+    plain = _LOOKS_ESCAPED.sub("_x005F_", text)
+    plain = plain.translate(_MARKUP)
+    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", plain)
+
+
+def _reads_back(digits: str) -> bool:
+    """Say whether programs, which read binary floating-point numbers, get the same digits."""
+    return Decimal(digits) == Decimal(repr(float(digits)))

@@ -1,0 +1,239 @@
+"""Parts: the records of one or more answers on disk, as the lines of sheets.
+
+Everything that is needed to write one is plain data (``LineSpec``) and can be sent to a line
+process; nothing here imports the models of the interface.
+"""
+
+import codecs
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from xlbridge.client import UPDATE_FIELD, ParseNumber, Record, RecordShape, Window, update_time
+from xlbridge.export.flatten import Flattener, Rearrange
+from xlbridge.export.lines import LineFormat
+from xlbridge.export.sheets import Digits, MarkedDigits, Sheet
+from xlbridge.export.totals import TotalsSpec
+from xlbridge.files import replace_atomically
+
+FINISHED_FILE = "finished.json"
+_ANSWER_FILE = "answer"
+_CHUNK_SIZE = 2**16
+"""So many bytes of an answer are read at once."""
+
+_BUFFER_SIZE = 2**20
+"""Few writes: each lets other threads go first, and waits for its turn afterwards."""
+
+_RECORDS_PER_READ = 1_000
+"""The sizes of so many records are read at once."""
+
+_SURROGATE_ERRORS = "xlbridge-half-characters"
+"""JSON can spell half of a surrogate pair, and no file can hold it."""
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+
+
+def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return _REPLACEMENT * (error.end - error.start), error.end
+
+
+codecs.register_error(_SURROGATE_ERRORS, _replace_surrogates)
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Part:
+    """The records of one part, being written: for each sheet a file of lines.
+
+    ``newest`` is the last update in it, ``updated`` all of them where they are asked for. Of a
+    finished window ``window`` says which, and ``begun`` when its run began. ``widths`` is how long
+    the longest text of each column was, sheet by sheet.
+    """
+
+    def __init__(self, folder: Path, sheets: int) -> None:
+        self.folder = folder
+        self.records = 0
+        self.rows = [0] * sheets
+        self.widths: list[list[int]] = []
+        self.newest = ""
+        self.updated: list[datetime] = []
+        self.window: Window | None = None
+        self.begun: datetime | None = None
+        self._sizes = struct.Struct(f"<{2 * sheets}I")
+        self._hash = hashlib.sha256()
+        self._digest = ""
+        self._files = ExitStack()
+
+    @classmethod
+    def finished(cls, folder: Path) -> Self | None:
+        """Return the part that an earlier run finished in a folder, None where there is none."""
+        try:
+            told = json.loads((folder / FINISHED_FILE).read_text(encoding="utf-8"))
+            part = cls(folder, len(told["rows"]))
+            part.take_in(told)
+            part._digest = told["digest"]
+            part.window = Window(*(t and datetime.fromisoformat(t) for t in told["window"]))
+            part.begun = datetime.fromisoformat(told["begun"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+        return part
+
+    @property
+    def keys(self) -> Path:
+        """The file of the records' keys, a line each."""
+        return self.folder / "keys"
+
+    def lines(self, sheet: int) -> Path:
+        """Return the file of a sheet's lines."""
+        return self.folder / f"{sheet}.lines"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the answers, as far as they came."""
+        return self._digest or self._hash.hexdigest()
+
+    def told(self) -> dict[str, Any]:
+        """Return what came, as JSON has it, for ``import_lines`` of another process or run."""
+        return {
+            "records": self.records,
+            "rows": self.rows,
+            "widths": self.widths,
+            "newest": self.newest,
+            "updated": [moment.isoformat() for moment in self.updated],
+        }
+
+    def take_in(self, told: dict[str, Any]) -> None:
+        """Take over what came. Raises ``LookupError``, ``TypeError``, ``ValueError``."""
+        self.records, self.rows, self.widths = told["records"], told["rows"], told["widths"]
+        self.newest = told["newest"]
+        self.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
+
+    def finish(self, window: Window, begun: datetime) -> None:
+        """Write down that the part is a whole window, so that a later run can use it."""
+        told = self.told() | {
+            "window": [moment and moment.isoformat() for moment in (window.start, window.end)],
+            "begun": begun.isoformat(),
+            "digest": self.digest,
+        }
+        with replace_atomically(self.folder / FINISHED_FILE) as temporary:
+            temporary.write_text(json.dumps(told), encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(exist_ok=True)
+        self.records, self.rows = 0, [0] * len(self.rows)
+        self.newest, self.updated = "", []
+        self._streams = [
+            self._files.enter_context(self.lines(sheet).open("wb", buffering=_BUFFER_SIZE))
+            for sheet in range(len(self.rows))
+        ]
+        keys = self.keys.open("w", encoding="utf-8", errors=_SURROGATE_ERRORS)
+        self._keys = self._files.enter_context(keys)
+        self._records = self._files.enter_context((self.folder / "sizes").open("wb"))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._files.close()
+
+    def seen(self, answer: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the pieces of an answer that records stand in, once the digest knows of them."""
+        for piece in answer:
+            self._hash.update(piece)
+            yield piece
+
+    def keep_answer(self, answer: Iterable[bytes]) -> None:
+        """Write an answer down, to be read afterwards, perhaps by another process."""
+        self.folder.mkdir()
+        with (self.folder / _ANSWER_FILE).open("wb") as stream:
+            stream.writelines(self.seen(answer))
+
+    def answer(self) -> Iterator[bytes]:
+        """Yield the pieces of the answer that was kept, as far as it came."""
+        with (self.folder / _ANSWER_FILE).open("rb") as stream:
+            while piece := stream.read(_CHUNK_SIZE):
+                yield piece
+
+    def forget_answer(self) -> None:
+        """Remove the answer that was kept."""
+        (self.folder / _ANSWER_FILE).unlink()
+
+    def add(self, key: Sequence[object], lines: list[list[str]]) -> None:
+        """Add one record: its key, and its lines sheet by sheet."""
+        sizes = []
+        for sheet, of_sheet in enumerate(lines):
+            written = "".join(of_sheet).encode("utf-8", _SURROGATE_ERRORS)
+            self._streams[sheet].write(written)
+            self.rows[sheet] += len(of_sheet)
+            sizes += [len(written), len(of_sheet)]
+        self._records.write(self._sizes.pack(*sizes))
+        self._keys.write(_encode(key) + "\n")
+        self.records += 1
+
+    def sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
+        """Yield for each record and sheet how many bytes and how many rows its lines are."""
+        with (self.folder / "sizes").open("rb") as stream:
+            while packed := stream.read(self._sizes.size * _RECORDS_PER_READ):
+                for sizes in self._sizes.iter_unpack(packed):
+                    yield list(zip(sizes[::2], sizes[1::2], strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSpec:
+    """How a listing's answers become lines. It can be sent to another process.
+
+    ``envelope`` are the accepted spellings of an envelope's names; ``is_dated`` says that all
+    update times are wanted.
+    """
+
+    shape: RecordShape
+    envelope: Mapping[str, str]
+    key: Sequence[str]
+    sheets: Sequence[Sheet] = ()
+    forms: Sequence[LineFormat] = ()
+    rearrange: Rearrange | None = None
+    totals: TotalsSpec | None = None
+    is_dated: bool = False
+
+    @property
+    def numbers(self) -> ParseNumber:
+        """What a number is read as."""
+        return MarkedDigits if self.shape.keep_unknown else Digits
+
+
+class PartWriter:
+    """Adds records to parts by a recipe, one at a time."""
+
+    def __init__(self, recipe: LineSpec) -> None:
+        self._recipe = recipe
+        self._flattener = Flattener(recipe.sheets, recipe.forms, recipe.rearrange, recipe.totals)
+
+    @property
+    def widths(self) -> list[list[int]]:
+        """How long the longest text of each column has been, sheet by sheet."""
+        return self._flattener.widths
+
+    def add(self, part: Part, record: Record) -> None:
+        """Add a record. Raises what ``Flattener.lines`` raises."""
+        moment = record.get(UPDATE_FIELD)
+        if self._recipe.is_dated:
+            updated = update_time(record)
+            if updated is None:
+                moment = None
+            else:
+                part.updated.append(updated)
+        if isinstance(moment, str):
+            part.newest = max(part.newest, moment)
+        part.add(list(map(record.get, self._recipe.key)), self._flattener.lines(record))

@@ -1,0 +1,226 @@
+"""Sheets and their columns, and the conversion of JSON values into cells.
+
+A column takes what the interface documents of its field and nothing else. Numbers come as
+``Digits``; a number written as a JSON text is the same number.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from xlbridge.resources import Kind
+
+Cell = str | bool | list[str] | None
+"""What one cell holds on its way from an answer to a file.
+
+The column's kind tells what a text is: of a whole number, a number or an amount it is the exact
+digits, with a decimal point and without an exponent; of a date it is ISO 8601, naive local time. A
+format that has no lists writes several texts as one, a line each.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportColumn:
+    """One column, and what its cells hold.
+
+    ``source`` is the field that they come from, where it is called otherwise. ``is_list`` says
+    that the field is a list of texts, which share one cell; ``is_secret`` that it is an address
+    whose query lets its holder in, so that only what stands before it is written.
+    """
+
+    name: str
+    kind: Kind
+    is_list: bool = False
+    is_secret: bool = False
+    source: str = ""
+
+    @property
+    def field(self) -> str:
+        """The field of a record that the cells come from."""
+        return self.source or self.name
+
+
+def key_column(name: str, *, text: bool = False) -> ExportColumn:
+    """Return a column for a part of a key that the records themselves do not carry, or a text."""
+    return ExportColumn(name, Kind.TEXT if text else Kind.INTEGER)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One sheet of a listing.
+
+    ``within`` are the fields that lead from a record to this sheet's rows, none for the records
+    themselves. ``key`` names the columns that join the sheets of a listing. ``joined`` says that
+    each row is a record's followed by the one of a child at ``within``: ``own`` columns are the
+    record's.
+    """
+
+    name: str
+    columns: tuple[ExportColumn, ...]
+    within: tuple[str, ...]
+    key: tuple[str, ...]
+    own: int = 0
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether rows hold a record and one of its children."""
+        return self.own > 0
+
+
+def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]:
+    """Return one sheet in place of all: a row for each child, the record's columns in front.
+
+    Of a column that both have the child's is called ``child.column``, and left out where it is
+    part of the key.
+    """
+    record = sheets[0]
+    joined = next(sheet for sheet in sheets[1:] if sheet.name == child)
+    names = {column.name for column in record.columns}
+    columns = (
+        replace(c, name=f"{child}.{c.name}", source=c.name) if c.name in names else c
+        for c in joined.columns
+        if c.name not in joined.key
+    )
+    return (
+        replace(
+            record,
+            columns=(*record.columns, *columns),
+            within=joined.within,
+            own=len(record.columns),
+        ),
+    )
+
+
+ReadValue = Callable[[Any], Cell]
+"""Makes a cell of a value that is not null."""
+
+Digits = str
+"""What a JSON number is read as: the text that it came as."""
+
+
+class MarkedDigits(str):
+    """The same where numbers have to be told from texts."""
+
+    __slots__ = ()
+
+
+_MAX_DIGITS = 40
+"""Most digits before or after the decimal point; more is no amount of anything."""
+
+_PATH_PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
+"""Of a step of a path."""
+
+_DIGITS = re.compile(r"0|-?[1-9][0-9]{0,19}").fullmatch
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,19})?").fullmatch
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
+
+
+class UnexpectedValue(ValueError):
+    """A value is not of the kind that its column documents."""
+
+
+def value_reader(column: ExportColumn) -> ReadValue:
+    """Return what makes a column's cells of values; it raises ``ValueError`` for a misfit."""
+    if column.is_secret:
+        return _without_query
+    return _read_texts if column.is_list else _READERS.get(column.kind, _read_text)
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON again. A number that binary ones cannot tell becomes a text."""
+    return json.dumps(_unmarked(value), ensure_ascii=False)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _unmarked(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_unmarked(inner) for inner in value]
+    return _as_number(value) if isinstance(value, MarkedDigits) else value
+
+
+def _as_number(digits: str) -> int | float | str:
+    if _DIGITS(digits):
+        return int(digits)
+    if len(digits) > _MAX_DIGITS:
+        return str(digits)
+    number = float(digits)
+    return number if isfinite(number) and Decimal(repr(number)) == Decimal(digits) else str(digits)
+
+
+def _read_text(value: Any) -> Cell:
+    if not isinstance(value, str):
+        raise UnexpectedValue
+    return value
+
+
+def _read_texts(value: Any) -> Cell:
+    if not isinstance(value, list):
+        raise UnexpectedValue
+    return [str(_read_text(item)) for item in value]
+
+
+def _without_query(value: Any) -> Cell:
+    """Return an address without what may hold a token: user, parameters, query and fragment."""
+    parts = urlsplit(str(_read_text(value)))
+    path = _PATH_PARAMETERS.sub("", parts.path)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
+
+
+def _read_number(value: Any) -> Cell:
+    if isinstance(value, str) and _DECIMAL(value):
+        return value
+    return f"{_parse_number(value):f}"
+
+
+def _read_integer(value: Any) -> Cell:
+    if isinstance(value, str) and _DIGITS(value):
+        return value
+    number = _parse_number(value)
+    if number != int(number):
+        raise UnexpectedValue
+    return str(int(number))
+
+
+def _parse_number(value: Any) -> Decimal:
+    if not isinstance(value, str) or not _JSON_NUMBER(value):
+        raise UnexpectedValue
+    try:
+        number = Decimal(value)
+    except ArithmeticError:
+        raise UnexpectedValue from None
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int) or max(number.adjusted(), -exponent) > _MAX_DIGITS:
+        raise UnexpectedValue
+    return number
+
+
+def _read_moment(value: Any) -> Cell:
+    # Of the forms of ISO 8601 only those with hyphens: 20260131 is a number like any other.
+    if not isinstance(value, str) or value[4:5] != "-":
+        raise UnexpectedValue
+    moment = datetime.fromisoformat(value)
+    if len(value) == 19 and value[10] == "T":
+        return value
+    return moment.replace(tzinfo=None).isoformat()
+
+
+def _read_boolean(value: Any) -> Cell:
+    if not isinstance(value, bool):
+        raise UnexpectedValue
+    return value
+
+
+_READERS: Mapping[Kind, ReadValue] = {
+    Kind.INTEGER: _read_integer,
+    Kind.NUMBER: _read_number,
+    Kind.MONEY: _read_number,
+    Kind.DATE: _read_moment,
+    Kind.BOOLEAN: _read_boolean,
+}

@@ -1,0 +1,130 @@
+"""Atomic writes: a file is written whole or not at all.
+
+Also which paths a command may write to: regular files, none of them twice, none that exists.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from xlbridge.errors import UsageError, os_error_reason, os_error_remedy
+from xlbridge.i18n import Text
+
+_OWNER_ONLY = 0o600
+_ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
+_MAX_PREFIX_LENGTH = 200
+"""So much of a name stands in its temporary file's: file systems allow 255 bytes."""
+
+
+@contextmanager
+def replace_atomically(path: Path) -> Iterator[Path]:
+    """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
+
+    Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
+    other file behind. The content is on the disk before the name is. A link stays, and the file
+    that it leads to is replaced.
+
+    Raises ``UsageError`` when the file cannot be written there, and for what is no file: a
+    device, a pipe.
+    """
+    require_file_or_nothing(path)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with report_write_errors(path):
+            temporary.touch(exist_ok=False)
+            yield temporary
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def require_file_or_nothing(path: Path) -> None:
+    """Raise ``UsageError`` when something stands at ``path`` that a file cannot replace."""
+    with report_write_errors(path):
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return
+    if not stat.S_ISREG(mode):
+        raise _cannot_write(
+            path,
+            Text(pt="não é um arquivo comum", en="it is no regular file"),
+            _ANOTHER_FILE,
+        )
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a text file, whole, for its owner only.
+
+    Raises ``UsageError`` when it cannot be written there.
+    """
+    with report_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with replace_atomically(path) as temporary:
+        temporary.chmod(_OWNER_ONLY)
+        temporary.write_text(content, encoding="utf-8")
+
+
+@contextmanager
+def report_write_errors(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` while ``path`` is being written into a ``UsageError`` that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(path, os_error_reason(error), os_error_remedy(error)) from error
+
+
+def _cannot_write(path: Path, reason: Text, remedy: Text) -> UsageError:
+    return UsageError(
+        Text(
+            pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
+        ).format(path=path, reason=reason),
+        remedy,
+    )
+
+
+def require_distinct(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Raise ``UsageError`` when an output would replace an input, another output, or no file.
+
+    However the paths are spelt; an output of None is none.
+    """
+    taken = list(inputs)
+    for path in outputs:
+        if path is None:
+            continue
+        require_file_or_nothing(path)
+        if any(_is_same(path, other) for other in taken):
+            raise UsageError(
+                Text(
+                    pt="{path} já é outro arquivo deste comando.",
+                    en="{path} is another file of this command already.",
+                ).format(path=path),
+                _ANOTHER_FILE,
+            )
+        taken.append(path)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        # Of files that are still to be written only the names can be compared.
+        return os.path.normcase(one.resolve()) == os.path.normcase(other.resolve())
+
+
+def require_new(path: Path) -> None:
+    """Raise ``UsageError`` when ``path`` exists already."""
+    if path.exists():
+        raise UsageError(
+            Text(pt="{path} já existe.", en="{path} exists already.").format(path=path),
+            Text(
+                pt="Grave com outro nome ou noutra pasta, ou substitua com --force.",
+                en="Write under another name or elsewhere, or replace it with --force.",
+            ),
+        )

@@ -1,0 +1,46 @@
+"""File locks between processes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from xlbridge.errors import UsageError
+from xlbridge.files.atomic import report_write_errors
+from xlbridge.i18n import Text
+
+
+@contextmanager
+def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
+    """Hold what goes by a name for the block; the system frees it when the process dies.
+
+    Raises ``UsageError`` with ``refusal`` when another process holds it.
+    """
+    folder = home / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UsageError(refusal) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold a lock for the length of the block; the system frees it when the process dies.
+
+    Its folder is made for its owner only. Raises ``UsageError`` when it cannot be written there.
+    """
+    lock = FileLock(path)
+    with report_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,168 @@
+"""SQLite files of xlbridge: opening, schema check, and error messages."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from errno import ENOTDIR
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from xlbridge.errors import JournalError, LocalDatabaseError, UsageError, os_error_reason
+from xlbridge.i18n import Text
+
+_BUSY_SECONDS = 30.0
+_PRIMARY_CODE = 0xFF
+"""The part of an extended result code that says what kind of failure it is."""
+
+_REASONS: Mapping[int, Text] = {
+    sqlite3.SQLITE_FULL: Text(pt="não há espaço no disco", en="no space left on the disk"),
+    sqlite3.SQLITE_IOERR: Text(
+        pt="o disco falhou, ou não tem espaço", en="the disk failed, or has no space left"
+    ),
+    sqlite3.SQLITE_READONLY: Text(
+        pt="o arquivo ou a pasta é só de leitura", en="the file or its folder is read-only"
+    ),
+    sqlite3.SQLITE_BUSY: Text(
+        pt="outro processo o ocupa há tempo demais", en="another process has kept it busy too long"
+    ),
+    sqlite3.SQLITE_CANTOPEN: Text(
+        pt="o arquivo não pode ser aberto nem criado", en="the file cannot be opened or made"
+    ),
+    sqlite3.SQLITE_NOTADB: Text(pt="não é um banco de dados", en="it is no database"),
+    sqlite3.SQLITE_CORRUPT: Text(pt="o arquivo está danificado", en="the file is damaged"),
+}
+_SCHEMA_QUERY = """
+SELECT made.name, made.type || group_concat(' ' || of_it.name, '')
+FROM sqlite_master AS made LEFT JOIN pragma_table_info(made.name) AS of_it
+GROUP BY made.name
+"""
+
+
+class LocalDatabase(sqlite3.Connection):
+    """A database in a file. What it fails with is raised as ``LocalDatabaseError``.
+
+    A name that is no text in UTF-8 is a ``UsageError``.
+    """
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self._path = path
+        with self._telling():
+            super().__init__(path, timeout=_BUSY_SECONDS, **options)
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """Run one statement."""
+        with self._telling():
+            return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        """Run one statement for each set of values."""
+        with self._telling():
+            return super().executemany(*arguments)
+
+    def executescript(self, script: Any) -> sqlite3.Cursor:
+        """Run several statements."""
+        with self._telling():
+            return super().executescript(script)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Any:
+        with self._telling():
+            return super().__exit__(kind, error, traceback)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _database_error(self._path, error) from error
+        except UnicodeEncodeError as error:
+            raise _name_not_utf8(error) from error
+
+
+def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabase:
+    """Open a file that outlives the command, or make it; it is synchronised at every commit.
+
+    Raises ``LocalDatabaseError``, and ``JournalError`` where it has other tables of the same names:
+    those are another version's, and are left as they are.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise _unusable_file(path, os_error_reason(NotADirectoryError(ENOTDIR, ""))) from error
+    except OSError as error:
+        raise _unusable_file(path, os_error_reason(error)) from error
+    db = LocalDatabase(path, **options)
+    try:
+        _require_same_schema(db, path, schema)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.executescript(schema)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _require_same_schema(db: LocalDatabase, path: Path, schema: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(schema)
+        ours = _read_schema(empty)
+    there = _read_schema(db)
+    if all(there.get(name, part) == part for name, part in ours.items()):
+        return
+    raise JournalError(
+        Text(
+            pt="{path} é de outra versão do xlbridge: as tabelas são outras. O arquivo ficou "
+            "como estava.",
+            en="{path} is of another version of xlbridge: its tables differ. The file was left "
+            "as it is.",
+        ).format(path=path),
+        Text(
+            pt="Use a versão que o criou, ou escolha outra pasta com XLBRIDGE_HOME. Um diário "
+            "novo não sabe o que já foi enviado: confira no sistema antes de enviar.",
+            en="Use the version that made it, or choose another folder with XLBRIDGE_HOME. A "
+            "new journal does not know what was sent already: look in the system before you "
+            "send.",
+        ),
+    )
+
+
+def _read_schema(db: sqlite3.Connection) -> Mapping[str, str]:
+    """Return what a database is made of, by name, with the columns of the tables."""
+    return dict(db.execute(_SCHEMA_QUERY))
+
+
+def _database_error(path: Path, error: sqlite3.Error) -> LocalDatabaseError:
+    own = Text(pt=str(error), en=str(error))
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    return _unusable_file(path, _REASONS.get(code, own))
+
+
+def _name_not_utf8(error: UnicodeEncodeError) -> UsageError:
+    return UsageError(
+        Text(
+            pt="Este nome não é um texto em UTF-8, e não pode ser anotado: {name!r}.",
+            en="This name is no text in UTF-8, and cannot be written down: {name!r}.",
+        ).format(name=error.object),
+        Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
+    )
+
+
+def _unusable_file(path: Path, reason: Text) -> LocalDatabaseError:
+    return LocalDatabaseError(
+        Text(
+            pt="{path} não pôde ser lido ou gravado: {reason}.",
+            en="{path} cannot be read or written: {reason}.",
+        ).format(path=path, reason=reason),
+        Text(
+            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço no disco, e tente de "
+            "novo.",
+            en="Check the folder (XLBRIDGE_HOME), the permissions and the space on the disk, and "
+            "try again.",
+        ),
+    )

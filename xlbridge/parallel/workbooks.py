@@ -1,0 +1,283 @@
+"""Validate many workbooks with an executor; results come in the order of the files.
+
+A worker parses a file in its own process, which may be lost over it; that saves a process per
+file. Where anything goes wrong the file is left to the parser's own process, so that the
+outcome
+is the same as anywhere else. A validated sheet travels back as plain data: bytes and texts.
+"""
+
+import mmap
+import resource
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.i18n import Language, Text, active_language, override_language
+from xlbridge.parallel.executor import Executor, LostItem, OnDone
+from xlbridge.parallel.own_schemas import OwnSchemas
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest, ValidationResult
+from xlbridge.workbook.read import (
+    MEMORY_LIMITS_ENFORCED,
+    WorkbookArchive,
+    WorkbookCells,
+    WorkbookSource,
+    assemble_workbook,
+    file_content,
+    parse_workbook,
+    read_workbook,
+)
+
+_STORAGE_DTYPES = {
+    "Int64": "int64",
+    "Float64": "float64",
+    "boolean": "bool",
+    "datetime64[us]": "int64",
+}
+"""How the values of each dtype that a column may have are carried; texts are as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnParts:
+    """A column: its texts with None where there is none, or values and where they are missing."""
+
+    name: str
+    dtype: str
+    texts: list[str | None] | None = field(default=None, repr=False)
+    values: bytes = field(default=b"", repr=False)
+    missing: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, column: pd.Series) -> "ColumnParts":
+        """Take a column apart."""
+        name, dtype, missing = str(column.name), str(column.dtype), column.isna().to_numpy()
+        if dtype == "str":
+            texts = [None if gone else text for text, gone in zip(column, missing, strict=True)]
+            return cls(name, dtype, texts=texts)
+        if dtype == "datetime64[us]":
+            values: Any = column.to_numpy().view("int64")
+        else:
+            values = column.to_numpy(dtype=_STORAGE_DTYPES[dtype], na_value=0)
+        return cls(name, dtype, values=values.tobytes(), missing=missing.tobytes())
+
+    def column(self) -> Any:
+        """Put the column together."""
+        if self.texts is not None:
+            return pd.array(self.texts, dtype=self.dtype)  # type: ignore[call-overload]
+        values = np.frombuffer(self.values, dtype=_STORAGE_DTYPES[self.dtype]).copy()
+        if self.dtype == "datetime64[us]":
+            return values.view("datetime64[us]")
+        made = pd.array(values, dtype=self.dtype)  # type: ignore[call-overload]
+        made[np.frombuffer(self.missing, dtype=bool)] = pd.NA
+        return made
+
+
+def split_frame(frame: pd.DataFrame) -> list[ColumnParts]:
+    """Take a frame with a RangeIndex apart."""
+    return [ColumnParts.of(frame[name]) for name in frame.columns]
+
+
+def join_frame(parts: list[ColumnParts], rows: int) -> pd.DataFrame:
+    """Put a frame of so many rows together."""
+    columns = {part.name: part.column() for part in parts}
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportItemParts:
+    """One item of a file's report. A sheet's resource crosses by its name, its frame as columns."""
+
+    item: ValidationResult
+    resource: str | None = None
+    frame: list[ColumnParts] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, item: ValidationResult, with_frame: bool) -> "ReportItemParts":
+        """Take an item apart; without its frame where nobody needs it."""
+        if not isinstance(item, ValidatedSheet):
+            return cls(item)
+        name = None if item.resource is None else item.resource.name
+        columns = split_frame(item.frame) if with_frame else []
+        own = item.own if with_frame else {}
+        return cls(replace(item, resource=None, own=own), name, columns)
+
+    def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
+        """Put the item together, as if it had been judged here."""
+        if not isinstance(self.item, ValidatedSheet):
+            return replace(self.item, file=file)
+        resource = None if self.resource is None else catalogue[self.resource]
+        sheet = replace(self.item, file=file, resource=resource)
+        if self.frame:
+            sheet.frame = join_frame(self.frame, len(sheet.rows))
+        return sheet
+
+
+if sys.platform != "win32":
+    import resource
+
+_MEMORY_SHARE = 0.75
+"""This process gets less memory than the parser's own, so that nothing passes here only."""
+
+
+def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> WorkbookCells:
+    """Read a workbook as ``read_workbook`` does, under the same limits of memory and time.
+
+    The process may end over it. Raises what ``read_workbook`` raises. Linux only.
+    """
+    gate = WorkbookArchive(path, limits)
+    gate.unpack()
+    memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
+    try:
+        with (
+            _resource_limit(resource.RLIMIT_AS, memory),
+            _resource_limit(
+                resource.RLIMIT_CPU, _cpu_seconds() + limits.seconds_for(gate.declared_size)
+            ),
+        ):
+            return assemble_workbook(parse_workbook(BytesIO(gate.content), sheet, limits))
+    except XlbridgeError:
+        raise
+    except BaseException:  # the parser's panics are no ``Exception``
+        return read_workbook(path, limits, sheet)
+
+
+@contextmanager
+def _resource_limit(what: int, most: int) -> Iterator[None]:
+    before, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(what, (before, hard))
+
+
+def _address_space() -> int:
+    """Return how much address space this process has, in bytes."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    return int(pages) * mmap.PAGESIZE
+
+
+def _cpu_seconds() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int(used.ru_utime + used.ru_stime)
+
+
+_DEFAULT_LIMITS = WorkbookLimits()
+
+
+def validate_workbooks(
+    workbooks: Sequence[ValidationRequest],
+    schemas: Path,
+    carrier: Executor,
+    *,
+    limits: WorkbookLimits = _DEFAULT_LIMITS,
+    with_frames: bool = True,
+    on_done: OnDone = lambda _place: None,
+) -> Iterator[list[ValidationResult]]:
+    """Yield what is found in each workbook, in their order: the same as if it was judged here.
+
+    ``schemas`` is the folder of the user's own schema files. Without ``with_frames`` the sheets
+    come without their frames, which are most of what has to be carried. A file that cannot be
+    judged, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` is told the place of
+    each workbook when it is judged, in no order, from any thread.
+
+    Raises ``SchemaFileError`` when an own schema file is wrong.
+    """
+    own = OwnSchemas(schemas)
+    catalogue = own.catalogue()
+    shielded = _ValidateWorkbook(
+        own if carrier.shares_files else own.packed(),
+        limits,
+        with_frames=with_frames,
+        language=active_language(),
+    )
+    task = replace(shielded, reads_here=carrier.is_expendable)
+    sent = _sent_workbooks(workbooks, carrier.shares_files, limits)
+    outcomes = carrier.run(task, sent, on_done, again=shielded)
+    for workbook, outcome in zip(workbooks, outcomes, strict=True):
+        if isinstance(outcome, LostItem):
+            yield [RefusedFile(workbook.file, _worker_lost_error())]
+        else:
+            yield [part.whole(workbook.file, catalogue) for part in outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class _SentWorkbook:
+    """A workbook on its way: its path where the worker sees it, else its bytes or why not."""
+
+    workbook: ValidationRequest
+    content: bytes | None = field(default=None, repr=False)
+    refusal: XlbridgeError | None = None
+
+
+def _sent_workbooks(
+    workbooks: Iterable[ValidationRequest], shares_files: bool, limits: WorkbookLimits
+) -> Iterator[_SentWorkbook]:
+    for workbook in workbooks:
+        if shares_files:
+            yield _SentWorkbook(workbook)
+            continue
+        try:
+            yield _SentWorkbook(workbook, content=file_content(workbook.file, limits))
+        except (UsageError, WorkbookRefused) as refusal:
+            yield _SentWorkbook(workbook, refusal=refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class _ValidateWorkbook:
+    """What a worker does with a file.
+
+    ``reads_here`` leaves it to the worker's own process to parse the file, which may end it.
+    """
+
+    schemas: OwnSchemas
+    limits: WorkbookLimits
+    with_frames: bool
+    language: Language
+    reads_here: bool = False
+
+    def __call__(self, sent: _SentWorkbook) -> list[ReportItemParts]:
+        with override_language(self.language):
+            return [ReportItemParts.of(item, self.with_frames) for item in self._found(sent)]
+
+    def _found(self, sent: _SentWorkbook) -> list[ValidationResult]:
+        if sent.refusal is not None:
+            return [RefusedFile(sent.workbook.file, sent.refusal)]
+        catalogue = self.schemas.catalogue()
+        if sent.content is None:
+            return self._judged(sent.workbook, catalogue)
+        with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+            copy = Path(folder, "workbook.xlsx")
+            copy.write_bytes(sent.content)
+            return self._judged(replace(sent.workbook, file=copy), catalogue)
+
+    def _judged(self, wanted: ValidationRequest, catalogue: Catalogue) -> list[ValidationResult]:
+        source: WorkbookSource | None = None
+        if self.reads_here and MEMORY_LIMITS_ENFORCED:
+            source = partial(read_in_process, wanted.file, self.limits, wanted.sheet)
+        return wanted.found(catalogue, self.limits, source)
+
+
+def _worker_lost_error() -> WorkbookRefused:
+    return WorkbookRefused(
+        "worker-lost",
+        Text(
+            pt="O processo que conferia o arquivo foi encerrado pelo sistema, duas vezes.",
+            en="The process that checked the file was ended by the system, twice.",
+        ),
+        Text(
+            pt="Costuma ser falta de memória: use menos processos (--workers 1) e confira de novo.",
+            en="Mostly that is lack of memory: use fewer processes (--workers 1) and check again.",
+        ),
+    )

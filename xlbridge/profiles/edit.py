@@ -1,0 +1,114 @@
+"""Edits of ``profiles.toml`` that keep the user's comments and order."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import tomlkit
+from tomlkit import TOMLDocument
+from tomlkit.exceptions import TOMLKitError
+
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.files import file_lock, write_private
+from xlbridge.i18n import Text
+from xlbridge.profiles.profile import (
+    Profile,
+    ProfileFile,
+    parse_profile_file,
+    profile_file_path,
+    read_profile_file,
+)
+from xlbridge.settings import DEFAULT_SETTLE_SECONDS
+
+Edit = Callable[[TOMLDocument], TOMLDocument]
+
+
+def check_profile(home: Path, profile: Profile) -> None:
+    """Raise ``ConfigError`` where the file could not hold a profile; nothing is written."""
+    _apply_edit(home, lambda document: _set_profile(document, profile))
+
+
+def save_profile(home: Path, profile: Profile) -> None:
+    """Add a profile, or change the one of its name. Raises ``ConfigError``, ``UsageError``."""
+    _write_edit(home, lambda document: _set_profile(document, profile))
+
+
+def remove_profile(home: Path, name: str) -> Profile:
+    """Remove a profile and return it. Raises ``UsageError`` when there is none."""
+    profile = _require_profile(home, name)
+
+    def remove(document: TOMLDocument) -> TOMLDocument:
+        del document["profiles"][name]
+        if document.get("default") == name:
+            del document["default"]
+        return document
+
+    _write_edit(home, remove)
+    return profile
+
+
+def set_default(home: Path, name: str) -> None:
+    """Use a profile where none is named. Raises ``ConfigError`` for one of production."""
+    _require_profile(home, name)
+
+    def change(document: TOMLDocument) -> TOMLDocument:
+        if "default" not in document:
+            # At the end of the file it would belong to the last table.
+            return tomlkit.parse(f'default = "{name}"\n{tomlkit.dumps(document)}')
+        document["default"] = name
+        return document
+
+    _write_edit(home, change)
+
+
+def _require_profile(home: Path, name: str) -> Profile:
+    profiles = read_profile_file(home).profiles
+    if name not in profiles:
+        raise UsageError(
+            Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.").format(
+                name=name
+            ),
+            Text(pt="Existem: {names}.", en="There are: {names}.").format(
+                names=", ".join(profiles) or "-"
+            ),
+        )
+    return profiles[name]
+
+
+def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
+    tables = document.setdefault("profiles", tomlkit.table(is_super_table=True))
+    table = tables.setdefault(profile.name, tomlkit.table())
+    table["base_url"], table["email"] = profile.base_url, profile.email
+    optional = {
+        "production": profile.production or None,
+        "settle_seconds": _unless_default(profile.settle_seconds),
+        "ca_bundle": None if profile.ca_bundle is None else str(profile.ca_bundle.resolve()),
+    }
+    for key, value in optional.items():
+        if value is not None:
+            table[key] = value
+        else:
+            table.pop(key, None)
+    return document
+
+
+def _unless_default(seconds: float) -> float | None:
+    return None if seconds == DEFAULT_SETTLE_SECONDS else seconds
+
+
+def _write_edit(home: Path, edit: Edit) -> None:
+    with file_lock(home / "profiles.lock"):
+        text, _ = _apply_edit(home, edit)
+        write_private(profile_file_path(home), text)
+
+
+def _apply_edit(home: Path, edit: Edit) -> tuple[str, ProfileFile]:
+    """Return the file's text as it would be, held to the file's own rules."""
+    path = profile_file_path(home)
+    read_profile_file(home)
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8-sig") if path.exists() else "")
+        edited = edit(document)
+    except TOMLKitError as error:
+        raise ConfigError(Text(pt="{p}: {e}", en="{p}: {e}").format(p=path, e=error)) from None
+    text = tomlkit.dumps(edited)
+    return text, parse_profile_file(path, text)

@@ -1,0 +1,147 @@
+"""Passwords of profiles: the environment, the system's keyring, or a private file."""
+
+import importlib
+import importlib.util
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from xlbridge.errors import ConfigError
+from xlbridge.files import write_private
+from xlbridge.i18n import Text
+from xlbridge.profiles.profile import Profile
+from xlbridge.settings import Settings
+
+_GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class PasswordSource(StrEnum):
+    """Where a password is kept."""
+
+    ENVIRONMENT = "environment"
+    KEYRING = "keyring"
+    FILE = "file"
+    NOWHERE = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """An environment's password, and where it was found; empty where there is none."""
+
+    place: PasswordSource
+    value: str = field(default="", repr=False)
+
+
+def find_password(settings: Settings, profile: Profile) -> Password:
+    """Return the password of a profile; that of the environment comes before what is kept.
+
+    A kept password belongs to an address and a user: it is not found for any other. Raises
+    ``ConfigError`` for a kept file that others may read.
+    """
+    if settings.password:
+        return Password(PasswordSource.ENVIRONMENT, settings.password)
+    kept = _read_from_keyring(profile)
+    if kept:
+        return Password(PasswordSource.KEYRING, kept)
+    kept = _read_from_file(_password_path(settings.home, profile), profile)
+    return Password(PasswordSource.FILE, kept) if kept else Password(PasswordSource.NOWHERE)
+
+
+def store_password(
+    home: Path, profile: Profile, password: str, place: PasswordSource | None
+) -> PasswordSource:
+    """Keep a password in the keyring or in a private file, and nowhere else; say where.
+
+    Without a place the keyring is used where there is one, else the file. Raises ``ConfigError``
+    when the keyring is asked for and cannot be used.
+    """
+    delete_password(home, profile)
+    if place is not PasswordSource.FILE and _write_to_keyring(profile, password):
+        return PasswordSource.KEYRING
+    if place is PasswordSource.KEYRING:
+        raise ConfigError(
+            Text(
+                pt="O chaveiro do sistema não pode ser usado.",
+                en="The system's keyring cannot be used.",
+            ),
+            Text(
+                pt='Instale o extra: pip install "xlbridge[keyring]", ou use --store file.',
+                en='Install the extra: pip install "xlbridge[keyring]", or use --store file.',
+            ),
+        )
+    document = {"origin": profile.origin, "email": profile.email, "password": password}
+    write_private(_password_path(home, profile), json.dumps(document))
+    return PasswordSource.FILE
+
+
+def delete_password(home: Path, profile: Profile) -> None:
+    """Remove a kept password from wherever it is."""
+    _password_path(home, profile).unlink(missing_ok=True)
+    keyring = _keyring()
+    if keyring is not None and _read_from_keyring(profile):
+        keyring.delete_password(_keyring_service(profile), profile.email)
+
+
+def _password_path(home: Path, profile: Profile) -> Path:
+    return home / "secrets" / f"{profile.name}.json"
+
+
+def _read_from_file(path: Path, profile: Profile) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+        open_to_others = os.name == "posix" and path.stat().st_mode & _GROUP_AND_OTHERS
+    except OSError:
+        return ""
+    if open_to_others:
+        raise ConfigError(
+            Text(
+                pt="Outros usuários podem ler {path}, que guarda uma senha.",
+                en="Other users may read {path}, which keeps a password.",
+            ).format(path=path),
+            Text(pt="chmod 600 {path}", en="chmod 600 {path}").format(path=path),
+        )
+    try:
+        kept = json.loads(text)
+        belongs = (kept["origin"], kept["email"]) == (profile.origin, profile.email)
+        return str(kept["password"]) if belongs else ""
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _keyring_service(profile: Profile) -> str:
+    return f"xlbridge {profile.name} {profile.origin}"
+
+
+def _read_from_keyring(profile: Profile) -> str:
+    keyring = _keyring()
+    if keyring is None:
+        return ""
+    try:
+        return keyring.get_password(_keyring_service(profile), profile.email) or ""
+    except keyring.errors.KeyringError:
+        # A locked or missing keyring keeps nothing that could be had now.
+        return ""
+
+
+def _write_to_keyring(profile: Profile, password: str) -> bool:
+    keyring = _keyring()
+    if keyring is None:
+        return False
+    try:
+        keyring.set_password(_keyring_service(profile), profile.email, password)
+    except keyring.errors.KeyringError:
+        return False
+    # A backend may take everything and keep nothing.
+    return _read_from_keyring(profile) == password
+
+
+def _keyring() -> Any:
+    """Return the optional package, which is slow to load, or None without it."""
+    if importlib.util.find_spec("keyring") is None:
+        return None
+    importlib.import_module("keyring.errors")
+    return importlib.import_module("keyring")

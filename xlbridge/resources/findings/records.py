@@ -1,0 +1,201 @@
+"""Findings beyond one row: other rows, other workbooks of a batch, the live system."""
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings.finding import FindingKind, error, warning
+
+RECORD_FINDINGS: tuple[FindingKind, ...] = (
+    error(
+        "duplicate-in-sheet",
+        Text(
+            pt="O valor se repete nesta planilha (primeira vez em {first}).",
+            en="The value is repeated in this sheet (first in {first}).",
+        ),
+        Text(
+            pt="Deixe só uma das linhas, ou corrija o valor.",
+            en="Keep only one of the rows, or correct the value.",
+        ),
+    ),
+    error(
+        "duplicate-across-sheets",
+        Text(
+            pt="O valor se repete: já está em {first}.",
+            en="The value is repeated: it is in {first} already.",
+        ),
+        Text(
+            pt="Deixe só uma das linhas, em uma só planilha, ou corrija o valor.",
+            en="Keep only one of the rows, in one sheet only, or correct the value.",
+        ),
+    ),
+    error(
+        "reference-unknown",
+        Text(pt="O código não existe: {registry}.", en="The code is not among {registry}."),
+        Text(
+            pt="Confira o código, ou cadastre-o no sistema antes de enviar.",
+            en="Check the code, or register it in the system before the upload.",
+        ),
+    ),
+    error(
+        "reference-inactive",
+        Text(
+            pt="O código existe, mas está inativo: {registry}.",
+            en="The code is among {registry}, and inactive.",
+        ),
+        Text(
+            pt="Use um código ativo, ou reative este no sistema.",
+            en="Use an active code, or activate this one in the system.",
+        ),
+    ),
+    warning(
+        "reference-unproven",
+        Text(
+            pt="Não se sabe se o código existe: {registry} não veio inteiro.",
+            en="It is not known whether the code exists: of {registry} not all could be read.",
+        ),
+        Text(pt="Confira o código no sistema.", en="Look the code up in the system."),
+    ),
+    warning(
+        "references-not-looked-up",
+        Text(
+            pt="{count} de {codes} {codes:código|códigos} não {count:foi procurado|foram "
+            "procurados}: {registry}, um a um.",
+            en="{count} of {codes} {codes:code|codes} {count:was|were} not looked up: {registry}, "
+            "one by one.",
+        ),
+        Text(
+            pt="Confira-os no sistema, ou valide a planilha em partes.",
+            en="Look them up in the system, or validate the sheet in parts.",
+        ),
+    ),
+    warning(
+        "records-not-looked-up",
+        Text(
+            pt="Não se procurou se o sistema já tem os registros de {count} {count:linha|linhas}: "
+            "{why}.",
+            en="It was not looked up whether the system has the records of {count} "
+            "{count:row|rows}: {why}.",
+        ),
+        Text(
+            pt="Confira-os no sistema, ou valide a planilha em partes.",
+            en="Look them up in the system, or validate the sheet in parts.",
+        ),
+    ),
+    error(
+        "already-registered",
+        Text(
+            pt="O sistema já tem este registro ({code}) e recusaria a linha.",
+            en="The system has this record already ({code}) and would refuse the row.",
+        ),
+        Text(
+            pt="Tire a linha, ou corrija o documento.",
+            en="Take the row out, or correct the document.",
+        ),
+    ),
+    warning(
+        "record-exists",
+        Text(
+            pt="O sistema já tem um registro com esta chave ({code}); {effect}.",
+            en="The system has a record with this key already ({code}); {effect}.",
+        ),
+        Text(pt="Confira se é isso que se quer.", en="Check that this is what is wanted."),
+    ),
+)
+
+BATCH_FINDINGS: tuple[FindingKind, ...] = (
+    error(
+        "link-unknown",
+        Text(
+            pt="Nenhum registro tem este {by}: {registry}.",
+            en="None of {registry} has this {by}.",
+        ),
+        Text(
+            pt="Confira o valor, ou cadastre antes o registro que ele nomeia.",
+            en="Check the value, or register first what it names.",
+        ),
+    ),
+    error(
+        "link-ambiguous",
+        Text(
+            pt="Mais de um registro tem este {by}: {records}.",
+            en="More than one record has this {by}: {records}.",
+        ),
+        Text(
+            pt="Corrija os registros, ou nomeie-os no plano por outra coluna.",
+            en="Correct the records, or let the plan name them by another column.",
+        ),
+    ),
+    error(
+        "link-unproven",
+        Text(
+            pt="Não se achou registro com este {by}, e {registry} não veio inteiro.",
+            en="No record with this {by} was found, and of {registry} not all could be read.",
+        ),
+        Text(
+            pt="Confira o registro no sistema e tente de novo.",
+            en="Look the record up in the system, and try again.",
+        ),
+    ),
+    error(
+        "reference-unknown-in-batch",
+        Text(
+            pt="Não está nos arquivos deste lote nem no sistema: {registry}.",
+            en="This is neither in the workbooks of this batch nor in the system, among "
+            "{registry}.",
+        ),
+        Text(
+            pt="Confira o valor, ou ponha o registro num arquivo do lote; enquanto ele não tem "
+            "código, quem o nomeia é um link do plano.",
+            en="Check the value, or put the record into a workbook of the batch; as long as it has "
+            "no code, a link of the plan names it.",
+        ),
+    ),
+    error(
+        "reference-inactive-in-batch",
+        Text(
+            pt="O registro que esta célula nomeia está inativo neste lote: {place}.",
+            en="The record that this cell names is inactive in this batch: {place}.",
+        ),
+        Text(
+            pt="Nomeie um registro ativo, ou ative este no seu arquivo.",
+            en="Name an active record, or make this one active in its workbook.",
+        ),
+    ),
+    warning(
+        "reference-waits",
+        Text(
+            pt="O registro que esta célula nomeia está neste lote, numa linha ou "
+            "planilha com erro: {place}.",
+            en="The record that this cell names is in this batch, in a row or sheet "
+            "with an error: {place}.",
+        ),
+        Text(
+            pt="Corrija-a primeiro: esta linha só pode ir depois dela.",
+            en="Mend that one first: this row can only go after it.",
+        ),
+    ),
+    warning(
+        "reference-unsettled",
+        Text(
+            pt="Ainda não se sabe se o registro existe: o arquivo {files} deste lote não se leu, "
+            "ou não está inteiro no sistema.",
+            en="It is not known yet whether the record exists: {files} of this batch could not be "
+            "read, or is not wholly in the system.",
+        ),
+        Text(
+            pt="Corrija aquele arquivo primeiro; este espera por ele.",
+            en="Mend that workbook first; this one waits for it.",
+        ),
+    ),
+    error(
+        "row-repeated",
+        Text(
+            pt="A linha é igual, em todas as colunas, a uma anterior deste lote: {first}.",
+            en="The row is the same, in every column, as an earlier one of this batch: {first}.",
+        ),
+        Text(
+            pt="Apague a que sobra. Se as duas devem ir, ponha-as no mesmo arquivo, ou distinga-as "
+            "por uma das colunas.",
+            en="Delete the one too many. If both are meant, put them into one workbook, or let a "
+            "column tell them apart.",
+        ),
+    ),
+)

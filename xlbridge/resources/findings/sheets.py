@@ -1,0 +1,221 @@
+"""Findings about a sheet as a whole: its header, its columns, its rows."""
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings.finding import FindingKind, error, warning
+
+SHEET_FINDINGS: tuple[FindingKind, ...] = (
+    error(
+        "sheet-empty",
+        Text(pt="A planilha não tem linhas de dados.", en="The sheet has no data rows."),
+        Text(
+            pt="Preencha a planilha abaixo do cabeçalho.",
+            en="Fill in the sheet below the header.",
+        ),
+    ),
+    warning(
+        "sheets-hidden",
+        Text(
+            pt="Há planilhas ocultas, que não são lidas: {listed}.",
+            en="There are hidden sheets, which are not read: {listed}.",
+        ),
+        Text(
+            pt="Se os dados estão numa delas, reexiba-a no Excel, ou diga qual com --sheet.",
+            en="If the data is in one of them, unhide it in Excel, or say which with --sheet.",
+        ),
+    ),
+    error(
+        "header-not-found",
+        Text(
+            pt="Nenhuma linha com os nomes das colunas de {resource} foi encontrada.",
+            en="No row with the column names of {resource} was found.",
+        ),
+        Text(
+            pt="Use o modelo: xlbridge template {resource}",
+            en="Use the template: xlbridge template {resource}",
+        ),
+    ),
+    error(
+        "columns-joined",
+        Text(
+            pt="As colunas estão todas numa célula, separadas por {separator}.",
+            en="The columns are all in one cell, with {separator} between them.",
+        ),
+        Text(
+            pt="No Excel: Dados > Texto para Colunas, com esse separador e os códigos como Texto.",
+            en="In Excel: Data > Text to Columns, with that separator and the codes as Text.",
+        ),
+    ),
+    warning(
+        "template-outdated",
+        Text(
+            pt="O arquivo foi feito com outro modelo (leiaute {found}; o atual é {current}): "
+            "{changes}.",
+            en="The workbook was made from another template (layout {found}; the current one is "
+            "{current}): {changes}.",
+        ),
+        Text(
+            pt="Passe os dados para o modelo atual: xlbridge template {resource} --migrate ARQUIVO "
+            "-o NOVO.xlsx",
+            en="Move the data to the current template: xlbridge template {resource} --migrate FILE "
+            "-o NEW.xlsx",
+        ),
+    ),
+    error(
+        "column-missing",
+        Text(
+            pt="Falta a coluna obrigatória {column}.",
+            en="The required column {column} is missing.",
+        ),
+        Text(
+            pt="Acrescente ao cabeçalho uma coluna com o nome {column}.",
+            en="Add a column named {column} to the header.",
+        ),
+    ),
+    error(
+        "column-duplicate",
+        Text(
+            pt="A coluna {column} aparece mais de uma vez ({cells}).",
+            en="The column {column} appears more than once ({cells}).",
+        ),
+        Text(
+            pt="Deixe só uma; enquanto houver duas, nenhuma é lida.",
+            en="Keep only one; while there are two, neither is read.",
+        ),
+    ),
+    error(
+        "column-misspelt",
+        Text(
+            pt="A coluna {header} parece ser {column}.",
+            en="The column {header} seems to be {column}.",
+        ),
+        Text(
+            pt="Escreva {column} no cabeçalho, ou dê outro nome à coluna se for anotação sua.",
+            en="Write {column} in the header, or rename the column if it is a note of your own.",
+        ),
+    ),
+    error(
+        "column-missing-alike",
+        Text(
+            pt="Falta a coluna obrigatória {column}; parece ser a coluna {header}.",
+            en="The required column {column} is missing; it seems to be the column {header}.",
+        ),
+        Text(
+            pt="Se for, escreva {column} no cabeçalho; se não, acrescente essa coluna.",
+            en="If so, write {column} in the header; otherwise add a column of that name.",
+        ),
+    ),
+    warning(
+        "column-alike",
+        Text(
+            pt="A coluna {header} não será enviada; será que é {column}?",
+            en="The column {header} will not be sent; did you mean {column}?",
+        ),
+        Text(
+            pt="Se for, escreva {column} no cabeçalho; se for uma anotação sua, deixe assim.",
+            en="If so, write {column} in the header; leave it if it is a note of your own.",
+        ),
+    ),
+    warning(
+        "column-unknown",
+        Text(
+            pt="A coluna {header} não existe em {resource} e não será enviada.",
+            en="The column {header} does not exist in {resource} and will not be sent.",
+        ),
+        Text(
+            pt="Confira o nome, ou deixe assim se é só uma anotação sua.",
+            en="Check the name, or leave it if it is a note of your own.",
+        ),
+    ),
+    warning(
+        "column-unnamed",
+        Text(
+            pt="A coluna tem dados e não tem nome; não será enviada.",
+            en="The column has data and no name; it will not be sent.",
+        ),
+        Text(
+            pt="Dê à coluna o nome de um campo, ou deixe assim se é só uma anotação sua.",
+            en="Give the column the name of a field, or leave it if it is a note of your own.",
+        ),
+    ),
+    warning(
+        "column-hidden",
+        Text(
+            pt="A coluna está oculta e será enviada.", en="The column is hidden and will be sent."
+        ),
+        Text(
+            pt="Mostre a coluna e confira o que há nela.",
+            en="Unhide the column and check what is in it.",
+        ),
+    ),
+    warning(
+        "rows-hidden",
+        Text(
+            pt="Há linhas ocultas com dados ({count}: {rows}); elas serão enviadas.",
+            en="There are hidden rows with data ({count}: {rows}); they will be sent.",
+        ),
+        Text(
+            pt="Mostre as linhas (ou tire o filtro) e confira, ou apague as que não devem ir.",
+            en="Unhide the rows (or clear the filter) and check, or delete those that must not go.",
+        ),
+    ),
+    error(
+        "row-header-again",
+        Text(
+            pt="A linha repete o cabeçalho; não é um registro.",
+            en="The row repeats the header; it is no record.",
+        ),
+        Text(pt="Apague a linha.", en="Delete the row."),
+    ),
+    warning(
+        "row-total",
+        Text(
+            pt="A linha parece um total, e não um registro; ela será enviada.",
+            en="The row seems to be a total and no record; it will be sent.",
+        ),
+        Text(
+            pt="Apague a linha, se é só um total.",
+            en="Delete the row if it is only a total.",
+        ),
+    ),
+    warning(
+        "row-note",
+        Text(
+            pt="A linha parece uma anotação abaixo da tabela; ela será enviada.",
+            en="The row seems to be a note below the table; it will be sent.",
+        ),
+        Text(
+            pt="Apague a linha, se não é um registro.",
+            en="Delete the row if it is no record.",
+        ),
+    ),
+    warning(
+        "date-system-old",
+        Text(
+            pt="O arquivo conta os dias desde 1904: datas coladas de outro ficam 4 anos adiante.",
+            en="The workbook counts days from 1904: dates pasted from others are four years ahead.",
+        ),
+        Text(pt="Confira o ano das datas.", en="Check the year of the dates."),
+    ),
+    error(
+        "cells-merged",
+        Text(
+            pt="As células {range} estão mescladas: só a primeira tem valor, as outras, nenhum.",
+            en="The cells {range} are merged: only the first holds a value, the others are empty.",
+        ),
+        Text(
+            pt="Desfaça a mesclagem e preencha cada célula.",
+            en="Unmerge them and fill in each cell.",
+        ),
+    ),
+    warning(
+        "formula-result",
+        Text(
+            pt="A coluna tem fórmulas, a primeira aqui; será lido o resultado gravado por último.",
+            en="The column has formulas, the first one here; the result stored last is read.",
+        ),
+        Text(
+            pt="Recalcule e salve o arquivo antes de enviar, ou cole os valores.",
+            en="Recalculate and save the workbook before sending it, or paste the values.",
+        ),
+    ),
+)

@@ -1,0 +1,193 @@
+"""Findings about texts and codes, and about cells that are no plain values."""
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings.finding import FindingKind, error, warning
+
+TEXT_FINDINGS: tuple[FindingKind, ...] = (
+    error(
+        "code-leading-zeros",
+        Text(
+            pt="O código está gravado como número e tem menos de {width} algarismos: "
+            "zeros à esquerda podem ter se perdido{proposal}.",
+            en="The code is stored as a number and has fewer than {width} digits: "
+            "leading zeros may have been lost{proposal}.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código com os zeros.",
+            en="Format the cell as text and type the code with its zeros.",
+        ),
+    ),
+    error(
+        "code-shown-otherwise",
+        Text(
+            pt="O código está gravado como o número {stored}, que a célula mostra como '{shown}'.",
+            en="The code is stored as the number {stored}, which the cell shows as '{shown}'.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código como deve ser enviado.",
+            en="Format the cell as text and type the code as it should be sent.",
+        ),
+    ),
+    error(
+        "code-digits-lost",
+        Text(
+            pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "
+            "algarismos.",
+            en="The code is stored as a number and is too long: Excel keeps 15 digits only.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    error(
+        "code-scientific",
+        Text(
+            pt="O código está em notação científica: os algarismos do fim se perderam.",
+            en="The code is in scientific notation: its last digits are lost.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código de novo, do original.",
+            en="Format the cell as text and type the code again, from its source.",
+        ),
+    ),
+    warning(
+        "code-form",
+        Text(
+            pt="O código está escrito de um modo incomum; será lido como {read}.",
+            en="The code is written in an unusual way; it is read as {read}.",
+        ),
+        Text(
+            pt="Escreva-o como {read}, com ou sem a máscara.",
+            en="Write it as {read}, with or without its mask.",
+        ),
+    ),
+    warning(
+        "accents-apart",
+        Text(
+            pt="Os acentos estão gravados como caracteres separados das letras; será lido como "
+            "{read}, com cada letra acentuada num só caractere.",
+            en="The accents are stored as characters apart from their letters; it is read as "
+            "{read}, with each accented letter as one character.",
+        ),
+        Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again."),
+    ),
+    error(
+        "document-placeholder",
+        Text(
+            pt="{character} não é um documento: parece dizer que não há nenhum.",
+            en="{character} is no document: it seems to say that there is none.",
+        ),
+        Text(
+            pt="Deixe a célula vazia, se não há documento.",
+            en="Leave the cell empty if there is no document.",
+        ),
+    ),
+    warning(
+        "text-placeholder",
+        Text(
+            pt="{character} parece dizer que não há valor, e será enviado como texto.",
+            en="{character} seems to say that there is no value, and is sent as text.",
+        ),
+        Text(
+            pt="Deixe a célula vazia, se não há valor.",
+            en="Leave the cell empty if there is no value.",
+        ),
+    ),
+    warning(
+        "text-apostrophe",
+        Text(
+            pt="O texto começa com um apóstrofo, que será enviado: {character}",
+            en="The text begins with an apostrophe, which is sent: {character}",
+        ),
+        Text(
+            pt="Apague o apóstrofo: o Excel só o dispensa quando é digitado na célula.",
+            en="Delete the apostrophe: Excel drops it only when it is typed into the cell.",
+        ),
+    ),
+    error(
+        "character-lost",
+        Text(
+            pt="O texto perdeu um caractere quando o arquivo foi convertido (aparece �).",
+            en="The text lost a character when the file was converted (� is shown).",
+        ),
+        Text(
+            pt="Digite o texto de novo, ou abra o arquivo de origem na codificação certa.",
+            en="Type the text again, or open the source file in the right encoding.",
+        ),
+    ),
+    warning(
+        "text-misread",
+        Text(
+            pt="O texto parece mal convertido de outro arquivo; talvez seja {read}.",
+            en="The text seems badly converted from another file; it may be {read}.",
+        ),
+        Text(
+            pt="Abra o arquivo de origem como UTF-8 e cole de novo, ou digite o texto.",
+            en="Open the source file as UTF-8 and paste again, or type the text.",
+        ),
+    ),
+    warning(
+        "text-spaces",
+        Text(
+            pt="Há espaços no começo ou no fim do texto; não serão enviados.",
+            en="There are spaces at the beginning or the end of the text; they are not sent.",
+        ),
+        Text(pt="Apague os espaços.", en="Delete the spaces."),
+    ),
+    warning(
+        "invisible-character",
+        Text(
+            pt="O texto tem um caractere invisível ({character}), que não será enviado.",
+            en="The text holds an invisible character ({character}), which is not sent.",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    warning(
+        "look-alike-letter",
+        Text(
+            pt="O texto tem uma letra de outro alfabeto que só parece latina ({character}).",
+            en="The text holds a letter of another alphabet that only looks Latin ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+    error(
+        "cell-error",
+        Text(
+            pt="A célula mostra um erro do Excel ({error}).",
+            en="The cell shows an Excel error ({error}).",
+        ),
+        Text(
+            pt="Corrija a fórmula, ou digite o valor.",
+            en="Correct the formula, or type the value.",
+        ),
+    ),
+    error(
+        "formula-no-value",
+        Text(
+            pt="A célula tem uma fórmula sem resultado gravado.",
+            en="The cell holds a formula with no stored result.",
+        ),
+        Text(
+            pt="Abra o arquivo no Excel, recalcule e salve; ou cole o valor.",
+            en="Open the workbook in Excel, recalculate and save; or paste the value.",
+        ),
+    ),
+    error(
+        "hidden-character",
+        Text(
+            pt="O texto tem um caractere invisível ou trocado ({character}).",
+            en="The text holds an invisible or look-alike character ({character}).",
+        ),
+        Text(
+            pt="Apague o texto e digite-o de novo.",
+            en="Delete the text and type it again.",
+        ),
+    ),
+)

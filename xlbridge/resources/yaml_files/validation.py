@@ -1,0 +1,232 @@
+"""Read YAML files and validate them against a JSON Schema.
+
+Each mistake comes with its line, its place and what is allowed there.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import yaml
+
+from xlbridge.errors import os_error_reason
+from xlbridge.i18n import Text
+from xlbridge.resources.yaml_files.document import YamlDocument, YamlPath, parser_problem
+
+Schema = dict[str, Any]
+
+
+def block_schema(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
+    """Return the form of a block of just these keys."""
+    return {
+        "type": "object",
+        "required": list(needed),
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def described(schema: Schema, description: str) -> Schema:
+    """Return a form with what editors tell of it."""
+    return {**schema, "description": description}
+
+
+JsonSchema = dict[str, Any]
+
+_TYPE_TEXTS: Mapping[str, Text] = {
+    "object": Text(pt="um bloco de chaves e valores", en="a block of keys and values"),
+    "array": Text(pt="uma lista", en="a list"),
+    "string": Text(pt="um texto", en="a text"),
+    "integer": Text(pt="um inteiro", en="a whole number"),
+    "number": Text(pt="um número", en="a number"),
+    "boolean": Text(pt="true ou false", en="true or false"),
+}
+
+
+_MISSING_ITEM = Text(pt="falta ao menos um item.", en="at least one item is missing.")
+_LIMIT_TEXTS: Mapping[str, Text] = {
+    "minLength": Text(pt="falta o texto.", en="text is missing."),
+    "maxLength": Text(
+        pt="{found} é longo demais; cabem {limit} caracteres.",
+        en="{found} is too long; {limit} characters fit.",
+    ),
+    "minimum": Text(
+        pt="{found} é menor que o mínimo, {limit}.", en="{found} is below the minimum, {limit}."
+    ),
+    "minItems": _MISSING_ITEM,
+    "minProperties": _MISSING_ITEM,
+    "uniqueItems": Text(pt="há itens repetidos.", en="there are repeated items."),
+    "pattern": Text(
+        pt="{found} não serve: só letras de a a z, algarismos e hífens.",
+        en="{found} will not do: only the letters a to z, digits and hyphens.",
+    ),
+    "maxProperties": Text(pt="cabem no máximo {limit}.", en="{limit} fit at most."),
+}
+"""What is said of the keywords that limit a value."""
+
+WHOLE_NUMBER, UNPADDED = "^[1-9][0-9]*$", "^\\S(.*\\S)?$"
+"""The patterns that names of keys may have to fit."""
+
+_KEY_TEXTS: Mapping[str, Text] = {
+    WHOLE_NUMBER: Text(
+        pt="cada chave é um número inteiro, e {found} não é.",
+        en="each key is a whole number, and {found} is none.",
+    ),
+    UNPADDED: Text(
+        pt="o nome {found} não serve: fica numa só linha, sem espaços nas pontas.",
+        en="the name {found} will not do: it is one line, without spaces at its ends.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something wrong in a file. ``place`` is where it is, ``line`` counts from 1."""
+
+    line: int
+    place: str
+    what: Text
+
+
+def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
+    """Return what breaks ``form``, a JSON Schema (2020-12), in the order of the lines."""
+    found = [_repeated(line, key) for line, key in document.repeated_keys()]
+    content = json.loads(json.dumps(document.content, default=str))
+    for error in jsonschema_rs.Draft202012Validator(form).iter_errors(content):
+        found.extend(_mistakes(document, error, form))
+    return sorted(found, key=lambda mistake: (mistake.line, mistake.place))
+
+
+def unknown_value(found: object, allowed: "tuple[str, ...]") -> Text:
+    """Say that something is not known, and what is."""
+    return Text(
+        pt="{found} não é conhecido; aqui cabem: {allowed}.",
+        en="{found} is not known; allowed here: {allowed}.",
+    ).format(found=format_yaml_value(found), allowed=", ".join(allowed))
+
+
+def format_yaml_value(value: object) -> str:
+    """Return a value much as a YAML file has it: ``true``, ``2026-12-31``, texts in quotes."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, date) else repr(value)
+
+
+def format_yaml_path(place: YamlPath) -> str:
+    """Return a place as a person writes it: ``columns.codigo.dtype``, ``checks[0].column``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return "".join(steps).removeprefix(".")
+
+
+def _repeated(line: int, key: str) -> Mistake:
+    what = Text(
+        pt="{key} aparece duas vezes; deixe um só.", en="{key} stands there twice; keep one."
+    )
+    return Mistake(line, key, what.format(key=key))
+
+
+def _mistakes(
+    document: YamlDocument, error: jsonschema_rs.ValidationError, form: JsonSchema
+) -> Iterator[Mistake]:
+    place = list(error.instance_path)
+    schema = _schema_around(form, list(error.schema_path))
+    if error.kind.name == "additionalProperties":
+        for key in error.kind.value:
+            what = unknown_value(key, tuple(schema.get("properties", {})))
+            yield _mistake(document, [*place, key], what)
+        return
+    if error.kind.name == "propertyNames":
+        key = error.kind.value.instance
+        what = _KEY_TEXTS[error.kind.value.kind.value].format(found=format_yaml_value(key))
+        yield Mistake(document.line([*place, key]), format_yaml_path(place), what)
+        return
+    yield _mistake(document, place, _what(error, schema))
+
+
+def _mistake(document: YamlDocument, place: list[str | int], what: Text) -> Mistake:
+    return Mistake(document.line(place), format_yaml_path(place), what)
+
+
+def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Text:
+    value = error.kind.value
+    match error.kind.name:
+        case "required":
+            return Text(pt="falta {name}.", en="{name} is missing.").format(name=value)
+        case "enum":
+            return unknown_value(error.instance, tuple(map(str, value)))
+        case "const":
+            return unknown_value(error.instance, (json.dumps(value),))
+        case "type":
+            return _expected([_TYPE_TEXTS[name] for name in value if name in _TYPE_TEXTS])
+        case name if name in _LIMIT_TEXTS:
+            return _LIMIT_TEXTS[name].format(found=format_yaml_value(error.instance), limit=value)
+        case _:
+            return Text(pt="{why}.", en="{why}.").format(why=error.message)
+
+
+def _expected(kinds: list[Text]) -> Text:
+    first, *others = kinds
+    for other in others:
+        first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
+    return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(kind=first)
+
+
+def _schema_around(form: JsonSchema, steps: list[str | int]) -> JsonSchema:
+    """Return the schema that holds the keyword which a value broke."""
+    schema: Any = form
+    for step in steps[:-1]:
+        schema = schema[step]
+    return schema if isinstance(schema, dict) else {}
+
+
+_MAX_SHOWN = 10
+_MAX_BYTES = 1_000_000
+_NOT_UTF_8 = Text(
+    pt="isto não é texto em UTF-8; salve o arquivo como UTF-8.",
+    en="this is no text in UTF-8; save the file as UTF-8.",
+)
+_TOO_LARGE = Text(
+    pt="o arquivo tem mais de {most} bytes: não é um destes.",
+    en="the file has more than {most} bytes: it is none of these.",
+).format(most=_MAX_BYTES)
+_UNREADABLE = Text(pt="não pode ser lido: {why}.", en="it cannot be read: {why}.")
+
+
+def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
+    """Return a file's document, or why it is none; without ``dates`` those are texts."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            return Mistake(1, "", _TOO_LARGE)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        return Mistake(1, "", _UNREADABLE.format(why=os_error_reason(error)))
+    except UnicodeDecodeError as error:
+        return Mistake(error.object.count(b"\n", 0, error.start) + 1, "", _NOT_UTF_8)
+    try:
+        return YamlDocument(text, dates=dates)
+    except yaml.YAMLError as error:
+        line, what = parser_problem(error, text)
+        return Mistake(line, "", what)
+
+
+def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
+    """Return the mistakes of a file as lines of text; of many the first ones."""
+    lines = [
+        Text(pt="{path}:{line}: {place}{what}", en="{path}:{line}: {place}{what}").format(
+            path=path,
+            line=mistake.line,
+            place=f"{mistake.place}: " if mistake.place else "",
+            what=mistake.what,
+        )
+        for mistake in mistakes[:_MAX_SHOWN]
+    ]
+    more = len(mistakes) - len(lines)
+    if more:
+        lines.append(Text(pt="… e mais {n}.", en="… and {n} more.").format(n=more))
+    return Text(pt="\n".join(t.pt for t in lines), en="\n".join(t.en for t in lines))

@@ -1,0 +1,323 @@
+"""Handlers of receivable and payable titles, and of the cash and bank statement.
+
+Source: the spec, Receivable entry, Payable entry, Financial (caixabancos).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from xlbridge.sandbox.areas.financial.rules import (
+    PayableIntake,
+    ReceivableIntake,
+    allocation_rows,
+    allocations_of,
+    whole_allocation,
+)
+from xlbridge.sandbox.areas.financial.tables import (
+    OWNER_KEY,
+    TITLE_KEY,
+    payable_allocations,
+    payable_files,
+    payables,
+    receivable_allocations,
+    receivables,
+)
+from xlbridge.sandbox.areas.registry.tables import abc_costs, accounts, clients
+from xlbridge.sandbox.call import Call, handles, window_conditions
+from xlbridge.sandbox.problems import RequestError, invalid, not_found, register_one
+from xlbridge.wire import Attachment
+from xlbridge.wire.financial import (
+    CASH_STATEMENT,
+    PAYABLE_CREATE,
+    PAYABLE_DELETE,
+    PAYABLE_GET,
+    PAYABLE_LIST_OPEN,
+    PAYABLE_LIST_SETTLED,
+    PAYABLE_UPDATE,
+    RECEIVABLE_CREATE,
+    RECEIVABLE_FIND,
+    RECEIVABLE_LIST_OPEN,
+    RECEIVABLE_LIST_SETTLED,
+    Allocation,
+    Payable,
+    PayableChange,
+    PayableInput,
+    Receivable,
+    ReceivableInput,
+    ReceivableLookup,
+    ReceivableQuery,
+    Statement,
+    StatementLine,
+    StatementQuery,
+)
+
+
+@handles(RECEIVABLE_CREATE)
+def create_receivable(call: Call) -> Receivable:
+    return register_one(ReceivableIntake(call.connection, call.now), call.sent(ReceivableInput))
+
+
+@handles(RECEIVABLE_LIST_OPEN)
+def list_open_receivables(call: Call) -> list[Receivable]:
+    return _receivables(call, receivables.c.dataDeBaixa.is_(None))
+
+
+@handles(RECEIVABLE_LIST_SETTLED)
+def list_settled_receivables(call: Call) -> list[Receivable]:
+    return _receivables(call, receivables.c.dataDeBaixa.is_not(None))
+
+
+@handles(RECEIVABLE_FIND)
+def find_receivable(call: Call) -> Receivable | None:
+    wanted = receivables.c.idws == call.queried(ReceivableLookup).idws
+    return next(iter(read_receivables(call.connection, wanted)), None)
+
+
+def _receivables(call: Call, *conditions: ColumnElement[bool]) -> list[Receivable]:
+    client = call.queried(ReceivableQuery).codigoDoCliente
+    if client is None:
+        return read_receivables(call.connection, *conditions)
+    _require_client(call, client)
+    of_client = receivables.c.codigoDoCliente == client
+    return read_receivables(call.connection, *conditions, of_client)
+
+
+def _require_client(call: Call, client: int) -> None:
+    if not call.connection.scalar(select(exists().where(clients.c.codigoDoCliente == client))):
+        raise not_found("codigoDoCliente", "Cliente não encontrado.")
+
+
+@handles(PAYABLE_CREATE)
+def create_payable(call: Call) -> Payable:
+    return register_one(PayableIntake(call.connection, call.now), call.sent(PayableInput))
+
+
+@handles(PAYABLE_UPDATE)
+def alter_payable(call: Call) -> Payable:
+    change = call.sent(PayableChange)
+    key = tuple(getattr(change, name) for name in TITLE_KEY)
+    _require_open(call, key)
+    problems = PayableIntake(call.connection, call.now).problems(change)
+    if problems:
+        raise RequestError(400, problems)
+    values = change.model_dump(exclude={"rateio", *TITLE_KEY})
+    call.connection.execute(update(payables).where(title_condition(payables, key)).values(values))
+    call.connection.execute(
+        delete(payable_allocations).where(owner_condition(payable_allocations, key))
+    )
+    parts = list(allocation_rows(key, allocations_of(change)))
+    if parts:
+        call.connection.execute(insert(payable_allocations), parts)
+    return _payable(call, key)
+
+
+@handles(PAYABLE_LIST_OPEN)
+def list_open_payables(call: Call) -> list[Payable]:
+    return read_payables(call.connection, payables.c.dataDeBaixa.is_(None))
+
+
+@handles(PAYABLE_LIST_SETTLED)
+def list_settled_payables(call: Call) -> list[Payable]:
+    return read_payables(call.connection, payables.c.dataDeBaixa.is_not(None))
+
+
+@handles(PAYABLE_GET)
+def show_payable(call: Call) -> Payable:
+    return _payable(call, _key_in_path(call))
+
+
+@handles(PAYABLE_DELETE)
+def delete_payable(call: Call) -> Payable:
+    key = _key_in_path(call)
+    _require_open(call, key)
+    title = _payable(call, key)
+    call.connection.execute(delete(payables).where(title_condition(payables, key)))
+    return title
+
+
+def _key_in_path(call: Call) -> tuple[int, ...]:
+    return tuple(call.path[name] for name in ("ex", "fil", "nrtrs", "seqtrs"))
+
+
+def _payable(call: Call, key: Sequence[int]) -> Payable:
+    for title in read_payables(call.connection, title_condition(payables, key)):
+        return title.model_copy(update={"Arquivos": read_files(call.connection, key)})
+    raise not_found("numeroDaTransacao", "Título não encontrado.")
+
+
+def _require_open(call: Call, key: Sequence[int]) -> None:
+    """Raise ``RequestError``: 404 without such a title, 400 for one that is settled."""
+    wanted = select(payables.c.dataDeBaixa).where(title_condition(payables, key))
+    found = call.connection.execute(wanted).one_or_none()
+    if found is None:
+        raise not_found("numeroDaTransacao", "Título não encontrado.")
+    if found.dataDeBaixa is not None:
+        raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
+
+
+_ZERO = Decimal(0)
+_INCOME = "Entrada"
+_EXPENSE = "Saída"
+_COPIED = set(StatementLine.model_fields) - {"rateio"}
+
+
+@handles(CASH_STATEMENT)
+def show_statement(call: Call) -> Statement:
+    query = call.queried(StatementQuery)
+    name = _account_name(call, query.codigoDaContaCorrente)
+    before = _settled_before(call, receivables) - _settled_before(call, payables)
+    lines = list(_statement_lines(_settled_titles(call), before))
+    income = _total_of_kind(lines, _INCOME)
+    expense = _total_of_kind(lines, _EXPENSE)
+    return Statement(
+        codigoDaContaCorrente=query.codigoDaContaCorrente,
+        descricaoDaContaCorrente=name,
+        dataInferior=query.dataInferior,
+        dataSuperior=query.dataSuperior,
+        saldoAnterior=before,
+        totalDeEntradas=income,
+        totalDeSaidas=expense,
+        saldoFinal=before + income - expense,
+        lancamentos=lines,
+    )
+
+
+def _total_of_kind(lines: list[StatementLine], kind: str) -> Decimal:
+    return sum((line.valor or _ZERO for line in lines if line.tipo == kind), _ZERO)
+
+
+def _account_name(call: Call, code: int) -> str:
+    name = call.connection.scalar(select(accounts.c.name).where(accounts.c.code == code))
+    if name is None:
+        raise not_found("codigoDaContaCorrente", "Conta corrente não encontrada.")
+    return str(name)
+
+
+def _settled_before(call: Call, titles: Table) -> Decimal:
+    query = call.queried(StatementQuery)
+    total = select(func.sum(titles.c.valorBaixado)).where(
+        titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente,
+        titles.c.dataDeBaixa < query.dataInferior,
+    )
+    return call.connection.scalar(total) or _ZERO
+
+
+def _settled_titles(call: Call) -> list[Receivable | Payable]:
+    titles: list[Receivable | Payable] = [
+        *read_receivables(call.connection, *_settled_in_period(call, receivables)),
+        *read_payables(call.connection, *_settled_in_period(call, payables)),
+    ]
+    return sorted(titles, key=attrgetter("dataDeBaixa"))
+
+
+def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
+    query = call.queried(StatementQuery)
+    yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
+    yield from window_conditions(call, titles.c.dataDeBaixa, query.dataInferior, query.dataSuperior)
+
+
+def _statement_lines(
+    titles: list[Receivable | Payable], balance: Decimal
+) -> Iterator[StatementLine]:
+    for title in titles:
+        value = title.valorBaixado or _ZERO
+        is_income = isinstance(title, Receivable)
+        balance += value if is_income else -value
+        yield StatementLine(
+            **title.model_dump(include=_COPIED),
+            data=title.dataDeBaixa,
+            tipo=_INCOME if is_income else _EXPENSE,
+            valor=value,
+            saldo=balance,
+            rateio=title.rateio or [whole_allocation(title, value)],
+        )
+
+
+Key = tuple[int, ...]
+Condition = ColumnElement[bool]
+
+_ALLOCATION = tuple(Allocation.model_fields)
+
+
+def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
+    """Return the receivable titles that meet all conditions, in the order of their keys."""
+    found = select(receivables).where(*conditions).order_by(*receivables.primary_key)
+    parts = _read_allocations(connection, receivables, receivable_allocations, conditions)
+    return [
+        Receivable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
+        for row in connection.execute(found)
+    ]
+
+
+def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
+    """Return the payable titles that meet all conditions, in the order of their keys.
+
+    Their files are not filled in.
+    """
+    described = select(payables, abc_costs.c.name.label("DescricaoDoCustoABC")).outerjoin(
+        abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC
+    )
+    found = described.where(*conditions).order_by(*payables.primary_key)
+    parts = _read_allocations(connection, payables, payable_allocations, conditions)
+    return [
+        Payable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
+        for row in connection.execute(found)
+    ]
+
+
+def read_files(connection: Connection, key: Sequence[int]) -> list[Attachment]:
+    """Return the files attached to a payable title."""
+    found = (
+        select(payable_files)
+        .where(owner_condition(payable_files, key))
+        .order_by(payable_files.c.Id)
+    )
+    fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
+    rows = connection.execute(found.with_only_columns(*fields)).mappings()
+    return [Attachment.model_construct(**row) for row in rows]
+
+
+def title_condition(titles: Table, key: Sequence[int]) -> Condition:
+    """Return the condition that picks one title."""
+    return _key_condition(titles, TITLE_KEY, key)
+
+
+def owner_condition(belongings: Table, key: Sequence[int]) -> Condition:
+    """Return the condition that picks what belongs to one title."""
+    return _key_condition(belongings, OWNER_KEY, key)
+
+
+def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
+    return and_(*(table.c[name] == part for name, part in zip(names, key, strict=True)))
+
+
+def _title_key(row: Row[Any]) -> Key:
+    return tuple(row._mapping[name] for name in TITLE_KEY)
+
+
+def _read_allocations(
+    connection: Connection, titles: Table, parts: Table, conditions: Sequence[Condition]
+) -> dict[Key, list[Allocation]]:
+    found = select(parts).join(titles).where(*conditions).order_by(*parts.primary_key)
+    grouped: defaultdict[Key, list[Allocation]] = defaultdict(list)
+    for row in connection.execute(found).mappings():
+        part = Allocation.model_construct(**{name: row[name] for name in _ALLOCATION})
+        grouped[tuple(row[name] for name in OWNER_KEY)].append(part)
+    return grouped

@@ -1,0 +1,358 @@
+"""Handlers of purchase requisitions, orders (Ordem), purchase orders (Pedido) and budgets.
+
+Source: the spec, Purchasing, Errors.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from sqlalchemy import ColumnElement, Table, delete, insert, select, update
+
+from xlbridge.sandbox.areas.purchasing.budget import limit_code_problems, spending_limit_problems
+from xlbridge.sandbox.areas.purchasing.rules import (
+    BuyingOrderIntake,
+    PurchaseOrderIntake,
+    PurchaseRequisitionIntake,
+)
+from xlbridge.sandbox.areas.purchasing.tables import (
+    buying_order_items,
+    buying_orders,
+    purchase_order_files,
+    purchase_order_items,
+    purchase_orders,
+    purchase_requisition_items,
+    purchase_requisitions,
+    spending_limits,
+)
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import (
+    branches,
+    categories,
+    collaborators,
+    cost_centres,
+    projects,
+    purchase_reasons,
+    purchase_types,
+)
+from xlbridge.sandbox.call import Call, Model, document_lines, handles
+from xlbridge.sandbox.problems import Problem, RequestError, not_found, register_one
+from xlbridge.wire import Attachment
+from xlbridge.wire.budget import (
+    SPENDING_LIMIT_CREATE,
+    SPENDING_LIMIT_DELETE,
+    SPENDING_LIMIT_LIST,
+    SPENDING_LIMIT_UPDATE,
+    SpendingLimit,
+    SpendingLimitChange,
+    SpendingLimitId,
+    SpendingLimitInput,
+    SpendingLimitQuery,
+)
+from xlbridge.wire.purchasing import (
+    ORDER_CREATE,
+    ORDER_GET,
+    ORDER_LIST_CLOSED,
+    ORDER_LIST_OPEN,
+    PURCHASE_ORDER_CREATE,
+    PURCHASE_ORDER_GET,
+    PURCHASE_ORDER_LIST_CLOSED,
+    PURCHASE_ORDER_LIST_OPEN,
+    PURCHASE_REASON_LIST,
+    PURCHASE_TYPE_LIST,
+    REQUISITION_CREATE,
+    REQUISITION_CREATE_SUFFIXED,
+    REQUISITION_GET,
+    REQUISITION_LIST_CLOSED,
+    REQUISITION_LIST_OPEN,
+    ActiveQuery,
+    BuyingOrder,
+    BuyingOrderInput,
+    Notification,
+    PurchaseOrder,
+    PurchaseOrderAnswer,
+    PurchaseOrderCreated,
+    PurchaseOrderInput,
+    PurchaseOrderItem,
+    PurchaseReason,
+    PurchaseRequisition,
+    PurchaseRequisitionInput,
+    PurchaseType,
+    RequestedItem,
+    RequisitionQuery,
+)
+
+_requisitions = purchase_requisitions.c
+
+
+@handles(REQUISITION_CREATE)
+@handles(REQUISITION_CREATE_SUFFIXED)
+def create_requisition(call: Call) -> PurchaseRequisition:
+    intake = PurchaseRequisitionIntake(call.connection, call.now)
+    return register_one(intake, call.sent(PurchaseRequisitionInput))
+
+
+@handles(REQUISITION_LIST_OPEN)
+def list_open_requisitions(call: Call) -> list[PurchaseRequisition]:
+    return _find_requisitions(call, _requisitions.encerrada.is_(False), *_requisition_filters(call))
+
+
+@handles(REQUISITION_LIST_CLOSED)
+def list_closed_requisitions(call: Call) -> list[PurchaseRequisition]:
+    return _find_requisitions(call, _requisitions.encerrada.is_(True), *_requisition_filters(call))
+
+
+@handles(REQUISITION_GET)
+def show_requisition(call: Call) -> PurchaseRequisition:
+    found = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
+    if not found:
+        raise not_found("id", "Requisição de compra não encontrada.")
+    return found[0]
+
+
+def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
+    query = call.queried(RequisitionQuery)
+    known = CodeLookup(call.connection)
+    problems = known.complaint("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
+    for code in query.CodigosCentroCustos:
+        problems += known.complaint("CodigosCentroCustos", cost_centres, code, "Centro de custo")
+    if problems:
+        raise RequestError(404, problems)
+    if query.CodigoDaFilial is not None:
+        yield _requisitions.codigoDaFilial == query.CodigoDaFilial
+    if query.CodigosCentroCustos:
+        yield _requisitions.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos)
+
+
+def _find_requisitions(call: Call, *conditions: ColumnElement[bool]) -> list[PurchaseRequisition]:
+    statement = (
+        select(purchase_requisitions, projects.c.name.label("DescricaoDoProjeto"))
+        .outerjoin(projects, projects.c.code == _requisitions.CodigoDoProjeto)
+        .where(*conditions)
+        .order_by(_requisitions.numeroDaRequisicao)
+    )
+    numbers = select(_requisitions.numeroDaRequisicao).where(*conditions)
+    items = document_lines(call, RequestedItem, purchase_requisition_items, numbers)
+    return [
+        PurchaseRequisition.model_construct(**row, itens=items[row["numeroDaRequisicao"]])
+        for row in call.connection.execute(statement).mappings()
+    ]
+
+
+_orders = buying_orders.c
+
+
+@handles(ORDER_CREATE)
+def create_order(call: Call) -> BuyingOrder:
+    return register_one(BuyingOrderIntake(call.connection, call.now), call.sent(BuyingOrderInput))
+
+
+@handles(ORDER_LIST_OPEN)
+def list_open_orders(call: Call) -> list[BuyingOrder]:
+    return _find_orders(call, _orders.encerrada.is_(False))
+
+
+@handles(ORDER_LIST_CLOSED)
+def list_closed_orders(call: Call) -> list[BuyingOrder]:
+    return _find_orders(call, _orders.encerrada.is_(True))
+
+
+@handles(ORDER_GET)
+def show_order(call: Call) -> BuyingOrder:
+    found = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
+    if not found:
+        raise not_found("id", "Ordem de compra não encontrada.")
+    return found[0]
+
+
+def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder]:
+    statement = (
+        select(
+            buying_orders,
+            projects.c.name.label("DescricaoDoProjeto"),
+            collaborators.c.name.label("DescricaoDoColaboradorResponsavelCompras"),
+        )
+        .outerjoin(projects, projects.c.code == _orders.CodigoDoProjeto)
+        .outerjoin(
+            collaborators,
+            collaborators.c.code == _orders.codigoDoColaboradorResponsavelCompras,
+        )
+        .where(condition)
+        .order_by(_orders.numeroDaOrdem)
+    )
+    numbers = select(_orders.numeroDaOrdem).where(condition)
+    items = document_lines(call, RequestedItem, buying_order_items, numbers)
+    return [
+        BuyingOrder.model_construct(**row, itens=items[row["numeroDaOrdem"]])
+        for row in call.connection.execute(statement).mappings()
+    ]
+
+
+_purchase_orders = purchase_orders.c
+_purchase_order_files = purchase_order_files.c
+
+
+def _refused_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
+    notifications = [Notification(key=key, value=value) for key, value in problems]
+    return PurchaseOrderAnswer(notifications=notifications, payload=None)
+
+
+@handles(PURCHASE_ORDER_CREATE, on_invalid=_refused_order)
+def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
+    intake = PurchaseOrderIntake(call.connection, call.now)
+    try:
+        order = register_one(intake, call.sent(PurchaseOrderInput))
+    except RequestError as error:
+        return _refused_order(error.problems)
+    created = PurchaseOrderCreated(
+        numeroPedido=order.numeroPedido, codigoDoFornecedor=order.codigoDoFornecedor
+    )
+    return PurchaseOrderAnswer(notifications=[], payload=created)
+
+
+@handles(PURCHASE_ORDER_LIST_OPEN)
+def list_open_purchase_orders(call: Call) -> list[PurchaseOrder]:
+    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(False))
+
+
+@handles(PURCHASE_ORDER_LIST_CLOSED)
+def list_closed_purchase_orders(call: Call) -> list[PurchaseOrder]:
+    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(True))
+
+
+@handles(PURCHASE_ORDER_GET)
+def show_purchase_order(call: Call) -> PurchaseOrder:
+    number = call.path["numeroPedido"]
+    found = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
+    if not found:
+        raise not_found("numeroPedido", "Pedido de compra não encontrado.")
+    return found[0].model_copy(
+        update={
+            "Arquivos": _attached_files(call, number, of_invoice=False),
+            "ArquivosNotasFiscais": _attached_files(call, number, of_invoice=True),
+        }
+    )
+
+
+def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attachment]:
+    wanted = (_purchase_order_files.number == number) & _purchase_order_files.of_invoice.is_(
+        of_invoice
+    )
+    return call.read(
+        Attachment, select(purchase_order_files).where(wanted).order_by(_purchase_order_files.Id)
+    )
+
+
+def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
+    statement = select(purchase_orders).where(condition).order_by(_purchase_orders.numeroPedido)
+    numbers = select(_purchase_orders.numeroPedido).where(condition)
+    items = document_lines(call, PurchaseOrderItem, purchase_order_items, numbers)
+    return [
+        PurchaseOrder.model_construct(
+            **row,
+            itens=items[row["numeroPedido"]],
+            valorTotal=sum(
+                (item.valorTotal or Decimal(0) for item in items[row["numeroPedido"]]), Decimal(0)
+            ),
+        )
+        for row in call.connection.execute(statement).mappings()
+    ]
+
+
+@handles(SPENDING_LIMIT_LIST)
+def list_spending_limits(call: Call) -> list[SpendingLimit]:
+    query = call.queried(SpendingLimitQuery)
+    _require_known_codes(call, query)
+    found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
+    for name, value in query.model_dump(exclude_none=True).items():
+        found = found.where(spending_limits.c[name] == value)
+    return call.read(SpendingLimit, found)
+
+
+@handles(SPENDING_LIMIT_CREATE)
+def create_spending_limit(call: Call) -> SpendingLimit:
+    wanted = call.sent(SpendingLimitInput)
+    _require_valid_limit(call, wanted)
+    numbers = Numbers(call.connection)
+    limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **wanted.model_dump())
+    numbers.write()
+    call.connection.execute(insert(spending_limits), limit.model_dump())
+    return limit
+
+
+@handles(SPENDING_LIMIT_UPDATE)
+def update_spending_limit(call: Call) -> SpendingLimit:
+    wanted = call.sent(SpendingLimitChange)
+    _existing_limit(call, wanted.idPlanejamento)
+    _require_valid_limit(call, wanted, replaces=wanted.idPlanejamento)
+    this = spending_limits.c.idPlanejamento == wanted.idPlanejamento
+    call.connection.execute(update(spending_limits).where(this).values(wanted.model_dump()))
+    return SpendingLimit(**wanted.model_dump())
+
+
+@handles(SPENDING_LIMIT_DELETE)
+def delete_spending_limit(call: Call) -> SpendingLimit:
+    limit = _existing_limit(call, call.queried(SpendingLimitId).idPlanejamento)
+    this = spending_limits.c.idPlanejamento == limit.idPlanejamento
+    call.connection.execute(delete(spending_limits).where(this))
+    return limit
+
+
+def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
+    known = CodeLookup(call.connection)
+    unknown = limit_code_problems(known, query) + known.complaint(
+        "codigoDoItemDeLancamento",
+        categories,
+        query.codigoDoItemDeLancamento,
+        "Item de lançamento",
+    )
+    if unknown:
+        raise RequestError(404, unknown)
+
+
+def _existing_limit(call: Call, number: int) -> SpendingLimit:
+    this = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
+    found = call.read(SpendingLimit, this)
+    if not found:
+        raise not_found("idPlanejamento", "Planejamento não encontrado.")
+    return found[0]
+
+
+def _require_valid_limit(
+    call: Call, wanted: SpendingLimitInput, replaces: int | None = None
+) -> None:
+    problems = spending_limit_problems(call.connection, wanted, replaces)
+    if problems:
+        raise RequestError(400, problems)
+
+
+@handles(PURCHASE_TYPE_LIST)
+def list_purchase_types(call: Call) -> list[PurchaseType]:
+    names = ("codigoDoTipoDeCompra", "descricaoDoTipoDeCompra")
+    return _registry_entries(call, PurchaseType, purchase_types, names)
+
+
+@handles(PURCHASE_REASON_LIST)
+def list_purchase_reasons(call: Call) -> list[PurchaseReason]:
+    names = ("codigoDoMotivo", "descricaoDoMotivo")
+    reasons = _registry_entries(call, PurchaseReason, purchase_reasons, names)
+    return sorted(reasons, key=lambda reason: _dictionary_order(reason.descricaoDoMotivo or ""))
+
+
+def _registry_entries(
+    call: Call, model: type[Model], registry: Table, names: tuple[str, str]
+) -> list[Model]:
+    code, description = names
+    found = select(
+        registry.c.code.label(code),
+        registry.c.name.label(description),
+        registry.c.active.label("ativo"),
+    ).order_by(registry.c.code)
+    if call.queried(ActiveQuery).somenteAtivos:
+        found = found.where(registry.c.active)
+    return call.read(model, found)
+
+
+def _dictionary_order(text: str) -> str:
+    """Sorts as a dictionary does, the same on every database: accents and case do not count."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold()

@@ -1,0 +1,339 @@
+"""Rules of purchase requisitions, orders (Ordem) and purchase orders (Pedido).
+
+Each document closes the one that it comes from. Source: the spec, Purchasing and States
+(purchase flow); its approvals are not shown there.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Table, exists, insert, select, update
+
+from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.purchasing.tables import (
+    buying_order_items,
+    buying_orders,
+    purchase_order_items,
+    purchase_orders,
+    purchase_requisition_items,
+    purchase_requisitions,
+)
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import (
+    branches,
+    collaborators,
+    cost_centres,
+    products,
+    projects,
+    purchase_reasons,
+    purchase_types,
+    suppliers,
+)
+from xlbridge.sandbox.areas.stock.tables import stock_requisitions
+from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.wire.purchasing import (
+    BuyingOrder,
+    BuyingOrderInput,
+    PurchaseOrder,
+    PurchaseOrderInput,
+    PurchaseOrderItem,
+    PurchaseOrderItemInput,
+    PurchaseRequisition,
+    PurchaseRequisitionInput,
+    RequestedItem,
+    RequestedItemInput,
+)
+
+
+class PurchaseRequisitionIntake:
+    """Takes in new purchase requisitions."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._accepted: list[PurchaseRequisition] = []
+
+    def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
+        """Return the rules that a new requisition breaks."""
+        return request_problems(self._known, data)
+
+    def accept(self, data: PurchaseRequisitionInput) -> PurchaseRequisition:
+        """Take in a requisition without problems, open, under the next number."""
+        requisition = PurchaseRequisition(
+            **request_header(self._known, data),
+            numeroDaRequisicao=self._numbers.next("purchase_requisition"),
+            dataDaRequisicao=self._now,
+            encerrada=False,
+            itens=requested_items(self._known, data),
+        )
+        self._accepted.append(requisition)
+        return requisition
+
+    def write(self) -> None:
+        """Write all accepted requisitions."""
+        self._numbers.write()
+        write_documents(
+            self._connection, purchase_requisitions, purchase_requisition_items, self._accepted
+        )
+        self._accepted.clear()
+
+
+_NO_QUOTATIONS = 0
+
+
+class BuyingOrderIntake:
+    """Takes in new orders; the requisition that one names is closed by it."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._accepted: list[BuyingOrder] = []
+
+    def problems(self, data: BuyingOrderInput) -> list[Problem]:
+        """Return the rules that a new order breaks."""
+        return [
+            *request_problems(self._known, data),
+            *self._known.complaint(
+                "codigoDoColaboradorResponsavelCompras",
+                collaborators,
+                data.codigoDoColaboradorResponsavelCompras,
+                "Colaborador",
+            ),
+            *origin_problems(
+                self._connection,
+                "NumeroDaRequisicaoDeCompra",
+                purchase_requisitions,
+                data.NumeroDaRequisicaoDeCompra,
+                "Requisição de compra",
+            ),
+            *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
+        ]
+
+    def accept(self, data: BuyingOrderInput) -> BuyingOrder:
+        """Take in an order without problems, open, under the next number."""
+        buyer = self._known.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
+        order = BuyingOrder(
+            **request_header(self._known, data),
+            numeroDaOrdem=self._numbers.next("buying_order"),
+            dataDaOrdem=self._now,
+            DescricaoDoColaboradorResponsavelCompras=buyer,
+            TotalDeCotacoes=_NO_QUOTATIONS,
+            encerrada=False,
+            itens=requested_items(self._known, data),
+        )
+        self._accepted.append(order)
+        approve_origin(
+            self._connection,
+            purchase_requisitions,
+            purchase_requisition_items,
+            data.NumeroDaRequisicaoDeCompra,
+        )
+        return order
+
+    def write(self) -> None:
+        """Write all accepted orders."""
+        self._numbers.write()
+        write_documents(self._connection, buying_orders, buying_order_items, self._accepted)
+        self._accepted.clear()
+
+    def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
+        found = select(exists().where(stock_requisitions.c.number == number))
+        if number is None or self._connection.scalar(found):
+            return []
+        message = f"Requisição de estoque {number}: número não cadastrado."
+        return [("NumeroDaRequisicaoDeEstoque", message)]
+
+
+class PurchaseOrderIntake:
+    """Takes in new purchase orders; the order (Ordem) that one names is closed by it."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._accepted: list[PurchaseOrder] = []
+
+    def problems(self, data: PurchaseOrderInput) -> list[Problem]:
+        """Return the rules that a new purchase order breaks."""
+        known = self._known
+        problems = [
+            *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+            *known.inactive_complaint(
+                "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
+            ),
+            *origin_problems(
+                self._connection, "numeroDaOrdem", buying_orders, data.numeroDaOrdem, "Ordem"
+            ),
+        ]
+        for place, item in enumerate(data.itens):
+            problems.extend(_ordered_item_problems(known, f"itens.{place}", item))
+        return problems
+
+    def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
+        """Take in a purchase order without problems, open, under the next number."""
+        items = [self._item(seq, item) for seq, item in enumerate(data.itens, start=1)]
+        order = PurchaseOrder(
+            **data.model_dump(exclude={"itens"}),
+            numeroPedido=self._numbers.next("purchase_order"),
+            dataDoPedido=self._now,
+            encerrado=False,
+            valorTotal=sum(map(_item_total, data.itens), Decimal(0)),
+            itens=items,
+        )
+        self._accepted.append(order)
+        approve_origin(self._connection, buying_orders, buying_order_items, data.numeroDaOrdem)
+        return order
+
+    def write(self) -> None:
+        """Write all accepted purchase orders."""
+        self._numbers.write()
+        write_documents(self._connection, purchase_orders, purchase_order_items, self._accepted)
+        self._accepted.clear()
+
+    def _item(self, seq: int, item: PurchaseOrderItemInput) -> PurchaseOrderItem:
+        return PurchaseOrderItem(
+            seq=seq,
+            idProduto=item.idProduto,
+            descricaoDoProduto=self._known.required(products, item.idProduto).name,
+            quantidade=item.quantidade,
+            valorUnitario=item.valorUnitario,
+            valorTotal=_item_total(item),
+        )
+
+
+def _ordered_item_problems(
+    known: CodeLookup, place: str, item: PurchaseOrderItemInput
+) -> Iterator[Problem]:
+    yield from known.complaint(f"{place}.idProduto", products, item.idProduto, "Produto")
+    problems = [
+        *quantity_problems(f"{place}.quantidade", item.quantidade),
+        *amount_problems(f"{place}.valorUnitario", item.valorUnitario),
+    ]
+    if not problems:
+        problems = amount_problems(f"{place}.valorUnitario", _item_total(item))
+    yield from problems
+
+
+def _item_total(item: PurchaseOrderItemInput) -> Decimal:
+    return round_to_cents(item.quantidade * item.valorUnitario)
+
+
+AD_HOC = 0
+"""The ``idProduto`` of an item that is no registered product."""
+
+_QUANTITY_STEP = Decimal("0.000001")
+
+
+def request_problems(known: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
+    """Return the rules that the header and the items of a requisition or order break."""
+    problems = [
+        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.inactive_complaint(
+            "codigoDoTipoDeCompra", purchase_types, data.codigoDoTipoDeCompra, "Tipo de compra"
+        ),
+        *known.complaint(
+            "codigoDoColaborador", collaborators, data.codigoDoColaborador, "Colaborador"
+        ),
+        *known.inactive_complaint(
+            "codigoDoMotivo", purchase_reasons, data.codigoDoMotivo, "Motivo"
+        ),
+        *known.complaint(
+            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
+        ),
+        *known.complaint("CodigoDoProjeto", projects, data.CodigoDoProjeto, "Projeto"),
+    ]
+    for place, item in enumerate(data.itens):
+        problems.extend(_requested_item_problems(known, f"itens.{place}", item))
+    return problems
+
+
+def request_header(known: CodeLookup, data: PurchaseRequisitionInput) -> dict[str, Any]:
+    """Return the header of a requisition or order as it is read, with its project's name."""
+    project = known.name(projects, data.CodigoDoProjeto)
+    return data.model_dump(exclude={"itens"}) | {"DescricaoDoProjeto": project}
+
+
+def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
+    """Return the items under their numbers; a registered product goes by its own name."""
+    return [
+        RequestedItem(
+            seq=seq,
+            idProduto=item.idProduto,
+            descricaoDoProduto=_description(known, item),
+            quantidade=item.quantidade,
+            quantidadeAprovada=Decimal(0),
+        )
+        for seq, item in enumerate(data.itens, start=1)
+    ]
+
+
+def quantity_problems(key: str, quantity: Decimal) -> list[Problem]:
+    """Return the problem of a quantity that cannot be kept exactly."""
+    if quantity != quantity.quantize(_QUANTITY_STEP):
+        return [(key, "Quantidade com mais de seis casas decimais.")]
+    return []
+
+
+def _requested_item_problems(
+    known: CodeLookup, place: str, item: RequestedItemInput
+) -> Iterator[Problem]:
+    if item.idProduto != AD_HOC:
+        yield from known.complaint(f"{place}.idProduto", products, item.idProduto, "Produto")
+    elif not (item.descricaoDoProduto or "").strip():
+        yield f"{place}.descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
+    yield from quantity_problems(f"{place}.quantidade", item.quantidade)
+
+
+def _description(known: CodeLookup, item: RequestedItemInput) -> str:
+    return known.name(products, item.idProduto) or item.descricaoDoProduto or ""
+
+
+Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
+
+
+def write_documents(
+    connection: Connection, headers: Table, items: Table, documents: Sequence[Document]
+) -> None:
+    """Write new documents and their items."""
+    if not documents:
+        return
+    (key,) = headers.primary_key
+    columns = set(headers.c.keys())
+    rows = [document.model_dump(include=columns) for document in documents]
+    lines = [
+        {"number": row[key.name], **item.model_dump()}
+        for row, document in zip(rows, documents, strict=True)
+        for item in document.itens
+    ]
+    connection.execute(insert(headers), rows)
+    connection.execute(insert(items), lines)
+
+
+def origin_problems(
+    connection: Connection, key: str, headers: Table, number: object, label: str
+) -> list[Problem]:
+    """Return the problem of a document that is named and is unknown or closed."""
+    if number is None:
+        return []
+    (own_number,) = headers.primary_key
+    closed = connection.scalar(select(headers.c.encerrada).where(own_number == number))
+    if closed is None:
+        return [(key, f"{label} {number}: número não cadastrado.")]
+    return [(key, f"{label} {number} já está encerrada.")] if closed else []
+
+
+def approve_origin(connection: Connection, headers: Table, items: Table, number: object) -> None:
+    """Close the document that another comes from, if one is named, with all of it approved."""
+    if number is None:
+        return
+    (own_number,) = headers.primary_key
+    connection.execute(update(headers).where(own_number == number).values(encerrada=True))
+    approving = update(items).where(items.c.number == number)
+    connection.execute(approving.values(quantidadeAprovada=items.c.quantidade))

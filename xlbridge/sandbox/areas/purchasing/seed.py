@@ -1,0 +1,242 @@
+"""The demo's purchases: requisitions, the orders made of them, purchase orders, budgets."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import product
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection
+
+from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.purchasing.rules import write_documents
+from xlbridge.sandbox.areas.purchasing.tables import (
+    buying_order_items,
+    buying_orders,
+    purchase_order_files,
+    purchase_order_items,
+    purchase_orders,
+    purchase_requisition_items,
+    purchase_requisitions,
+    spending_limits,
+)
+from xlbridge.sandbox.areas.registry.seed import active_codes, codes, write_rows
+from xlbridge.sandbox.areas.registry.seed_demo import (
+    FIRST_DAY,
+    TODAY,
+    DemoProduct,
+    random_day,
+    random_office_time,
+)
+from xlbridge.sandbox.areas.registry.tables import (
+    branches,
+    collaborators,
+    cost_centres,
+    projects,
+    purchase_reasons,
+    purchase_types,
+    suppliers,
+)
+from xlbridge.wire.budget import SpendingLimit
+from xlbridge.wire.purchasing import (
+    BuyingOrder,
+    PurchaseOrder,
+    PurchaseOrderItem,
+    PurchaseRequisition,
+    RequestedItem,
+)
+
+
+def seed_purchases(
+    connection: Connection, random: Random, articles: list[DemoProduct], count: int
+) -> dict[str, int]:
+    """Write so many purchases, each as far as it has come, and this year's budget.
+
+    Return the last number of each scope.
+    """
+    made = PurchaseMaker(random, articles)
+    for _ in range(count):
+        made.make()
+    limits = spending_limits_of_year(random)
+    write_documents(
+        connection, purchase_requisitions, purchase_requisition_items, made.requisitions
+    )
+    write_documents(connection, buying_orders, buying_order_items, made.orders)
+    write_documents(connection, purchase_orders, purchase_order_items, made.purchase_orders)
+    write_rows(connection, purchase_order_files, made.files)
+    write_rows(connection, spending_limits, (limit.model_dump() for limit in limits))
+    return {
+        "purchase_requisition": len(made.requisitions),
+        "buying_order": len(made.orders),
+        "purchase_order": len(made.purchase_orders),
+        "spending_limit": len(limits),
+    }
+
+
+_ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
+_FOR_PROJECT, _RELEASED, _AD_HOC, _FILED = 0.2, 0.5, 0.3, 0.5
+_MOST_ITEMS, _MOST_UNITS, _MOST_QUOTATIONS = 4, 60, 5
+_STEP = timedelta(days=3)
+_COST = Decimal("0.6")
+_ZERO = Decimal(0)
+_AD_HOC_ITEMS = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
+_NO_PRODUCT = 0
+_GOODS = "2.02.001"
+
+
+class PurchaseMaker:
+    """Makes purchases one after the other, each as far as it has come.
+
+    What was made stands in ``requisitions``, ``orders`` (Ordem), ``purchase_orders`` (Pedido) and
+    ``files``, the rows of what is attached to purchase orders.
+    """
+
+    def __init__(self, random: Random, products: list[DemoProduct]) -> None:
+        self._random = random
+        self._products = products
+        self.requisitions: list[PurchaseRequisition] = []
+        self.orders: list[BuyingOrder] = []
+        self.purchase_orders: list[PurchaseOrder] = []
+        self.files: list[dict[str, Any]] = []
+
+    def make(self) -> None:
+        """Add one purchase."""
+        random = self._random
+        asked = random_office_time(random, random_day(random, FIRST_DAY, TODAY - 2 * _STEP))
+        ordered = random.random() < _ORDERED
+        bought = ordered and random.random() < _BOUGHT
+        header = self._header(asked)
+        chosen = random.sample(self._products, random.randint(1, _MOST_ITEMS))
+        items = [self._item(seq, article) for seq, article in enumerate(chosen, start=1)]
+        if not bought and random.random() < _AD_HOC:
+            items[0] = items[0].model_copy(
+                update={
+                    "idProduto": _NO_PRODUCT,
+                    "descricaoDoProduto": random.choice(_AD_HOC_ITEMS),
+                }
+            )
+        self._request(header, items, asked, closed=ordered)
+        if ordered:
+            self._order(header, items, asked + _STEP, closed=bought)
+        if bought:
+            self._buy(chosen, items, asked + 2 * _STEP)
+
+    def _header(self, asked: datetime) -> dict[str, Any]:
+        random = self._random
+        for_project, released = random.random() < _FOR_PROJECT, random.random() < _RELEASED
+        return {
+            "codigoDaFilial": random.choice(codes(branches)),
+            "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
+            "codigoDoColaborador": random.choice(codes(collaborators)),
+            "codigoDoMotivo": random.choice(active_codes(purchase_reasons)),
+            "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
+            "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
+            "DataLiberacaoParaAprovacao": asked if released else None,
+        }
+
+    def _item(self, seq: int, article: DemoProduct) -> RequestedItem:
+        return RequestedItem(
+            seq=seq,
+            idProduto=article.code,
+            descricaoDoProduto=article.name,
+            quantidade=Decimal(self._random.randint(1, _MOST_UNITS)),
+            quantidadeAprovada=Decimal(0),
+        )
+
+    def _request(
+        self, header: dict[str, Any], items: list[RequestedItem], asked: datetime, *, closed: bool
+    ) -> None:
+        requisition = PurchaseRequisition(
+            **header,
+            numeroDaRequisicao=len(self.requisitions) + 1,
+            dataDaRequisicao=asked,
+            encerrada=closed,
+            itens=_approved(items) if closed else items,
+        )
+        self.requisitions.append(requisition)
+
+    def _order(
+        self, header: dict[str, Any], items: list[RequestedItem], day: datetime, *, closed: bool
+    ) -> None:
+        order = BuyingOrder(
+            **header,
+            numeroDaOrdem=len(self.orders) + 1,
+            dataDaOrdem=day,
+            NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
+            codigoDoColaboradorResponsavelCompras=self._random.choice(codes(collaborators)),
+            TotalDeCotacoes=self._random.randint(0, _MOST_QUOTATIONS),
+            encerrada=closed,
+            itens=_approved(items) if closed else items,
+        )
+        self.orders.append(order)
+
+    def _buy(self, chosen: list[DemoProduct], items: list[RequestedItem], day: datetime) -> None:
+        random = self._random
+        lines = [_bought(article, item) for article, item in zip(chosen, items, strict=True)]
+        number = len(self.purchase_orders) + 1
+        received = random.random() < _RECEIVED
+        order = PurchaseOrder(
+            codigoDaFilial=self.orders[-1].codigoDaFilial,
+            codigoDoFornecedor=random.choice(active_codes(suppliers)),
+            numeroDaOrdem=len(self.orders),
+            IdPedidoWS=f"WS-{number:06}",
+            numeroPedido=number,
+            dataDoPedido=day,
+            DataLiberacaoParaAprovacao=self.orders[-1].DataLiberacaoParaAprovacao,
+            encerrado=received,
+            valorTotal=sum((line.valorTotal or _ZERO for line in lines), _ZERO),
+            itens=lines,
+        )
+        self.purchase_orders.append(order)
+        if random.random() < _FILED:
+            self._attach(number, "Proposta.pdf", of_invoice=False)
+        if received:
+            self._attach(number, f"NF-e {number:06}.xml", of_invoice=True)
+
+    def _attach(self, number: int, name: str, *, of_invoice: bool) -> None:
+        place = len(self.files) + 1
+        token = f"{self._random.getrandbits(128):032x}"
+        self.files.append(
+            {
+                "number": number,
+                "Id": place,
+                "NomeDoArquivo": name,
+                "Url": f"https://arquivos.example.com/compras/{place}?token={token}",
+                "Observacao": None,
+                "of_invoice": of_invoice,
+            }
+        )
+
+
+def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
+    """Return what each branch and cost centre may spend on goods in each month of this year."""
+    places = product(codes(branches), codes(cost_centres), range(1, 13))
+    return [
+        SpendingLimit(
+            idPlanejamento=number,
+            codigoDaFilial=branch,
+            codigoDoCentroDeCusto=cost_centre,
+            codigoDoItemDeLancamento=_GOODS,
+            ano=TODAY.year,
+            mes=month,
+            valorLimite=Decimal(random.randrange(10, 200) * 500),
+        )
+        for number, (branch, cost_centre, month) in enumerate(places, start=1)
+    ]
+
+
+def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
+    return [item.model_copy(update={"quantidadeAprovada": item.quantidade}) for item in items]
+
+
+def _bought(article: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
+    price = round_to_cents(article.price * _COST)
+    quantity = item.quantidade or _ZERO
+    return PurchaseOrderItem(
+        seq=item.seq,
+        idProduto=article.code,
+        descricaoDoProduto=article.name,
+        quantidade=quantity,
+        valorUnitario=price,
+        valorTotal=quantity * price,
+    )

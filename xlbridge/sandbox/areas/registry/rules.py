@@ -1,0 +1,300 @@
+"""Rules of clients, their contacts, suppliers and products.
+
+Source: the spec, Client, Client contact, Errors, Registry, Versioning (release 6.0.294).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, exists, insert, select
+from stdnum.br import cnpj, cpf
+
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import (
+    client_types,
+    clients,
+    contacts,
+    product_categories,
+    product_groups,
+    product_types,
+    products,
+    sellers,
+    suppliers,
+    units,
+)
+from xlbridge.sandbox.columns import to_row
+from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.wire.products import Product, ProductChange, ProductInput
+from xlbridge.wire.registry import (
+    Client,
+    ClientInput,
+    Contact,
+    ContactInput,
+    PartyInput,
+    Supplier,
+    SupplierInput,
+)
+
+
+class ClientIntake:
+    """Takes in new clients."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._documents = DocumentRules(connection, clients.c.cnpjcpf, "cliente")
+        self._rows: list[dict[str, Any]] = []
+
+    def problems(self, data: ClientInput) -> list[Problem]:
+        """Return the rules that a new client breaks."""
+        known = self._known
+        return [
+            *self._documents.problems(data),
+            *known.complaint(
+                "codigoDoTipoDeCliente",
+                client_types,
+                data.codigoDoTipoDeCliente,
+                "Tipo de cliente",
+            ),
+            *known.complaint("codigoDoVendedor", sellers, data.codigoDoVendedor, "Vendedor"),
+        ]
+
+    def accept(self, data: ClientInput) -> Client:
+        """Take in a client without problems, under the next code."""
+        document = party_document(data)
+        self._documents.accept(document)
+        client = Client(
+            codigoDoCliente=self._numbers.next("client"),
+            cnpjcpf=document,
+            ativo=True,
+            ultimaAtualizacao=self._now,
+            **data.model_dump(exclude={"cnpj", "cpf"}),
+        )
+        self._rows.append(client.model_dump())
+        return client
+
+    def write(self) -> None:
+        """Write all accepted clients."""
+        self._numbers.write()
+        if self._rows:
+            self._connection.execute(insert(clients), self._rows)
+            self._rows.clear()
+
+
+class ContactIntake:
+    """Takes in new contacts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._rows: list[dict[str, Any]] = []
+
+    def problems(self, data: ContactInput) -> list[Problem]:
+        """Return the rules that a new contact breaks; its client may be inactive."""
+        return self._known.unknown_client(data.codigoDoCliente)
+
+    def accept(self, data: ContactInput) -> Contact:
+        """Take in a contact without problems, as the next of its client."""
+        contact = Contact(
+            seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
+            nomeDoContato=data.nome,
+            ativo=True,
+            **data.model_dump(exclude={"nome"}),
+        )
+        self._rows.append(contact.model_dump())
+        return contact
+
+    def write(self) -> None:
+        """Write all accepted contacts."""
+        self._numbers.write()
+        if self._rows:
+            self._connection.execute(insert(contacts), self._rows)
+            self._rows.clear()
+
+
+SUPPLIER_COLUMNS = {
+    "codigoDoFornecedor": "code",
+    "nomeComercial": "name",
+    "natureza": "nature",
+    "cnpjcpf": "document",
+    "email": "email",
+    "telefone": "telephone",
+    "ativo": "active",
+}
+"""The column of each of a supplier's fields."""
+
+
+class SupplierIntake:
+    """Takes in new suppliers."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._numbers = Numbers(connection)
+        self._documents = DocumentRules(connection, suppliers.c.document, "fornecedor")
+        self._rows: list[dict[str, Any]] = []
+
+    def problems(self, data: SupplierInput) -> list[Problem]:
+        """Return the rules that a new supplier breaks."""
+        return self._documents.problems(data)
+
+    def accept(self, data: SupplierInput) -> Supplier:
+        """Take in a supplier without problems, under the next code."""
+        document = party_document(data)
+        self._documents.accept(document)
+        supplier = Supplier(
+            codigoDoFornecedor=self._numbers.next("supplier"),
+            cnpjcpf=document,
+            **data.model_dump(exclude={"cnpj", "cpf"}),
+        )
+        self._rows.append(to_row(supplier, SUPPLIER_COLUMNS))
+        return supplier
+
+    def write(self) -> None:
+        """Write all accepted suppliers."""
+        self._numbers.write()
+        if self._rows:
+            self._connection.execute(insert(suppliers), self._rows)
+            self._rows.clear()
+
+
+_MASK = re.compile(r"[\s./-]")
+
+
+def unmasked_document(document: str) -> str:
+    """Return a CNPJ or CPF without its mask, in capitals."""
+    return _MASK.sub("", document).upper()
+
+
+def party_document(data: PartyInput) -> str | None:
+    """Return the document of the party's nature; without it the other, taken as it is."""
+    document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
+    return unmasked_document(document) if document else None
+
+
+class DocumentRules:
+    """Judges the documents of new parties; ``column`` holds those that are registered."""
+
+    def __init__(self, connection: Connection, column: ColumnElement[Any], label: str) -> None:
+        self._connection = connection
+        self._column = column
+        self._label = label
+        self._accepted: set[str] = set()
+
+    def problems(self, data: PartyInput) -> list[Problem]:
+        """Return what is wrong with a new party's document: its digits, or that it is taken."""
+        return [*_format_problems(data), *self._duplicate(party_document(data))]
+
+    def accept(self, document: str | None) -> None:
+        """Count a document as taken."""
+        if document:
+            self._accepted.add(document)
+
+    def _duplicate(self, document: str | None) -> list[Problem]:
+        if not document:
+            return []
+        stored = select(exists().where(self._column == document))
+        if document not in self._accepted and not self._connection.scalar(stored):
+            return []
+        return [("cnpjcpf", f"O número {document} já está cadastrado para outro {self._label}.")]
+
+
+def _format_problems(data: PartyInput) -> list[Problem]:
+    if data.natureza == "J":
+        return _invalid("cnpj", data.cnpj, cnpj.is_valid, "CNPJ inválido.")
+    return _invalid("cpf", data.cpf, cpf.is_valid, "CPF inválido.")
+
+
+def _invalid(
+    key: str, document: str | None, is_valid: Callable[[str], bool], message: str
+) -> list[Problem]:
+    wrong = document and not is_valid(unmasked_document(document))
+    return [(key, message)] if wrong else []
+
+
+PRODUCT_COLUMNS = {
+    "idProduto": "code",
+    "descricaoDoProduto": "name",
+    "DescricaoDoProdutoIngles": "english_name",
+    "codigoInterno": "internal_code",
+    "CodigoGenerico": "generic_code",
+    "codigoDeBarras": "barcode",
+    "ncm": "ncm",
+    "marca": "brand",
+    "modelo": "model",
+    "codigoDaUnidadeDeMedida": "unit",
+    "codigoDoTipoDeProduto": "product_type",
+    "codigoDoGrupoDeProduto": "product_group",
+    "codigoDaCategoriaDeProduto": "product_category",
+    "valorUnitario": "price",
+    "Peso": "weight",
+    "PesoBruto": "gross_weight",
+    "PesoLiquido": "net_weight",
+    "Altura": "height",
+    "Largura": "width",
+    "Comprimento": "length",
+}
+"""The column of each of a product's fields."""
+
+_CODES = (
+    ("codigoDaUnidadeDeMedida", units, "Unidade de medida"),
+    ("codigoDoTipoDeProduto", product_types, "Tipo de produto"),
+    ("codigoDoGrupoDeProduto", product_groups, "Grupo de produto"),
+    ("codigoDaCategoriaDeProduto", product_categories, "Categoria de produto"),
+)
+_WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
+_WEIGHT_PLACES = 3
+
+
+class ProductIntake:
+    """Takes in new products."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._rows: list[dict[str, Any]] = []
+
+    def problems(self, data: ProductInput) -> list[Problem]:
+        """Return the rules that a product breaks, new or altered."""
+        return list(self._problems(data))
+
+    def accept(self, data: ProductInput) -> Product:
+        """Take in a product without problems, under the next id."""
+        product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
+        self._rows.append(to_row(product, PRODUCT_COLUMNS))
+        return product
+
+    def write(self) -> None:
+        """Write all accepted products."""
+        self._numbers.write()
+        if self._rows:
+            self._connection.execute(insert(products), self._rows)
+            self._rows.clear()
+
+    def _problems(self, data: ProductInput) -> Iterator[Problem]:
+        for key, registry, label in _CODES:
+            yield from self._known.complaint(key, registry, getattr(data, key), label)
+        yield from amount_problems("valorUnitario", data.valorUnitario)
+        for key in _WEIGHTS:
+            yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
+        gross, net = data.PesoBruto, data.PesoLiquido
+        if gross is not None and net is not None and net > gross:
+            yield "PesoLiquido", "O peso líquido passa do peso bruto."
+        yield from self._taken(data)
+
+    def _taken(self, data: ProductInput) -> Iterator[Problem]:
+        """A blank code would be the same for all that have none."""
+        if data.codigoInterno is None:
+            return
+        if not data.codigoInterno.strip():
+            yield "codigoInterno", "O código interno está em branco."
+        others = products.c.internal_code == data.codigoInterno
+        if isinstance(data, ProductChange):
+            others &= products.c.code != data.idProduto
+        if self._connection.scalar(select(exists().where(others))):
+            yield "codigoInterno", f"O código {data.codigoInterno} já é de outro produto."

@@ -1,0 +1,235 @@
+"""Handlers of sales orders, invoices and service forecasts.
+
+Source: the spec, Sales order (Pedido de Venda) object, Product invoice (NF-e), Service invoice
+(NFS-e), Sales and billing (previsao).
+"""
+
+from sqlalchemy import select
+
+from xlbridge.sandbox.areas.sales.invoices import (
+    ProductInvoiceIntake,
+    emit_product_invoice,
+    emit_service_invoice,
+)
+from xlbridge.sandbox.areas.sales.orders import load_orders, process_order, register_order
+from xlbridge.sandbox.areas.sales.services import (
+    ServiceInvoiceIntake,
+    change_forecast,
+    change_service_invoice,
+    register_forecast,
+)
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoice_items,
+    product_invoices,
+    sales_orders,
+    service_forecasts,
+    service_invoices,
+)
+from xlbridge.sandbox.call import Call, handles, window_conditions
+from xlbridge.sandbox.problems import not_found, register_one
+from xlbridge.wire.product_invoices import (
+    PRODUCT_INVOICE_CREATE,
+    PRODUCT_INVOICE_GET,
+    PRODUCT_INVOICE_PROCESS,
+    ProductInvoice,
+    ProductInvoiceInput,
+    ProductInvoiceItem,
+)
+from xlbridge.wire.sales import (
+    SALES_ORDER_CREATE,
+    SALES_ORDER_LIST,
+    SALES_ORDER_PROCESS,
+    SalesOrder,
+    SalesOrderInput,
+    SalesOrderQuery,
+)
+from xlbridge.wire.services import (
+    SERVICE_FORECAST_CREATE,
+    SERVICE_FORECAST_GET,
+    SERVICE_FORECAST_LIST,
+    SERVICE_FORECAST_UPDATE,
+    SERVICE_INVOICE_CHANGE,
+    SERVICE_INVOICE_CREATE,
+    SERVICE_INVOICE_GET,
+    SERVICE_INVOICE_LIST,
+    SERVICE_INVOICE_PROCESS,
+    SERVICE_INVOICE_REGISTER,
+    SERVICE_INVOICE_UPDATE,
+    ServiceForecast,
+    ServiceForecastInput,
+    ServiceForecastQuery,
+    ServiceInvoice,
+    ServiceInvoiceChange,
+    ServiceInvoiceInput,
+    ServiceInvoiceQuery,
+)
+
+
+@handles(SALES_ORDER_CREATE)
+def create_sales_order(call: Call) -> SalesOrder:
+    return _sales_order(call, register_order(call.connection, call.sent(SalesOrderInput), call.now))
+
+
+@handles(SALES_ORDER_PROCESS)
+def process_sales_order(call: Call) -> SalesOrder:
+    number = call.path["numeroPedido"]
+    process_order(call.connection, number, call.now)
+    return _sales_order(call, number)
+
+
+@handles(SALES_ORDER_LIST)
+def list_sales_orders(call: Call) -> list[SalesOrder]:
+    query = call.queried(SalesOrderQuery)
+    found = (
+        select(sales_orders)
+        .where(
+            *window_conditions(call, sales_orders.c.updated, query.dataInferior, query.dataSuperior)
+        )
+        .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
+    )
+    if query.codigoDaFilial is not None:
+        found = found.where(sales_orders.c.codigoDaFilial == query.codigoDaFilial)
+    if query.qtde:
+        found = found.limit(query.qtde)
+    return load_orders(call.connection, call.connection.execute(found).all())
+
+
+def _sales_order(call: Call, number: int) -> SalesOrder:
+    found = select(sales_orders).where(sales_orders.c.numeroDoPedido == number)
+    (order,) = load_orders(call.connection, call.connection.execute(found).all())
+    return order
+
+
+@handles(PRODUCT_INVOICE_CREATE)
+def create_product_invoice(call: Call) -> ProductInvoice:
+    return register_one(
+        ProductInvoiceIntake(call.connection, call.now), call.sent(ProductInvoiceInput)
+    )
+
+
+@handles(PRODUCT_INVOICE_PROCESS)
+def process_product_invoice(call: Call) -> ProductInvoice:
+    emit_product_invoice(call.connection, call.path["id"], call.now)
+    return _product_invoice(call)
+
+
+@handles(PRODUCT_INVOICE_GET)
+def show_product_invoice(call: Call) -> ProductInvoice:
+    return _product_invoice(call)
+
+
+def _product_invoice(call: Call) -> ProductInvoice:
+    invoice_id = call.path["id"]
+    statement = select(product_invoices).where(product_invoices.c.idNF == invoice_id)
+    header = call.connection.execute(statement).one_or_none()
+    if header is None:
+        raise not_found("id", "Nota fiscal não encontrada.")
+    items = (
+        select(product_invoice_items)
+        .where(product_invoice_items.c.idNF == invoice_id)
+        .order_by(product_invoice_items.c.seq)
+    )
+    return ProductInvoice.model_construct(
+        **header._mapping, produtos=call.read(ProductInvoiceItem, items)
+    )
+
+
+@handles(SERVICE_INVOICE_REGISTER)
+@handles(SERVICE_INVOICE_CREATE)
+def create_service_invoice(call: Call) -> ServiceInvoice:
+    return register_one(
+        ServiceInvoiceIntake(call.connection, call.now), call.sent(ServiceInvoiceInput)
+    )
+
+
+@handles(SERVICE_INVOICE_CHANGE)
+def replace_service_invoice(call: Call) -> ServiceInvoice:
+    content = call.sent(ServiceInvoiceChange)
+    change_service_invoice(call.connection, content.idNF, content, call.now)
+    return _service_invoice(call, content.idNF)
+
+
+@handles(SERVICE_INVOICE_UPDATE)
+def update_service_invoice(call: Call) -> ServiceInvoice:
+    invoice_id = call.path["id"]
+    change_service_invoice(call.connection, invoice_id, call.sent(ServiceInvoiceInput), call.now)
+    return _service_invoice(call, invoice_id)
+
+
+@handles(SERVICE_INVOICE_PROCESS)
+def process_service_invoice(call: Call) -> ServiceInvoice:
+    emit_service_invoice(call.connection, call.path["id"], call.now)
+    return _service_invoice(call, call.path["id"])
+
+
+@handles(SERVICE_INVOICE_GET)
+def show_service_invoice(call: Call) -> ServiceInvoice:
+    return _service_invoice(call, call.path["id"])
+
+
+@handles(SERVICE_INVOICE_LIST)
+def list_service_invoices(call: Call) -> list[ServiceInvoice]:
+    query = call.queried(ServiceInvoiceQuery)
+    columns = service_invoices.c
+    found = (
+        select(service_invoices)
+        .where(
+            *window_conditions(
+                call, columns.ultimaAtualizacao, query.dataInferior, query.dataSuperior
+            )
+        )
+        .order_by(columns.ultimaAtualizacao, columns.idNF)
+    )
+    if query.codigoDaFilial is not None:
+        found = found.where(columns.codigoDaFilial == query.codigoDaFilial)
+    if query.codigoDoCliente is not None:
+        found = found.where(columns.codigoDoCliente == query.codigoDoCliente)
+    if query.qtde:
+        found = found.limit(query.qtde)
+    return call.read(ServiceInvoice, found)
+
+
+def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
+    found = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
+    for invoice in call.read(ServiceInvoice, found):
+        return invoice
+    raise not_found("id", "Nota fiscal não encontrada.")
+
+
+@handles(SERVICE_FORECAST_CREATE)
+def create_forecast(call: Call) -> ServiceForecast:
+    code = register_forecast(call.connection, call.sent(ServiceForecastInput), call.now)
+    return _forecast(call, code)
+
+
+@handles(SERVICE_FORECAST_UPDATE)
+def update_forecast(call: Call) -> ServiceForecast:
+    code = call.path["id"]
+    change_forecast(call.connection, code, call.sent(ServiceForecastInput), call.now)
+    return _forecast(call, code)
+
+
+@handles(SERVICE_FORECAST_GET)
+def show_forecast(call: Call) -> ServiceForecast:
+    return _forecast(call, call.path["id"])
+
+
+@handles(SERVICE_FORECAST_LIST)
+def list_forecasts(call: Call) -> list[ServiceForecast]:
+    query = call.queried(ServiceForecastQuery)
+    columns = service_forecasts.c
+    found = select(service_forecasts).order_by(columns.codigoDaPrevisao)
+    if query.codigoDaFilial is not None:
+        found = found.where(columns.codigoDaFilial == query.codigoDaFilial)
+    if query.codigoDoCliente is not None:
+        found = found.where(columns.codigoDoCliente == query.codigoDoCliente)
+    if query.somenteAtivos:
+        found = found.where(columns.ativo)
+    return call.read(ServiceForecast, found)
+
+
+def _forecast(call: Call, code: int) -> ServiceForecast:
+    found = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
+    for forecast in call.read(ServiceForecast, found):
+        return forecast
+    raise not_found("id", "Previsão não encontrada.")

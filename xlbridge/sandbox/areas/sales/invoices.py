@@ -1,0 +1,232 @@
+"""Rules of product invoices, and the emission of all invoices under their access keys.
+
+An invoice is pending until it is emitted, once and for all. Source: the spec, Product invoice
+(NF-e), States (product invoice, service invoice).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, insert, select, update
+
+from xlbridge.resources.checks import access_key_digit
+from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import (
+    invoice_models,
+    issuers,
+    payment_methods,
+    products,
+)
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoice_items,
+    product_invoices,
+    service_invoices,
+)
+from xlbridge.sandbox.problems import Problem, amount_problems, invalid, not_found
+from xlbridge.wire.product_invoices import (
+    ProductInvoice,
+    ProductInvoiceInput,
+    ProductInvoiceItem,
+    ProductInvoiceItemInput,
+)
+
+_ITEMS = "produtos"
+
+
+class ProductInvoiceIntake:
+    """Takes in new product invoices, pending emission.
+
+    ``order`` is the number of the sales order that they are generated from, if there is one.
+    """
+
+    def __init__(self, connection: Connection, now: datetime, order: int | None = None) -> None:
+        self._connection = connection
+        self._now = now
+        self._order = order
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._invoices: list[ProductInvoice] = []
+
+    def problems(self, data: ProductInvoiceInput) -> list[Problem]:
+        """Return the rules that a new invoice breaks."""
+        known = self._known
+        problems = [
+            *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *known.complaint(
+                "codigoDaNotaFiscal", invoice_models, data.codigoDaNotaFiscal, "Modelo de nota"
+            ),
+            *known.complaint(
+                "codigoDaFormaDePagamento",
+                payment_methods,
+                data.codigoDaFormaDePagamento,
+                "Forma de pagamento",
+            ),
+            *known.client_complaint(data.codigoDoCliente),
+        ]
+        for index, item in enumerate(data.produtos):
+            key = f"{_ITEMS}.{index}"
+            problems += known.complaint(f"{key}.idProduto", products, item.idProduto, "Produto")
+            problems += amount_problems(f"{key}.valorUnitario", _item_total(item))
+        return problems or amount_problems(_ITEMS, _products_total(data))
+
+    def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
+        """Take in an invoice without problems, under the next id."""
+        id_nf = self._numbers.next("product_invoice")
+        items = [self._item(id_nf, seq, item) for seq, item in enumerate(data.produtos, start=1)]
+        invoice = ProductInvoice(
+            idNF=id_nf,
+            numeroDoPedido=self._order,
+            valorDosProdutos=_products_total(data),
+            ultimaAtualizacao=self._now,
+            produtos=items,
+            **data.model_dump(exclude={_ITEMS}),
+        )
+        self._invoices.append(invoice)
+        return invoice
+
+    def write(self) -> None:
+        """Write all accepted invoices."""
+        self._numbers.write()
+        for invoice in self._invoices:
+            header = invoice.model_dump(exclude={_ITEMS})
+            self._connection.execute(insert(product_invoices).values(header))
+            items = [item.model_dump() for item in invoice.produtos]
+            if items:
+                self._connection.execute(insert(product_invoice_items), items)
+        self._invoices.clear()
+
+    def _item(self, id_nf: int, seq: int, item: ProductInvoiceItemInput) -> ProductInvoiceItem:
+        return ProductInvoiceItem(
+            idNF=id_nf,
+            seq=seq,
+            descricaoDoProduto=self._known.required(products, item.idProduto).name,
+            valorTotal=_item_total(item),
+            **item.model_dump(),
+        )
+
+
+def _item_total(item: ProductInvoiceItemInput) -> Decimal:
+    return round_to_cents(item.quantidade * item.valorUnitario)
+
+
+def _products_total(data: ProductInvoiceInput) -> Decimal:
+    return sum(map(_item_total, data.produtos), Decimal(0))
+
+
+NumberAssignment = Callable[[CodeLookup, Numbers, Row[Any], datetime], tuple[int, str]]
+
+
+def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
+    """Return an invoice that is still pending.
+
+    Raises ``RequestError``: 404 when there is none, 400 when it was emitted.
+    """
+    statement = select(table).where(table.c.idNF == invoice_id)
+    invoice = connection.execute(statement).one_or_none()
+    if invoice is None:
+        raise not_found("id", "Nota fiscal não encontrada.")
+    if invoice.numeroDaNotaFiscalEletronica is not None:
+        raise invalid(("id", f"A nota fiscal {invoice_id} já foi emitida."))
+    return invoice
+
+
+def emit_product_invoice(connection: Connection, invoice_id: int, now: datetime) -> None:
+    """Emit a pending product invoice. Raises ``RequestError`` as ``pending_invoice`` does."""
+    _emit(connection, product_invoices, invoice_id, now, _product_invoice_number)
+
+
+def emit_service_invoice(connection: Connection, invoice_id: int, now: datetime) -> None:
+    """Emit a pending service invoice. Raises ``RequestError`` as ``pending_invoice`` does."""
+    _emit(connection, service_invoices, invoice_id, now, _service_invoice_number)
+
+
+def _emit(
+    connection: Connection, table: Table, invoice_id: int, now: datetime, numbered: NumberAssignment
+) -> None:
+    invoice = pending_invoice(connection, table, invoice_id)
+    numbers = Numbers(connection)
+    number, key = numbered(CodeLookup(connection), numbers, invoice, now)
+    numbers.write()
+    connection.execute(
+        update(table)
+        .where(table.c.idNF == invoice_id)
+        .values(
+            numeroDaNotaFiscalEletronica=number,
+            chaveDaNotaFiscalEletronica=key,
+            dataDeEmissao=now,
+            ultimaAtualizacao=now,
+        )
+    )
+
+
+def _product_invoice_number(
+    known: CodeLookup, numbers: Numbers, invoice: Row[Any], now: datetime
+) -> tuple[int, str]:
+    series = known.required(invoice_models, invoice.codigoDaNotaFiscal).series
+    number = numbers.next(product_invoice_scope(invoice.codigoDaFilial, series))
+    issuer = _issuer(known, invoice)
+    return number, product_invoice_key(issuer, series, number, now)
+
+
+def _service_invoice_number(
+    known: CodeLookup, numbers: Numbers, invoice: Row[Any], now: datetime
+) -> tuple[int, str]:
+    number = numbers.next(service_invoice_scope(invoice.codigoDaFilial))
+    issuer = _issuer(known, invoice)
+    return number, service_invoice_key(issuer, number, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who issues an invoice: its CNPJ, and the IBGE code of its municipality."""
+
+    cnpj: str
+    municipality: str
+
+
+def _issuer(known: CodeLookup, invoice: Row[Any]) -> Issuer:
+    entry = known.required(issuers, invoice.codigoDaFilial)
+    return Issuer(entry.cnpj, entry.municipality)
+
+
+def product_invoice_scope(branch: int, series: int) -> str:
+    """Name the sequence that a branch's product invoices of a series are numbered in."""
+    return f"nfe:{branch}:{series}"
+
+
+def service_invoice_scope(branch: int) -> str:
+    """Name the sequence that a branch's service invoices are numbered in."""
+    return f"nfse:{branch}"
+
+
+_PRODUCT_MODEL = "55"
+_NORMAL_EMISSION = "1"
+_OWN_SYSTEM, _BY_CNPJ = "1", "2"
+
+
+def product_invoice_key(issuer: Issuer, series: int, number: int, emitted: datetime) -> str:
+    """Return the key of 44 digits of a product invoice."""
+    state = issuer.municipality[:2]
+    stem = (
+        f"{state}{emitted:%y%m}{issuer.cnpj}{_PRODUCT_MODEL}{series:03}{number:09}"
+        f"{_NORMAL_EMISSION}{_own_code(number, 8)}"
+    )
+    return stem + access_key_digit(stem)
+
+
+def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
+    """Return the key of 50 digits of a service invoice."""
+    stem = (
+        f"{issuer.municipality}{_OWN_SYSTEM}{_BY_CNPJ}{issuer.cnpj}{number:013}{emitted:%y%m}"
+        f"{_own_code(number, 9)}"
+    )
+    return stem + access_key_digit(stem)
+
+
+def _own_code(number: int, width: int) -> str:
+    """The key's own code, which must never be the invoice's number."""
+    return f"{(10**width - 1 - number) % 10**width:0{width}}"

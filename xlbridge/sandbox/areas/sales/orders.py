@@ -1,0 +1,344 @@
+"""Sales orders: registered, read, and processed into titles and a product invoice.
+
+Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, Table, insert, select, update
+
+from xlbridge.sandbox.areas.financial.rules import ReceivableIntake
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import (
+    clients,
+    invoice_models,
+    issuers,
+    payment_conditions,
+    products,
+    projects,
+    sellers,
+)
+from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceIntake
+from xlbridge.sandbox.areas.sales.order_figures import (
+    instalment_problems,
+    item_problems,
+    make_instalments,
+    priced_item,
+)
+from xlbridge.sandbox.areas.sales.tables import (
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+)
+from xlbridge.sandbox.problems import (
+    Problem,
+    amount_problems,
+    invalid,
+    not_found,
+    register_one,
+    require_no_problems,
+)
+from xlbridge.wire.financial import Receivable, ReceivableInput
+from xlbridge.wire.product_invoices import ProductInvoiceInput
+from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
+
+_ZERO = Decimal("0.00")
+_LISTS = ("parcelas", "produtos")
+_REFERENCES = {
+    "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
+    "codigoDaCondicaoDePagamento": (payment_conditions, "Condição de pagamento"),
+    "codigoDoVendedor": (sellers, "Vendedor"),
+    "codigoDoProjeto": (projects, "Projeto"),
+}
+
+
+def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> int:
+    """Register an order, pending, and return its number.
+
+    Raises ``RequestError`` (400) with the rules that it breaks: first those without which it has
+    no figures, then all others.
+    """
+    known = CodeLookup(connection)
+    require_no_problems(_basic_problems(known, data))
+    numbers = Numbers(connection)
+    ordered = data.dataDaOrdem or now
+    order = _completed_order(connection, known, data, numbers.next("sales_order"), ordered)
+    total = _total(data, order.produtos)
+    require_no_problems(
+        [
+            *_figure_problems(data, order.produtos, total),
+            *instalment_problems(data, ordered, total),
+            *title_problems(connection, order, now),
+        ]
+    )
+    condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
+    instalments = make_instalments(data, condition, order.numeroDoPedido, ordered, total)
+    numbers.write()
+    _write_order(connection, order, instalments, now)
+    return order.numeroDoPedido
+
+
+def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
+    problems = [
+        *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *known.client_complaint(data.codigoDoCliente),
+    ]
+    for name, (registry, label) in _REFERENCES.items():
+        problems.extend(known.complaint(name, registry, getattr(data, name), label))
+    for index, item in enumerate(data.produtos):
+        key = f"produtos.{index}.idProduto"
+        problems.extend(known.complaint(key, products, item.idProduto, "Produto"))
+    return problems
+
+
+def _completed_order(
+    connection: Connection, known: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
+) -> SalesOrder:
+    """The order with what follows from its client, its branch and its products."""
+    client = connection.execute(
+        select(clients).where(clients.c.codigoDoCliente == data.codigoDoCliente)
+    ).one()
+    items = [
+        priced_item(item, known.required(products, item.idProduto), number, seq)
+        for seq, item in enumerate(data.produtos, start=1)
+    ]
+    terms = data.model_dump(exclude={*_LISTS})
+    given = {name: value for name, value in terms.items() if value not in (None, "")}
+    branch = _branch_fields(known.required(issuers, data.codigoDaFilial))
+    return SalesOrder.model_validate(
+        branch
+        | _client_fields(client)
+        | given
+        | {
+            "numeroDoPedido": number,
+            "numeroDaOrdem": data.numeroDaOrdem or number,
+            "dataDaOrdem": ordered,
+            "faturamentoNotaFiscalUnica": data.faturamentoNotaFiscalUnica is not False,
+            "consolidado": False,
+            "pendente": True,
+            "processado": False,
+            "cancelado": False,
+            "avisos": [] if data.cep else ["CEP não informado: foi usado o da filial."],
+            "produtos": items,
+        }
+    )
+
+
+def _branch_fields(issuer: Row[Any]) -> dict[str, Any]:
+    return {
+        "codigoDaNotaFiscal": issuer.invoice_model,
+        "codigoDaFormaDePagamento": issuer.payment_method,
+        "codigoDoItemDeLancamento": issuer.category,
+        "codigoDoCentroDeCusto": issuer.cost_centre,
+        "codigoDaContaCorrente": issuer.account,
+        "cep": issuer.postcode,
+    }
+
+
+def _client_fields(client: Row[Any]) -> dict[str, Any]:
+    return {
+        "nomeDoCliente": client.nomeComercial,
+        "nomeDoClienteFmt": f"{client.codigoDoCliente} - {client.nomeComercial}",
+        "naturezaJuridica": client.natureza,
+        "cnpjcpf": client.cnpjcpf,
+        "codigoDoVendedor": client.codigoDoVendedor,
+        "email": client.email,
+        "telefone": client.telefone,
+    }
+
+
+def _total(data: SalesOrderInput, items: list[SalesOrderItem]) -> Decimal:
+    """What the products cost; without products, what the instalments amount to."""
+    if items:
+        return sum((item.totalLiquido or _ZERO for item in items), _ZERO)
+    return sum((instalment.valor or _ZERO for instalment in data.parcelas), _ZERO)
+
+
+def _figure_problems(
+    data: SalesOrderInput, items: list[SalesOrderItem], total: Decimal
+) -> list[Problem]:
+    problems = amount_problems("produtos", total)
+    for index, (item, priced) in enumerate(zip(data.produtos, items, strict=True)):
+        problems.extend(item_problems(item, priced, f"produtos.{index}."))
+    if not items and not total:
+        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
+    return problems
+
+
+def _write_order(
+    connection: Connection,
+    order: SalesOrder,
+    instalments: list[SalesOrderInstallment],
+    now: datetime,
+) -> None:
+    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
+    header |= {"quantidadeDeParcelas": len(instalments), "updated": now}
+    connection.execute(insert(sales_orders).values(header))
+    rows = [instalment.model_dump() for instalment in instalments]
+    connection.execute(insert(sales_order_installments), rows)
+    items = [item.model_dump() for item in order.produtos]
+    if items:
+        connection.execute(insert(sales_order_items), items)
+
+
+_ORDERS_AT_ONCE = 500
+
+Line = TypeVar("Line", SalesOrderInstallment, SalesOrderItem)
+Lines = defaultdict[int, list[Line]]
+
+
+def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
+    """Return the orders that rows of their table begin."""
+    orders: list[SalesOrder] = []
+    for start in range(0, len(headers), _ORDERS_AT_ONCE):
+        orders.extend(_load_batch(connection, headers[start : start + _ORDERS_AT_ONCE]))
+    return orders
+
+
+def _load_batch(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
+    numbers = [header.numeroDoPedido for header in headers]
+    parcelas = _load_lines(connection, SalesOrderInstallment, sales_order_installments, numbers)
+    produtos = _load_lines(connection, SalesOrderItem, sales_order_items, numbers)
+    return [
+        SalesOrder.model_construct(
+            **header._mapping,
+            ultimaAtualizacao=header.updated.isoformat(),
+            parcelas=parcelas[header.numeroDoPedido],
+            produtos=produtos[header.numeroDoPedido],
+        )
+        for header in headers
+    ]
+
+
+def _load_lines(
+    connection: Connection, model: type[Line], table: Table, numbers: Sequence[int]
+) -> Lines[Line]:
+    of_orders = table.c.numeroDoPedido.in_(numbers)
+    found = select(table).where(of_orders).order_by(*table.primary_key)
+    grouped: Lines[Line] = defaultdict(list)
+    for row in connection.execute(found).mappings():
+        # What comes from our own tables is not validated again.
+        grouped[row["numeroDoPedido"]].append(model.model_construct(**row))
+    return grouped
+
+
+_NUMBER_FIELD = "numeroPedido"
+_SALE_TERMS = {"tipoDeOperacao": "Saída", "naturezaDaOperacao": "Venda de mercadorias"}
+_INVOICE_FIELDS = (
+    "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
+    "nomeDoCliente", "cep",
+)  # fmt: skip
+
+
+def process_order(connection: Connection, number: int, now: datetime) -> None:
+    """Process a pending order: its titles are opened, its products invoiced.
+
+    An order without products has no product invoice. Raises ``RequestError``: 404 when there is
+    no such order, 400 when it is not pending any more or breaks a rule.
+    """
+    (order,) = load_orders(connection, [_pending_order(connection, number)])
+    create_titles(connection, order, now)
+    id_nf = _create_invoice(connection, order, now) if order.produtos else None
+    items = sales_order_items
+    connection.execute(
+        update(items)
+        .where(items.c.numeroDoPedido == number)
+        .values(
+            quantidadeProcessadaParcial=items.c.quantidade,
+            quantidadeDisponivelParaProcessamento=Decimal(0),
+            valorDisponivelParaProcessamento=Decimal(0),
+            disponivelParaProcessamentoParcial=False,
+        )
+    )
+    connection.execute(
+        update(sales_orders)
+        .where(sales_orders.c.numeroDoPedido == number)
+        .values(idNF=id_nf, pendente=False, processado=True, dataDeProcessamento=now, updated=now)
+    )
+
+
+def _pending_order(connection: Connection, number: int) -> Row[Any]:
+    statement = select(sales_orders).where(sales_orders.c.numeroDoPedido == number)
+    order = connection.execute(statement).one_or_none()
+    if order is None:
+        raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
+    if order.processado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} já foi processado."))
+    if order.cancelado:
+        raise invalid((_NUMBER_FIELD, f"O pedido {number} está cancelado."))
+    return order
+
+
+def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int:
+    same = ("idProduto", "quantidade", "valorUnitario")
+    content = ProductInvoiceInput.model_validate(
+        _SALE_TERMS
+        | {name: getattr(order, name) for name in _INVOICE_FIELDS}
+        | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
+    )
+    intake = ProductInvoiceIntake(connection, now, order.numeroDoPedido)
+    return register_one(intake, content).idNF
+
+
+_TITLE_FIELDS = (
+    "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento", "codigoDoCentroDeCusto",
+    "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira",
+)  # fmt: skip
+
+
+def title_problems(connection: Connection, order: SalesOrder, now: datetime) -> list[Problem]:
+    """Return the rules of receivable entries that an order's own codes would break."""
+    title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
+    return ReceivableIntake(connection, now).problems(title)
+
+
+def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:
+    """Create a title for each instalment of an order, and note its key there.
+
+    Raises ``RequestError`` (400) with the rules that the titles break.
+    """
+    intake = ReceivableIntake(connection, now)
+    for instalment in order.parcelas:
+        data = _title_input(order, instalment)
+        require_no_problems(intake.problems(data))
+        _record_title_key(connection, instalment, intake.accept(data))
+    intake.write()
+
+
+def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> ReceivableInput:
+    number = order.numeroDoPedido
+    issued = order.dataDaOrdem
+    return ReceivableInput.model_validate(
+        {name: getattr(order, name) for name in _TITLE_FIELDS}
+        | {
+            "historico": order.historicoCR or f"Pedido de venda {number}",
+            "numeroDoDocumento": f"PV-{number:06}/{instalment.numeroDaParcela}",
+            "dataDeEmissao": issued and issued.replace(hour=0, minute=0, second=0),
+            "dataDeVencimento": instalment.dataDeVencimento,
+            "valorDoLancamento": instalment.valor,
+        }
+    )
+
+
+def _record_title_key(
+    connection: Connection, instalment: SalesOrderInstallment, title: Receivable
+) -> None:
+    columns = sales_order_installments.c
+    connection.execute(
+        update(sales_order_installments)
+        .where(
+            columns.numeroDoPedido == instalment.numeroDoPedido,
+            columns.numeroDaParcela == instalment.numeroDaParcela,
+        )
+        .values(
+            existeLancamentoCR=True,
+            codigoDoExercicioCR=title.codigoDoExercicio,
+            codigoDaFilialCR=title.codigoDaFilial,
+            numeroDaMovimentacaoCR=title.numeroDaTransacao,
+            sequenciaDaMovimentacaoCR=title.sequenciaDaTransacao,
+        )
+    )

@@ -1,0 +1,186 @@
+"""The demo's invoices of processed orders and of services, and its service forecasts."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from sqlalchemy import Insert, insert, select
+
+from xlbridge.sandbox.areas.financial.rules import percent_of
+from xlbridge.sandbox.areas.registry.seed import ISSUER_ENTRIES, SERIES_OF_MODEL, codes
+from xlbridge.sandbox.areas.registry.seed_demo import (
+    TODAY,
+    Customer,
+    random_day,
+    random_office_time,
+)
+from xlbridge.sandbox.areas.registry.tables import services
+from xlbridge.sandbox.areas.sales.invoices import (
+    Issuer,
+    product_invoice_key,
+    product_invoice_scope,
+    service_invoice_key,
+    service_invoice_scope,
+)
+from xlbridge.sandbox.areas.sales.services import months_after
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoice_items,
+    sales_order_items,
+    sales_orders,
+)
+from xlbridge.wire.services import MONTHS_PER_YEAR, ServiceInvoice
+
+ISSUERS = {entry["code"]: Issuer(entry["cnpj"], entry["municipality"]) for entry in ISSUER_ENTRIES}
+
+_EMITTED = 0.6
+_IBS, _CBS = Decimal("0.1"), Decimal("0.9")
+_ISS = (None, Decimal(2), Decimal("3.5"), Decimal(5))
+_NBS_OF_SERVICE = {
+    "01.07": "115021000",
+    "07.02": "101011100",
+    "14.01": "120011000",
+    "17.01": "114011100",
+}
+_COPIED = (
+    "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
+    "nomeDoCliente", "cep", "idNF", "numeroDoPedido",
+)  # fmt: skip
+
+
+class InvoiceMaker:
+    """Makes invoices one after the other; ``numbers`` are the last that each sequence took."""
+
+    def __init__(self) -> None:
+        self.numbers: Counter[str] = Counter()
+
+    def of_order(self, header: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the emitted product invoice of a processed order."""
+        branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
+        series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
+        number = self._next(product_invoice_scope(branch, series))
+        return {name: header[name] for name in _COPIED} | {
+            "tipoDeOperacao": "Saída",
+            "naturezaDaOperacao": "Venda de mercadorias",
+            "valorDosProdutos": sum(item["valorTotal"] for item in items),
+            "dataDeEmissao": emitted,
+            "numeroDaNotaFiscalEletronica": number,
+            "chaveDaNotaFiscalEletronica": product_invoice_key(
+                ISSUERS[branch], series, number, emitted
+            ),
+            "ultimaAtualizacao": emitted,
+        }
+
+    def of_services(
+        self, random: Random, customers: list[Customer], count: int
+    ) -> Iterator[dict[str, Any]]:
+        """Yield service invoices, some emitted and some pending, as rows of their table."""
+        for id_nf in range(1, count + 1):
+            invoice = _service_invoice(random, id_nf, random.choice(customers))
+            if random.random() < _EMITTED:
+                invoice |= self._emission(invoice)
+            yield invoice
+
+    def _emission(self, invoice: dict[str, Any]) -> dict[str, Any]:
+        branch, emitted = invoice["codigoDaFilial"], invoice["ultimaAtualizacao"]
+        number = self._next(service_invoice_scope(branch))
+        return {
+            "dataDeEmissao": emitted,
+            "numeroDaNotaFiscalEletronica": number,
+            "chaveDaNotaFiscalEletronica": service_invoice_key(ISSUERS[branch], number, emitted),
+        }
+
+    def _next(self, scope: str) -> int:
+        self.numbers[scope] += 1
+        return self.numbers[scope]
+
+
+def items_of_orders() -> Insert:
+    """Return the statement that copies the products of all invoiced orders to their invoices."""
+    names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
+    ordered = (
+        select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
+        .join(
+            sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
+        )
+        .where(sales_orders.c.idNF.is_not(None))
+    )
+    return insert(product_invoice_items).from_select(["idNF", *names], ordered)
+
+
+def _service_invoice(random: Random, id_nf: int, customer: Customer) -> dict[str, Any]:
+    service = random.choice(codes(services))
+    amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
+    half_of_ibs = _IBS / 2
+    share_of_ibs = percent_of(amount, half_of_ibs)
+    given = {
+        "idNF": id_nf,
+        "codigoDaFilial": random.choice(list(ISSUERS)),
+        "codigoDoCliente": customer.code,
+        "codigoDoServicoPrestado": service,
+        "valorDoServico": amount,
+        "aliquotaISSRetido": random.choice(_ISS),
+        "CodigoNBS": _NBS_OF_SERVICE[service],
+        "CodigoIndicadorDaOperacao": "100301",
+        "CodigoTipoDaOperacao": 1,
+        "CodigoIndicadorDoDestinatario": 0,
+        "CodigoDaSituacaoTributariaIBSCBS": "000",
+        "ClassificacaoIBSCBS": "000001",
+        "AliquotaIBSMunicipal": half_of_ibs,
+        "ValorIBSMunicipal": share_of_ibs,
+        "AliquotaIBSEstadual": half_of_ibs,
+        "ValorIBSEstadual": share_of_ibs,
+        "AliquotaCBS": _CBS,
+        "ValorCBS": percent_of(amount, _CBS),
+        "CodigoDaSituacaoTributariaPIS": "01",
+        "CodigoDaSituacaoTributariaCOFINS": "01",
+        "CodigoDaRetencaoPisCofinsCsll": "1",
+        "ultimaAtualizacao": random_office_time(random, random_day(random)),
+    }
+    return dict.fromkeys(ServiceInvoice.model_fields) | given
+
+
+_ENDED, _READJUSTED, _AUTOMATIC = 0.2, 0.7, 0.5
+
+
+def forecast_rows(
+    random: Random, customers: list[Customer], count: int
+) -> Iterator[dict[str, Any]]:
+    """Yield forecasts, some of them ended, as rows of their table."""
+    active = [customer for customer in customers if customer.active]
+    for code in range(1, count + 1):
+        begun = random_day(random).replace(day=1)
+        has_ended = random.random() < _ENDED
+        between = random.choice((1, 1, 3, MONTHS_PER_YEAR))
+        is_readjusted = random.random() < _READJUSTED
+        yield {
+            "codigoDaPrevisao": code,
+            "codigoDaFilial": random.choice(list(ISSUERS)),
+            "codigoDoCliente": random.choice(active).code,
+            "codigoDoServicoPrestado": random.choice(codes(services)),
+            "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
+            "dataDeInicio": begun,
+            "dataDeTermino": max(begun, TODAY) if has_ended else None,
+            "mesesEntreEmissoes": between,
+            "codigoDaCondicaoDePagamento": 1,
+            "percentualDeReajuste": Decimal("4.5") if is_readjusted else None,
+            "mesesEntreReajustes": MONTHS_PER_YEAR,
+            "emissaoAutomatica": random.random() < _AUTOMATIC,
+            "ativo": not has_ended,
+            "observacao": None,
+            "dataDaProximaEmissao": None if has_ended else _next_date_after_today(begun, between),
+            "dataDoProximoReajuste": _next_date_after_today(begun, MONTHS_PER_YEAR)
+            if is_readjusted
+            else None,
+            "ultimaAtualizacao": random_office_time(random, random_day(random)),
+        }
+
+
+def _next_date_after_today(begun: datetime, months: int) -> datetime:
+    """The first of the dates so many months apart that is still to come."""
+    day = months_after(begun, months)
+    while day <= TODAY:
+        day = months_after(day, months)
+    return day

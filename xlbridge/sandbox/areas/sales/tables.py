@@ -1,0 +1,51 @@
+"""Tables of sales orders, product invoices, service invoices and service forecasts."""
+
+from sqlalchemy import Column, DateTime, Index, Table
+
+from xlbridge.sandbox.columns import derived_columns, metadata
+from xlbridge.wire.product_invoices import ProductInvoice, ProductInvoiceItem
+from xlbridge.wire.sales import SalesOrder, SalesOrderInstallment, SalesOrderItem
+from xlbridge.wire.services import ServiceForecast, ServiceInvoice
+
+service_invoices = Table(
+    "service_invoices",
+    metadata,
+    *derived_columns(ServiceInvoice, keys=("idNF",)),
+    Index("service_invoices_by_update", "ultimaAtualizacao", "idNF"),
+)
+product_invoices = Table(
+    "product_invoices",
+    metadata,
+    *derived_columns(ProductInvoice, keys=("idNF",), leave_out=("produtos",)),
+)
+product_invoice_items = Table(
+    "product_invoice_items",
+    metadata,
+    *derived_columns(ProductInvoiceItem, keys=("idNF", "seq")),
+)
+sales_orders = Table(
+    "sales_orders",
+    metadata,
+    *derived_columns(
+        SalesOrder,
+        keys=("numeroDoPedido",),
+        leave_out=("parcelas", "produtos", "ultimaAtualizacao"),
+    ),
+    Column("updated", DateTime, nullable=False),
+    Index("sales_orders_by_update", "updated", "numeroDoPedido"),
+)
+sales_order_installments = Table(
+    "sales_order_installments",
+    metadata,
+    *derived_columns(SalesOrderInstallment, keys=("numeroDoPedido", "numeroDaParcela")),
+)
+sales_order_items = Table(
+    "sales_order_items",
+    metadata,
+    *derived_columns(SalesOrderItem, keys=("numeroDoPedido", "seq")),
+)
+service_forecasts = Table(
+    "service_forecasts",
+    metadata,
+    *derived_columns(ServiceForecast, keys=("codigoDaPrevisao",)),
+)

@@ -1,0 +1,309 @@
+"""Handlers of stock balances, movements and requisitions.
+
+Source: the spec, Stock, Stock balance row, Stock output, Stock entry, Stock requisition,
+Limits.
+"""
+
+from collections import defaultdict
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, case, exists, false, func, literal, select, true
+
+from xlbridge.sandbox.areas.registry.tables import (
+    branches,
+    collaborators,
+    products,
+    projects,
+    sections,
+    units,
+    warehouses,
+)
+from xlbridge.sandbox.areas.stock.movements import balance_sums, product_balance, register_entry
+from xlbridge.sandbox.areas.stock.outputs import (
+    change_output,
+    register_output,
+    select_requested_items,
+)
+from xlbridge.sandbox.areas.stock.tables import movements, stock_requisitions
+from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.problems import not_found
+from xlbridge.wire.stock import (
+    STOCK_BALANCE_OF_PRODUCT,
+    STOCK_BALANCES,
+    STOCK_BALANCES_OF_BRANCH,
+    STOCK_ENTRY_CREATE,
+    STOCK_MOVEMENTS_OF_PRODUCT,
+    STOCK_OUTPUT_CHANGE,
+    STOCK_OUTPUT_CREATE,
+    STOCK_REQUISITIONS_PENDING,
+    STOCK_REQUISITIONS_SETTLED,
+    StockBalance,
+    StockEntry,
+    StockEntryInput,
+    StockMovement,
+    StockOutput,
+    StockOutputChange,
+    StockOutputInput,
+    StockRequisition,
+    StockRequisitionItem,
+    StockRequisitionQuery,
+)
+
+_ZERO = Decimal(0)
+
+
+@handles(STOCK_BALANCES)
+def list_balances(call: Call) -> list[StockBalance]:
+    return call.read(StockBalance, _select_balances())
+
+
+@handles(STOCK_BALANCES_OF_BRANCH)
+def list_branch_balances(call: Call) -> list[StockBalance]:
+    branch = call.path["id"]
+    if not call.connection.scalar(select(exists().where(branches.c.code == branch))):
+        raise not_found("id", "Filial não encontrada.")
+    return call.read(StockBalance, _select_balances().where(branches.c.code == branch))
+
+
+@handles(STOCK_BALANCE_OF_PRODUCT)
+def show_product_balance(call: Call) -> StockBalance:
+    of_code = products.c.code == call.path["id"]
+    product = call.connection.execute(select(products).where(of_code)).one_or_none()
+    if product is None:
+        raise not_found("id", "Produto não encontrado.")
+    balance = product_balance(call.connection, product.code)
+    return StockBalance(
+        idProd=product.code,
+        descricaoDoProduto=product.name,
+        quantidadeTotal=balance.quantity,
+        valorTotal=balance.value,
+    )
+
+
+def _select_balances() -> Select[Any]:
+    """Every product in every warehouse, with and without balance."""
+    sums = balance_sums().subquery()
+    return (
+        select(
+            branches.c.code.label("codigoDaFilial"),
+            branches.c.name.label("descricaoDaFilial"),
+            warehouses.c.code.label("codigoDoAlmoxarifado"),
+            warehouses.c.name.label("descricaoDoAlmoxarifado"),
+            products.c.code.label("idProd"),
+            products.c.name.label("descricaoDoProduto"),
+            sums.c.numeroDeSerie.label("numeroDeSerieLote"),
+            sums.c.codigoDoProjeto,
+            projects.c.name.label("descricaoDoProjeto"),
+            func.coalesce(sums.c.quantity, _ZERO).label("quantidadeTotal"),
+            func.coalesce(sums.c.value, _ZERO).label("valorTotal"),
+        )
+        .select_from(warehouses)
+        .join(branches, branches.c.code == warehouses.c.branch)
+        .join(products, true())
+        .outerjoin(
+            sums,
+            (sums.c.codigoDaFilial == warehouses.c.branch)
+            & (sums.c.codigoDoAlmoxarifado == warehouses.c.code)
+            & (sums.c.idProd == products.c.code),
+        )
+        .outerjoin(projects, projects.c.code == sums.c.codigoDoProjeto)
+        .order_by(
+            branches.c.code,
+            warehouses.c.code,
+            products.c.code,
+            sums.c.codigoDoProjeto.nulls_first(),
+            sums.c.numeroDeSerie.nulls_first(),
+        )
+    )
+
+
+_NONE_RETURNED = Decimal(0)
+_ONLY_LINE = 1
+"""The ``seq`` of every movement: each is recorded as one line."""
+
+_requesters, _recipients = collaborators.alias(), collaborators.alias()
+
+
+@handles(STOCK_OUTPUT_CREATE)
+def create_output(call: Call) -> StockOutput:
+    return _output(call, register_output(call.connection, call.sent(StockOutputInput), call.now))
+
+
+@handles(STOCK_OUTPUT_CHANGE)
+def alter_output(call: Call) -> StockOutput:
+    data = call.sent(StockOutputChange)
+    change_output(call.connection, data, call.now)
+    return _output(call, data.numeroDaSaida)
+
+
+@handles(STOCK_ENTRY_CREATE)
+def create_entry(call: Call) -> StockEntry:
+    number = register_entry(call.connection, call.sent(StockEntryInput), call.now)
+    is_entry = movements.c.inward.is_(True) & (movements.c.number == number)
+    (entry,) = call.read(StockEntry, _select_movements().where(is_entry))
+    return entry
+
+
+@handles(STOCK_MOVEMENTS_OF_PRODUCT)
+def list_product_movements(call: Call) -> list[StockMovement]:
+    product = call.path["id"]
+    if not call.connection.scalar(select(exists().where(products.c.code == product))):
+        raise not_found("id", "Produto não encontrado.")
+    return call.read(StockMovement, _select_movements().where(movements.c.idProd == product))
+
+
+def _output(call: Call, number: int) -> StockOutput:
+    is_output = movements.c.inward.is_(False) & (movements.c.number == number)
+    (output,) = call.read(StockOutput, _select_movements().where(is_output))
+    return output
+
+
+def _select_movements() -> Select[Any]:
+    """Movements in the order in which they were recorded, under the names of their models."""
+    return (
+        select(*_movement_columns(), *_description_columns())
+        .select_from(movements)
+        .join(branches, branches.c.code == movements.c.codigoDaFilial)
+        .join(
+            warehouses,
+            (warehouses.c.branch == movements.c.codigoDaFilial)
+            & (warehouses.c.code == movements.c.codigoDoAlmoxarifado),
+        )
+        .outerjoin(
+            sections,
+            (sections.c.branch == movements.c.codigoDaFilial)
+            & (sections.c.warehouse == movements.c.codigoDoAlmoxarifado)
+            & (sections.c.code == movements.c.codigoDaSecao),
+        )
+        .outerjoin(products, products.c.code == movements.c.idProd)
+        .outerjoin(
+            units,
+            units.c.code == func.coalesce(movements.c.codigoDaUnidadeDeMedida, products.c.unit),
+        )
+        .outerjoin(_requesters, _requesters.c.code == movements.c.codigoDoColaboradorSolicitante)
+        .outerjoin(_recipients, _recipients.c.code == movements.c.codigoDoColaboradorDestino)
+        .order_by(movements.c.id)
+    )
+
+
+def _movement_columns() -> list[ColumnElement[Any]]:
+    is_reversed = movements.c.reversed
+    kind = case((movements.c.inward, "Entrada"), else_="Saída")
+    returned = case((is_reversed, movements.c.quantidade), else_=_NONE_RETURNED)
+    numbers = ("numeroDaSaida", "numeroDaEntrada", "numeroDaMovimentacao")
+    dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
+    return [
+        *(movements.c[name] for name in StockOutputInput.model_fields),
+        *(movements.c.number.label(name) for name in numbers),
+        *(movements.c.moved.label(name) for name in dates),
+        kind.label("tipoDeMovimentacao"),
+        literal(_ONLY_LINE).label("seq"),
+        movements.c.numeroDeSerie.label("numeroDeSerieLote"),
+        movements.c.valorUnitario,
+        movements.c.valorTotal,
+        (is_reversed | movements.c.reverses.is_not(None)).label("estorno"),
+        returned.label("quantidadeEstornada"),
+        movements.c.reversal.label("descricaoDoEstorno"),
+        movements.c.reverses.label("numeroDaSaidaEstornada"),
+        movements.c.adjustment.label("ajuste"),
+        # Nothing in the interface moves goods from one warehouse to another.
+        false().label("transferencia"),
+        _is_last_movement().label("ultimaMovimentacao"),
+        movements.c.ultimaAtualizacao,
+    ]
+
+
+def _description_columns() -> list[ColumnElement[Any]]:
+    return [
+        branches.c.name.label("descricaoDaFilial"),
+        warehouses.c.name.label("descricaoDoAlmoxarifado"),
+        sections.c.name.label("descricaoDaSecao"),
+        products.c.internal_code.label("codigoInterno"),
+        products.c.name.label("descricaoDoProduto"),
+        products.c.brand.label("marca"),
+        products.c.model.label("modelo"),
+        units.c.symbol.label("simboloDaUnidadeDeMedida"),
+        _requesters.c.name.label("descricaoDoColaboradorSolicitante"),
+        _recipients.c.name.label("descricaoDoColaboradorDestino"),
+    ]
+
+
+def _is_last_movement() -> ColumnElement[bool]:
+    """Whether a movement is the last one of its product in its warehouse."""
+    later = movements.alias()
+    return ~exists().where(
+        later.c.idProd == movements.c.idProd,
+        later.c.codigoDaFilial == movements.c.codigoDaFilial,
+        later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
+        later.c.id > movements.c.id,
+    )
+
+
+@handles(STOCK_REQUISITIONS_PENDING)
+def list_pending_requisitions(call: Call) -> list[StockRequisition]:
+    return _requisitions(call, pending=True)
+
+
+@handles(STOCK_REQUISITIONS_SETTLED)
+def list_settled_requisitions(call: Call) -> list[StockRequisition]:
+    return _requisitions(call, pending=False)
+
+
+def _requisitions(call: Call, *, pending: bool) -> list[StockRequisition]:
+    query = call.queried(StockRequisitionQuery)
+    if not call.connection.scalar(select(exists().where(branches.c.code == query.filial))):
+        raise not_found("filial", "Filial não encontrada.")
+    found = select(stock_requisitions).where(
+        stock_requisitions.c.branch == query.filial, _is_pending() == pending
+    )
+    found = found.order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
+    if query.qtde:
+        found = found.limit(query.qtde)
+    headers = call.connection.execute(found).all()
+    items = _items_of(call, [header.number for header in headers])
+    return [_requisition(header, items[header.number], pending=pending) for header in headers]
+
+
+def _is_pending() -> ColumnElement[bool]:
+    items = select_requested_items().subquery()
+    return exists().where(items.c.requisition == stock_requisitions.c.number, items.c.pending > 0)
+
+
+def _items_of(call: Call, numbers: list[int]) -> defaultdict[int, list[StockRequisitionItem]]:
+    items = select_requested_items().subquery()
+    found = (
+        select(items, products.c.name)
+        .join(products, products.c.code == items.c.product)
+        .where(items.c.requisition.in_(numbers))
+        .order_by(items.c.requisition, items.c.seq)
+    )
+    grouped: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
+    for row in call.connection.execute(found):
+        grouped[row.requisition].append(_requisition_item(row))
+    return grouped
+
+
+def _requisition_item(row: Row[Any]) -> StockRequisitionItem:
+    return StockRequisitionItem(
+        seq=row.seq,
+        idProd=row.product,
+        descricaoDoProduto=row.name,
+        quantidade=row.quantity,
+        quantidadeAtendida=row.settled,
+        quantidadePendente=row.pending,
+    )
+
+
+def _requisition(
+    header: Row[Any], items: list[StockRequisitionItem], *, pending: bool
+) -> StockRequisition:
+    return StockRequisition(
+        numeroDaRequisicao=header.number,
+        dataDaRequisicao=header.requested,
+        codigoDaFilial=header.branch,
+        codigoDoCentroDeCusto=header.cost_centre,
+        pendente=pending,
+        liberadoParaAprovacao=header.released,
+        itens=items,
+    )

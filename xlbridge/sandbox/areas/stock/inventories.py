@@ -1,0 +1,221 @@
+"""Rules of the inventory cycle: which steps are allowed when.
+
+Source: the spec, Inventory header, States.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, warehouses
+from xlbridge.sandbox.areas.stock.inventory_items import adjust_stock, all_counted, load_balances
+from xlbridge.sandbox.areas.stock.tables import inventories
+from xlbridge.sandbox.problems import Problem, RequestError, invalid
+from xlbridge.wire.inventory import Inventory, InventoryChange, InventoryInput, InventorySituation
+
+_COUNTS = (1, 2, 3)
+_BEFORE_VALIDATION = (InventorySituation.OPEN, InventorySituation.COUNTING)
+
+
+def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -> list[Inventory]:
+    """Return inventories with what they allow now, by their ids."""
+    found = (
+        select(
+            inventories,
+            branches.c.name.label("descricaoDaFilial"),
+            warehouses.c.name.label("descricaoDoAlmoxarifado"),
+            cost_centres.c.name.label("descricaoDoCentroDeCusto"),
+            all_counted().label("counted"),
+        )
+        .join(branches, branches.c.code == inventories.c.codigoDaFilial)
+        .join(
+            warehouses,
+            (warehouses.c.branch == inventories.c.codigoDaFilial)
+            & (warehouses.c.code == inventories.c.codigoDoAlmoxarifado),
+        )
+        .outerjoin(cost_centres, cost_centres.c.code == inventories.c.codigoDoCentroDeCusto)
+        .where(*conditions)
+        .order_by(inventories.c.idInventario)
+    )
+    return [_inventory(row) for row in connection.execute(found).mappings()]
+
+
+def find_inventory(connection: Connection, number: int) -> Inventory | None:
+    """Return one inventory, None where there is none of this id."""
+    found = read_inventories(connection, inventories.c.idInventario == number)
+    return next(iter(found), None)
+
+
+def open_inventory(connection: Connection, data: InventoryInput, now: datetime) -> int:
+    """Open an inventory, and return its id.
+
+    Raises ``RequestError`` (400) with every rule that it breaks.
+    """
+    known = CodeLookup(connection)
+    problems = [
+        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *_cost_centre_problems(known, data.codigoDoCentroDeCusto),
+    ]
+    if problems:
+        raise invalid(*problems)
+    numbers = Numbers(connection)
+    number = numbers.next("inventory")
+    numbers.write()
+    row = data.model_dump() | {
+        "idInventario": number,
+        "situation": InventorySituation.OPEN,
+        "count": 0,
+        "dataDeInicio": now,
+        "ultimaAtualizacao": now,
+    }
+    connection.execute(insert(inventories).values(row))
+    if data.carregarBaseDeProdutos:
+        load_balances(connection, number, data)
+    return number
+
+
+def edit_inventory(connection: Connection, data: InventoryChange, now: datetime) -> None:
+    """Change an inventory's descriptions.
+
+    Raises ``RequestError`` (400) where it allows that no more, or a code is unknown.
+    """
+    require_permission(connection, data.idInventario, "podeEditar")
+    problems = _cost_centre_problems(CodeLookup(connection), data.codigoDoCentroDeCusto)
+    if problems:
+        raise invalid(*problems)
+    values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
+    _update_inventory(connection, data.idInventario, now, **values)
+
+
+def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
+    """Start a count.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    if count not in _COUNTS:
+        raise invalid(("contagem", "Valor inválido: informe 1, 2 ou 3."))
+    require_permission(connection, number, f"podeIniciarContagem{count}")
+    _update_inventory(connection, number, now, situation=InventorySituation.COUNTING, count=count)
+
+
+def require_running_count(connection: Connection, number: int, count: int) -> Inventory:
+    """Return an inventory whose count of this number is going on.
+
+    Raises ``RequestError`` (400) where it is not.
+    """
+    inventory = _existing_inventory(connection, number)
+    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
+        raise _not_allowed(inventory)
+    if count != _counts_started(inventory):
+        raise invalid(("contagem", f"A contagem em andamento é a {_counts_started(inventory)}."))
+    return inventory
+
+
+def validate_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """End the counting.
+
+    Raises ``RequestError`` (400) unless a count is going on, and every product is counted.
+    """
+    inventory = _existing_inventory(connection, number)
+    if inventory.situacaoDoInventario != InventorySituation.COUNTING:
+        raise _not_allowed(inventory)
+    of_number = inventories.c.idInventario == number
+    if not connection.scalar(select(all_counted()).select_from(inventories).where(of_number)):
+        raise invalid(("idInventario", "Há produtos sem contagem, ou nenhum foi contado."))
+    _update_inventory(connection, number, now, situation=InventorySituation.VALIDATED)
+
+
+def process_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """Adjust the balances to the counted quantities.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    inventory = require_permission(connection, number, "podeProcessar")
+    log = adjust_stock(connection, inventory, now)
+    _update_inventory(
+        connection,
+        number,
+        now,
+        situation=InventorySituation.PROCESSED,
+        idProcessamento=uuid4(),
+        logProcessamento=log,
+    )
+
+
+def close_inventory(connection: Connection, number: int, now: datetime) -> None:
+    """Close a processed inventory.
+
+    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    """
+    require_permission(connection, number, "podeEncerrar")
+    _update_inventory(
+        connection, number, now, situation=InventorySituation.CLOSED, dataDeEncerramento=now
+    )
+
+
+def require_permission(connection: Connection, number: int, flag: str) -> Inventory:
+    """Return an inventory that allows something now, as the flag of this name tells.
+
+    Raises ``RequestError`` (400) where there is none of this id, or it does not allow that.
+    """
+    inventory = _existing_inventory(connection, number)
+    if not getattr(inventory, flag):
+        raise _not_allowed(inventory)
+    return inventory
+
+
+def _existing_inventory(connection: Connection, number: int) -> Inventory:
+    inventory = find_inventory(connection, number)
+    if inventory is None:
+        raise invalid(("idInventario", "Inventário não encontrado."))
+    return inventory
+
+
+def _not_allowed(inventory: Inventory) -> RequestError:
+    situation = inventory.situacaoDoInventario
+    return invalid(("idInventario", f"Não permitido agora (situação: {situation})."))
+
+
+def _counts_started(inventory: Inventory) -> int:
+    return sum(getattr(inventory, f"inventarioContagem{count}") for count in _COUNTS)
+
+
+def _update_inventory(connection: Connection, number: int, now: datetime, **values: Any) -> None:
+    of_number = inventories.c.idInventario == number
+    changed = values | {"ultimaAtualizacao": now}
+    connection.execute(update(inventories).where(of_number).values(changed))
+
+
+def _cost_centre_problems(known: CodeLookup, code: str | None) -> list[Problem]:
+    return known.complaint("codigoDoCentroDeCusto", cost_centres, code, "Centro de custo")
+
+
+def _inventory(row: RowMapping) -> Inventory:
+    situation = InventorySituation(row["situation"])
+    started = {f"inventarioContagem{count}": row["count"] >= count for count in _COUNTS}
+    permissions = _permissions(situation, row["count"], counted=row["counted"])
+    others = {
+        "situacaoDoInventario": situation,
+        # Processing is one transaction: no one ever sees the middle of it.
+        "emProcessamento": False,
+        "encerrado": situation is InventorySituation.CLOSED,
+    }
+    return Inventory.model_validate({**row, **started, **permissions, **others})
+
+
+def _permissions(situation: InventorySituation, count: int, *, counted: bool) -> dict[str, bool]:
+    counting = situation is InventorySituation.COUNTING
+    before_processing = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
+    return {
+        "podeEditar": situation in _BEFORE_VALIDATION,
+        "podeAtualizarSaldos": situation in before_processing,
+        "podeIniciarContagem1": situation is InventorySituation.OPEN,
+        "podeIniciarContagem2": counting and count == 1 and counted,
+        "podeIniciarContagem3": counting and count == 2 and counted,
+        "podeProcessar": situation is InventorySituation.VALIDATED,
+        "podeEncerrar": situation is InventorySituation.PROCESSED,
+    }

@@ -1,0 +1,246 @@
+"""Stock movements, the balances that they add up to, and the rules of entries.
+
+Source: the spec, Stock balance row, Stock entry (entrada).
+"""
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, insert, select
+
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import branches, products, projects, warehouses
+from xlbridge.sandbox.areas.stock.tables import movements
+from xlbridge.sandbox.problems import Problem, invalid
+from xlbridge.wire.stock import StockEntryInput, StockOutputInput
+
+CENTS = Decimal("0.01")
+_UNIT_COST_STEP = Decimal("0.000001")
+
+_BALANCE_KEY_COLUMNS = (
+    movements.c.codigoDaFilial,
+    movements.c.codigoDoAlmoxarifado,
+    movements.c.idProd,
+    movements.c.numeroDeSerie,
+    movements.c.codigoDoProjeto,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceKey:
+    """Where a balance lies and what of: stock is kept apart by serial number and by project."""
+
+    branch: int
+    warehouse: int
+    product: int
+    serial: str | None = None
+    project: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How much there is, and what it cost in all, in reais."""
+
+    quantity: Decimal = Decimal(0)
+    value: Decimal = Decimal(0)
+
+    @property
+    def unit_cost(self) -> Decimal:
+        """What one unit cost on average; 0 where there is none."""
+        return unit_value(self.quantity, self.value)
+
+    def part(self, quantity: Decimal) -> dict[str, Decimal]:
+        """What a part of it is worth at average cost, as the columns of a movement."""
+        return value_columns(self.unit_cost, self.cost_of(quantity))
+
+    def cost_of(self, quantity: Decimal) -> Decimal:
+        """What a part costs, to the cent; the last part takes what rounding left over."""
+        if quantity == self.quantity:
+            return self.value
+        return to_cents(self.value * quantity / self.quantity)
+
+
+def value_columns(unit_cost: Decimal, value: Decimal) -> dict[str, Decimal]:
+    """Return what a movement is worth, as the columns of its table."""
+    return {"valorUnitario": unit_cost, "valorTotal": value}
+
+
+def to_cents(value: Decimal) -> Decimal:
+    """Round an amount to the cent, half up."""
+    return value.quantize(CENTS, ROUND_HALF_UP)
+
+
+def unit_value(quantity: Decimal, value: Decimal) -> Decimal:
+    """What one unit is worth, to six places; 0 where there is none."""
+    if not quantity:
+        return Decimal(0)
+    return (value / quantity).quantize(_UNIT_COST_STEP, ROUND_HALF_UP)
+
+
+def format_quantity(quantity: Decimal) -> str:
+    """Write a quantity for a message, without needless zeros."""
+    return f"{quantity.normalize():f}"
+
+
+def net_sum(amount: ColumnElement[Decimal]) -> ColumnElement[Decimal]:
+    """Add up an amount over movements: what comes in less what goes out."""
+    return func.sum(case((movements.c.inward, amount), else_=-amount))
+
+
+def balance_sums() -> Select[Any]:
+    """Select every balance that was ever moved, one for each place."""
+    return (
+        select(
+            *_BALANCE_KEY_COLUMNS,
+            net_sum(movements.c.quantidade).label("quantity"),
+            net_sum(movements.c.valorTotal).label("value"),
+        )
+        .where(movements.c.idProd.is_not(None))
+        .group_by(*_BALANCE_KEY_COLUMNS)
+    )
+
+
+def balances_of(
+    connection: Connection, *conditions: ColumnElement[bool]
+) -> Iterator[tuple[BalanceKey, Balance]]:
+    """Yield the balances whose movements meet conditions; common stock before kept apart."""
+    ordered = (
+        balance_sums()
+        .where(*conditions)
+        .order_by(
+            movements.c.idProd,
+            movements.c.codigoDaFilial,
+            movements.c.codigoDoAlmoxarifado,
+            movements.c.codigoDoProjeto.nulls_first(),
+            movements.c.numeroDeSerie.nulls_first(),
+        )
+    )
+    for row in connection.execute(ordered):
+        yield BalanceKey(*row[: len(_BALANCE_KEY_COLUMNS)]), Balance(row.quantity, row.value)
+
+
+def balance_at(connection: Connection, place: BalanceKey) -> Balance:
+    """Return the balance of a place."""
+    conditions = [
+        column.is_not_distinct_from(value)
+        for column, value in zip(_BALANCE_KEY_COLUMNS, astuple(place), strict=True)
+    ]
+    return next((balance for _, balance in balances_of(connection, *conditions)), Balance())
+
+
+def product_balance(connection: Connection, product: int) -> Balance:
+    """Return the balance of a product in all places together."""
+    found = balances_of(connection, movements.c.idProd == product)
+    parts = [balance for _, balance in found]
+    quantity = sum((part.quantity for part in parts), Decimal(0))
+    return Balance(quantity, sum((part.value for part in parts), Decimal(0)))
+
+
+QUANTITY_PLACES, COST_PLACES = 4, 6
+
+_MEASURE_LIMIT = Decimal(10) ** 9
+
+
+def movement_problems(known: CodeLookup, data: StockEntryInput | StockOutputInput) -> list[Problem]:
+    """Return the rules that any movement breaks: its quantity, its place, its product."""
+    return [
+        *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
+        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *known.complaint("idProd", products, data.idProd, "Produto"),
+        *known.complaint("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
+    ]
+
+
+def measure_problems(key: str, measure: Decimal | None, places: int) -> list[Problem]:
+    """Return the problem of a quantity or unit cost that is too large or too fine."""
+    if measure is None:
+        return []
+    if measure >= _MEASURE_LIMIT:
+        return [(key, "Valor fora do intervalo permitido.")]
+    if measure != round(measure, places):
+        return [(key, f"Valor com mais de {places} casas decimais.")]
+    return []
+
+
+def default_warehouse(connection: Connection, branch: int) -> int:
+    """Return the warehouse that a branch's movements concern unless they name one.
+
+    Raises ``RequestError`` (400) where the branch has none.
+    """
+    of_branch = select(warehouses.c.code).where(warehouses.c.branch == branch)
+    code = connection.scalar(of_branch.order_by(warehouses.c.code).limit(1))
+    if code is None:
+        raise invalid(("codigoDoAlmoxarifado", f"A filial {branch} não tem almoxarifado."))
+    return int(code)
+
+
+def record_movement(
+    connection: Connection, row: dict[str, Any], *, inward: bool, now: datetime
+) -> int:
+    """Write one movement, and return its number.
+
+    ``row`` has the columns that are particular to it.
+    """
+    numbers = Numbers(connection)
+    number = numbers.next("stock_entry" if inward else "stock_output")
+    numbers.write()
+    common = {
+        "inward": inward,
+        "number": number,
+        "moved": now,
+        "reversed": False,
+        "adjustment": False,
+        "ultimaAtualizacao": now,
+    }
+    connection.execute(insert(movements).values(common | row))
+    return number
+
+
+_VALUE_LIMIT = Decimal(10) ** 9
+
+
+def register_entry(connection: Connection, data: StockEntryInput, now: datetime) -> int:
+    """Record an entry, and return its number.
+
+    Raises ``RequestError`` (400) with every rule that it breaks.
+    """
+    problems = [
+        *movement_problems(CodeLookup(connection), data),
+        *measure_problems("valorUnitario", data.valorUnitario, COST_PLACES),
+    ]
+    if problems:
+        raise invalid(*problems)
+    warehouse = data.codigoDoAlmoxarifado
+    if warehouse is None:
+        warehouse = default_warehouse(connection, data.codigoDaFilial)
+    unit_cost = _unit_cost(connection, data, warehouse)
+    value = to_cents(data.quantidade * unit_cost)
+    if value >= _VALUE_LIMIT:
+        raise invalid(("valorUnitario", "Valor fora do intervalo permitido."))
+    row = data.model_dump(exclude={"dataDaEntrada"}) | value_columns(unit_cost, value)
+    row |= {"codigoDoAlmoxarifado": warehouse, "moved": data.dataDaEntrada}
+    return record_movement(connection, row, inward=True, now=now)
+
+
+def average_cost(connection: Connection, place: BalanceKey) -> Decimal:
+    """Return what a unit costs on average in a place; where it has none, anywhere.
+
+    0 for a product of which there is none.
+    """
+    here = balance_at(connection, place)
+    return here.unit_cost or product_balance(connection, place.product).unit_cost
+
+
+def _unit_cost(connection: Connection, data: StockEntryInput, warehouse: int) -> Decimal:
+    if data.idProd is None:
+        return data.valorUnitario or Decimal(0)
+    if data.valorUnitario is not None:
+        return data.valorUnitario
+    place = BalanceKey(
+        data.codigoDaFilial, warehouse, data.idProd, data.numeroDeSerie, data.codigoDoProjeto
+    )
+    return average_cost(connection, place)

@@ -1,0 +1,257 @@
+"""Rules of stock outputs, and of the requisitions that they settle.
+
+Source: the spec, Stock output (saida), Stock requisition.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    func,
+    select,
+    type_coerce,
+    update,
+)
+
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
+from xlbridge.sandbox.areas.registry.tables import collaborators, cost_centres, units
+from xlbridge.sandbox.areas.stock.movements import (
+    BalanceKey,
+    balance_at,
+    balances_of,
+    default_warehouse,
+    format_quantity,
+    movement_problems,
+    record_movement,
+    to_cents,
+    unit_value,
+    value_columns,
+)
+from xlbridge.sandbox.areas.stock.tables import (
+    movements,
+    stock_requisition_items,
+    stock_requisitions,
+)
+from xlbridge.sandbox.columns import Amount
+from xlbridge.sandbox.problems import Problem, RequestError, invalid, not_found
+from xlbridge.wire.stock import StockOutputChange, StockOutputInput
+
+_ZERO = Decimal(0)
+_FIXED_FIELDS = (
+    "codigoDaFilial",
+    "codigoDoAlmoxarifado",
+    "idProd",
+    "numeroDeSerie",
+    "codigoDoProjeto",
+    "numeroDaRequisicao",
+    "seqRequisicao",
+)
+"""What an alteration cannot change: the goods have left from there, for that."""
+
+
+def register_output(connection: Connection, data: StockOutputInput, now: datetime) -> int:
+    """Record an output at average cost, and return its number.
+
+    Raises ``RequestError`` (400) with every rule that it breaks.
+    """
+    requested = requested_item(connection, data)
+    if data.idProd is None and requested is not None:
+        data = data.model_copy(update={"idProd": requested.product})
+    problems = [
+        *_code_problems(CodeLookup(connection), data),
+        *settlement_problems(connection, data, data.quantidade),
+    ]
+    if problems:
+        raise invalid(*problems)
+    row = data.model_dump() | _source_columns(connection, data)
+    return record_movement(connection, row, inward=False, now=now)
+
+
+def change_output(connection: Connection, data: StockOutputChange, now: datetime) -> None:
+    """Alter an output, or reverse it whole.
+
+    Raises ``RequestError``: 404 where there is none of this number, 400 with every rule that the
+    alteration breaks.
+    """
+    this = movements.c.inward.is_(False) & (movements.c.number == data.numeroDaSaida)
+    output = connection.execute(select(movements).where(this)).one_or_none()
+    if output is None:
+        raise not_found("numeroDaSaida", "Saída não encontrada.")
+    problems = [
+        *_alteration_problems(output, data),
+        *_code_problems(CodeLookup(connection), data),
+    ]
+    if problems:
+        raise invalid(*problems)
+    values = data.model_dump(
+        exclude={"numeroDaSaida", "estorno", "descricaoDoEstorno"}, exclude_none=True
+    )
+    values["ultimaAtualizacao"] = now
+    if data.estorno:
+        _record_return(connection, output, now)
+        values |= {"reversed": True, "reversal": data.descricaoDoEstorno}
+    else:
+        values |= _changed_value(connection, output, data.quantidade)
+    connection.execute(update(movements).where(this).values(values))
+
+
+def _code_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
+    warehouse = data.codigoDoAlmoxarifado
+    asks, receives = data.codigoDoColaboradorSolicitante, data.codigoDoColaboradorDestino
+    return [
+        *movement_problems(known, data),
+        *known.section_complaint(data.codigoDaFilial, warehouse, data.codigoDaSecao),
+        *known.complaint(
+            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
+        ),
+        *known.complaint(
+            "codigoDaUnidadeDeMedida", units, data.codigoDaUnidadeDeMedida, "Unidade de medida"
+        ),
+        *known.complaint("codigoDoColaboradorSolicitante", collaborators, asks, "Colaborador"),
+        *known.complaint("codigoDoColaboradorDestino", collaborators, receives, "Colaborador"),
+    ]
+
+
+def _source_columns(connection: Connection, data: StockOutputInput) -> dict[str, Any]:
+    """The first balance that fits what the output names and suffices, and what the goods cost.
+
+    An output without a product is recorded, and moves no balance.
+    """
+    if data.idProd is None:
+        warehouse = data.codigoDoAlmoxarifado
+        if warehouse is None:
+            warehouse = default_warehouse(connection, data.codigoDaFilial)
+        return {"codigoDoAlmoxarifado": warehouse} | value_columns(_ZERO, _ZERO)
+    most = _ZERO
+    for place, balance in balances_of(connection, *_source_conditions(data)):
+        if balance.quantity >= data.quantidade:
+            return {
+                "codigoDoAlmoxarifado": place.warehouse,
+                "numeroDeSerie": place.serial,
+                "codigoDoProjeto": place.project,
+                **balance.part(data.quantidade),
+            }
+        most = max(most, balance.quantity)
+    raise _insufficient(data.idProd, most)
+
+
+def _source_conditions(data: StockOutputInput) -> Iterator[ColumnElement[bool]]:
+    yield movements.c.idProd == data.idProd
+    yield movements.c.codigoDaFilial == data.codigoDaFilial
+    for name in ("codigoDoAlmoxarifado", "numeroDeSerie", "codigoDoProjeto"):
+        if (wanted := getattr(data, name)) is not None:
+            yield movements.c[name] == wanted
+
+
+def _alteration_problems(output: Row[Any], data: StockOutputChange) -> Iterator[Problem]:
+    if output.reversed:
+        yield "numeroDaSaida", f"A saída {output.number} já foi estornada."
+    if output.adjustment:
+        yield "numeroDaSaida", f"A saída {output.number} é um ajuste de inventário."
+    for name in _FIXED_FIELDS:
+        if getattr(data, name) not in (None, getattr(output, name)):
+            yield name, "Não pode ser alterado em uma saída já registrada."
+    if data.estorno and data.quantidade != output.quantidade:
+        yield "quantidade", "O estorno é da saída inteira."
+
+
+def _record_return(connection: Connection, output: Row[Any], now: datetime) -> None:
+    copied = (
+        "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerie", "codigoDoProjeto",
+        "quantidade", "valorUnitario", "valorTotal", "documento",
+    )  # fmt: skip
+    row = {name: getattr(output, name) for name in copied} | {"reverses": output.number}
+    record_movement(connection, row, inward=True, now=now)
+
+
+def _changed_value(
+    connection: Connection, output: Row[Any], quantity: Decimal
+) -> dict[str, Decimal]:
+    """What an output is worth with another quantity; what it takes in addition, at today's cost."""
+    more = quantity - output.quantidade
+    if more <= 0 or output.idProd is None:
+        rest = to_cents(output.valorTotal * quantity / output.quantidade)
+        return value_columns(output.valorUnitario, rest)
+    problems = settlement_problems(
+        connection, StockOutputInput.model_validate(output._mapping), more
+    )
+    if problems:
+        raise invalid(*problems)
+    place = BalanceKey(output.codigoDaFilial, output.codigoDoAlmoxarifado, output.idProd,
+                  output.numeroDeSerie, output.codigoDoProjeto)  # fmt: skip
+    balance = balance_at(connection, place)
+    if balance.quantity < more:
+        raise _insufficient(output.idProd, balance.quantity)
+    value = balance.cost_of(more) + output.valorTotal
+    return value_columns(unit_value(quantity, value), value)
+
+
+def _insufficient(product: int, available: Decimal) -> RequestError:
+    message = (
+        f"Saldo insuficiente do produto {product}: há {format_quantity(available)} disponível."
+    )
+    return invalid(("quantidade", message))
+
+
+_NONE_SETTLED = Decimal(0)
+
+
+def select_requested_items() -> Select[Any]:
+    """Select the items of requisitions, each with what outputs have settled of it."""
+    items = stock_requisition_items
+    settles = and_(
+        movements.c.numeroDaRequisicao == items.c.requisition,
+        movements.c.seqRequisicao == items.c.seq,
+        movements.c.inward.is_(False),
+        movements.c.reversed.is_(False),
+    )
+    settled = func.coalesce(func.sum(movements.c.quantidade), _NONE_SETTLED)
+    pending = type_coerce(items.c.quantity - settled, Amount)
+    return (
+        select(items, settled.label("settled"), pending.label("pending"))
+        .outerjoin(movements, settles)
+        .group_by(*items.c)
+        .order_by(items.c.requisition, items.c.seq)
+    )
+
+
+def requested_item(connection: Connection, data: StockOutputInput) -> Row[Any] | None:
+    """Return the requisition's item that an output names, None where it names none."""
+    items = stock_requisition_items.c
+    this = (items.requisition == data.numeroDaRequisicao) & (items.seq == data.seqRequisicao)
+    return connection.execute(select_requested_items().where(this)).one_or_none()
+
+
+def settlement_problems(
+    connection: Connection, data: StockOutputInput, quantity: Decimal
+) -> list[Problem]:
+    """Return the rules that settling a quantity of the named requisition breaks."""
+    number = data.numeroDaRequisicao
+    if number is None and data.seqRequisicao is None:
+        return []
+    if number is None or data.seqRequisicao is None:
+        key = "numeroDaRequisicao" if number is None else "seqRequisicao"
+        return [(key, "Informe a requisição e o item dela.")]
+    of_number = select(stock_requisitions.c.branch).where(stock_requisitions.c.number == number)
+    branch = connection.scalar(of_number)
+    if branch is None:
+        return [("numeroDaRequisicao", f"Requisição {number}: número não cadastrado.")]
+    if branch != data.codigoDaFilial:
+        return [("numeroDaRequisicao", f"A requisição {number} é da filial {branch}.")]
+    item = requested_item(connection, data)
+    if item is None:
+        return [("seqRequisicao", f"A requisição {number} não tem o item informado.")]
+    if data.idProd not in (None, item.product):
+        return [("idProd", f"O item da requisição é do produto {item.product}.")]
+    if quantity > item.pending:
+        return [
+            ("quantidade", f"Do item da requisição há {format_quantity(item.pending)} pendente.")
+        ]
+    return []

@@ -1,0 +1,212 @@
+"""The demo's stock: movements that its balances follow from, requisitions, addresses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection
+
+from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
+from xlbridge.sandbox.areas.registry.seed_demo import (
+    FIRST_DAY,
+    TODAY,
+    DemoProduct,
+    random_day,
+    random_office_time,
+)
+from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
+from xlbridge.sandbox.areas.stock.inventories import open_inventory
+from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey, to_cents
+from xlbridge.sandbox.areas.stock.tables import (
+    addressings,
+    movements,
+    stock_requisition_items,
+    stock_requisitions,
+)
+from xlbridge.wire.inventory import InventoryInput
+
+_COST = Decimal("0.6")
+_EMPTY, _BATCHED, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
+_RISES = ("1", "1.03", "1.08")
+_MOST_RECEIVED, _MOST_MOVES = 400, 4
+_LEAST_STOCK, _MOST_ASKED = 2, 20
+_FIRST_REQUEST = TODAY - timedelta(days=30)
+_RELEASED, _REQUISITIONS = 0.8, 36
+_FIRST_WAREHOUSE = min(WAREHOUSES)
+
+
+def seed_stock(
+    connection: Connection, random: Random, products: list[DemoProduct], scale: int
+) -> None:
+    """Write the products' movements and addresses, requisitions, an inventory of each branch."""
+    rows = _make_stock(random, products, _REQUISITIONS * scale)
+    write_rows(connection, movements, rows.movements)
+    write_rows(connection, stock_requisitions, rows.requisitions)
+    write_rows(connection, stock_requisition_items, rows.items)
+    write_rows(connection, addressings, _addressing_rows(random, products))
+    last = ({"scope": scope, "last": number} for scope, number in rows.last.items())
+    write_rows(connection, counters, last)
+    for branch in codes(branches):
+        data = InventoryInput(
+            codigoDaFilial=branch,
+            codigoDoAlmoxarifado=_FIRST_WAREHOUSE,
+            descricaoDoInventario="Inventário anual",
+            carregarBaseDeProdutos=True,
+        )
+        open_inventory(connection, data, TODAY)
+
+
+@dataclass(slots=True)
+class _StockRows:
+    """Rows of the tables that stock fills, and the last number of each kind of movement."""
+
+    movements: list[dict[str, Any]] = field(default_factory=list)
+    requisitions: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+
+
+def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) -> _StockRows:
+    """Return movements of every product, and requisitions that some of the outputs settle."""
+    rows = _StockRows()
+    held: dict[BalanceKey, Balance] = {}
+    for place, product in _balance_keys(random, products):
+        held[place] = _make_movements(random, rows, place, product)
+    stocked = [place for place, balance in held.items() if balance.quantity >= _LEAST_STOCK]
+    for number, place in enumerate(random.sample(stocked, requisitions), start=1):
+        _add_requisition(random, rows, place, held[place], number)
+    rows.movements.sort(key=lambda row: row["moved"])
+    for row in rows.movements:
+        scope = "stock_entry" if row["inward"] else "stock_output"
+        row["number"] = rows.last[scope] = rows.last.get(scope, 0) + 1
+    return rows
+
+
+def _addressing_rows(random: Random, products: list[DemoProduct]) -> Iterator[dict[str, Any]]:
+    """Yield each product's address in the first warehouse of each branch."""
+    for branch in codes(branches):
+        for product in products:
+            yield {
+                "codigoDaFilial": branch,
+                "codigoDoAlmoxarifado": _FIRST_WAREHOUSE,
+                "codigoDaSecao": random.choice(section_codes()),
+                "idProd": product.code,
+                "codigoDaFilialSecao": branch,
+                "codigoDoAlmoxarifadoSecao": _FIRST_WAREHOUSE,
+                "ativo": random.random() >= _INACTIVE,
+                "ultimaAtualizacao": random_office_time(random, random_day(random)),
+            }
+
+
+def _balance_keys(
+    random: Random, products: list[DemoProduct]
+) -> Iterator[tuple[BalanceKey, DemoProduct]]:
+    """Where each product is kept; in some warehouses it never was."""
+    for branch in codes(branches):
+        for warehouse in WAREHOUSES:
+            for product in products:
+                if random.random() < _EMPTY:
+                    continue
+                batched, for_project = random.random() < _BATCHED, random.random() < _FOR_PROJECT
+                serial = f"L{branch}{warehouse}{product.code}" if batched else None
+                project = random.choice(codes(projects)) if for_project else None
+                yield BalanceKey(branch, warehouse, product.code, serial, project), product
+
+
+def _make_movements(
+    random: Random, rows: _StockRows, place: BalanceKey, product: DemoProduct
+) -> Balance:
+    cost = to_cents(product.price * _COST)
+    moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
+    balance = _add_entry(random, rows, place, moved, cost)
+    for _ in range(random.randrange(_MOST_MOVES)):
+        moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
+        if random.random() < 1 / _MOST_MOVES:
+            dearer = to_cents(cost * Decimal(random.choice(_RISES)))
+            received = _add_entry(random, rows, place, moved, dearer)
+            balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
+        elif balance.quantity:
+            quantity = Decimal(random.randint(1, int(balance.quantity)))
+            balance = _add_output(rows, place, balance, quantity, moved, {})
+    return balance
+
+
+def _add_entry(
+    random: Random, rows: _StockRows, place: BalanceKey, moved: datetime, cost: Decimal
+) -> Balance:
+    quantity = Decimal(random.randrange(1, _MOST_RECEIVED))
+    received = Balance(quantity, quantity * cost)
+    document = {"documento": f"NF-{random.randrange(1000, 9999)}"}
+    rows.movements.append(_movement(place, received, quantity, moved) | document)
+    return received
+
+
+def _add_output(
+    rows: _StockRows,
+    place: BalanceKey,
+    balance: Balance,
+    quantity: Decimal,
+    moved: datetime,
+    reason: dict[str, Any],
+) -> Balance:
+    movement = _movement(place, balance, quantity, moved) | {"inward": False} | reason
+    rows.movements.append(movement)
+    return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
+
+
+def _add_requisition(
+    random: Random, rows: _StockRows, place: BalanceKey, balance: Balance, number: int
+) -> None:
+    """One requisition: every third is settled, every third in part, the others not at all."""
+    asked = Decimal(random.randint(_LEAST_STOCK, min(_MOST_ASKED, int(balance.quantity))))
+    requested = random_office_time(random, random_day(random, _FIRST_REQUEST))
+    centre = random.choice(codes(cost_centres))
+    settled = (Decimal(0), asked // 2, asked)[number % 3]
+    rows.requisitions.append(
+        {
+            "number": number,
+            "requested": requested,
+            "branch": place.branch,
+            "cost_centre": centre,
+            "released": bool(settled) or random.random() < _RELEASED,
+        }
+    )
+    rows.items.append(
+        {"requisition": number, "seq": 1, "product": place.product, "quantity": asked}
+    )
+    if settled:
+        reason = {
+            "codigoDoCentroDeCusto": centre,
+            "numeroDaRequisicao": number,
+            "seqRequisicao": 1,
+            "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
+        }
+        moved = requested + timedelta(hours=1)
+        _add_output(rows, place, balance, settled, moved, reason)
+
+
+def _movement(
+    place: BalanceKey, balance: Balance, quantity: Decimal, moved: datetime
+) -> dict[str, Any]:
+    """A movement of a part of a balance, inward, without what only some have."""
+    optional = ("documento", "codigoDoCentroDeCusto", "numeroDaRequisicao", "seqRequisicao",
+                "codigoDoColaboradorSolicitante")  # fmt: skip
+    return {
+        **dict.fromkeys(optional),
+        "inward": True,
+        "moved": moved,
+        "codigoDaFilial": place.branch,
+        "codigoDoAlmoxarifado": place.warehouse,
+        "idProd": place.product,
+        "numeroDeSerie": place.serial,
+        "codigoDoProjeto": place.project,
+        "quantidade": quantity,
+        **balance.part(quantity),
+        "reversed": False,
+        "adjustment": False,
+        "ultimaAtualizacao": moved,
+    }

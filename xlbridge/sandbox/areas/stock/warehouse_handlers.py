@@ -1,0 +1,228 @@
+"""Handlers of product addressing and inventories in a warehouse.
+
+Source: the spec, Product addressing (mapeamento), Inventory header, States, Stock.
+"""
+
+from typing import Any
+
+from sqlalchemy import Select, case, null, select
+
+from xlbridge.sandbox.areas.registry.tables import (
+    branches,
+    product_categories,
+    product_groups,
+    product_types,
+    products,
+    sections,
+    units,
+    warehouses,
+)
+from xlbridge.sandbox.areas.stock.addressings import AddressingIntake, address_condition, set_active
+from xlbridge.sandbox.areas.stock.inventories import (
+    close_inventory,
+    edit_inventory,
+    find_inventory,
+    open_inventory,
+    process_inventory,
+    read_inventories,
+    require_permission,
+    require_running_count,
+    start_count,
+    validate_inventory,
+)
+from xlbridge.sandbox.areas.stock.inventory_items import (
+    inventory_rows,
+    record_counts,
+    refresh_balances,
+)
+from xlbridge.sandbox.areas.stock.tables import addressings
+from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.problems import InvalidParameterError, register_one
+from xlbridge.wire.inventory import (
+    INVENTORY_CLOSE,
+    INVENTORY_COUNT,
+    INVENTORY_EDIT,
+    INVENTORY_ITEMS,
+    INVENTORY_LIST,
+    INVENTORY_OPEN,
+    INVENTORY_PROCESS,
+    INVENTORY_REFRESH,
+    INVENTORY_SHOW,
+    INVENTORY_START_COUNT,
+    INVENTORY_VALIDATE,
+    Inventory,
+    InventoryChange,
+    InventoryCount,
+    InventoryInput,
+    InventoryItem,
+)
+from xlbridge.wire.stock import (
+    ADDRESSING_ACTIVATE,
+    ADDRESSING_CREATE,
+    ADDRESSING_DEACTIVATE,
+    ADDRESSING_LIST,
+    ADDRESSING_MAPPING,
+    Addressing,
+    AddressingInput,
+    AddressingKey,
+)
+
+
+@handles(ADDRESSING_MAPPING)
+@handles(ADDRESSING_LIST)
+def list_addressings(call: Call) -> list[Addressing]:
+    return call.read(Addressing, _select_addressings())
+
+
+@handles(ADDRESSING_CREATE)
+def create_addressing(call: Call) -> Addressing:
+    data = call.sent(AddressingInput)
+    return _addressing(call, register_one(AddressingIntake(call.connection, call.now), data))
+
+
+@handles(ADDRESSING_ACTIVATE)
+def activate_addressing(call: Call) -> Addressing:
+    key = call.sent(AddressingKey)
+    set_active(call.connection, key, call.now, active=True)
+    return _addressing(call, key)
+
+
+@handles(ADDRESSING_DEACTIVATE)
+def deactivate_addressing(call: Call) -> Addressing:
+    key = call.sent(AddressingKey)
+    set_active(call.connection, key, call.now, active=False)
+    return _addressing(call, key)
+
+
+def _addressing(call: Call, key: AddressingKey) -> Addressing:
+    (addressing,) = call.read(Addressing, _select_addressings().where(address_condition(key)))
+    return addressing
+
+
+def _select_addressings() -> Select[Any]:
+    is_active = addressings.c.ativo
+    return (
+        select(
+            addressings,
+            branches.c.name.label("descricaoDaFilial"),
+            warehouses.c.name.label("descricaoDoAlmoxarifado"),
+            sections.c.name.label("descricaoDaSecao"),
+            products.c.internal_code.label("codigoInterno"),
+            products.c.name.label("descricaoDoProduto"),
+            products.c.product_type.label("codigoDoTipoDeProduto"),
+            products.c.product_group.label("codigoDoGrupoDeProduto"),
+            products.c.product_category.label("codigoDaCategoriaDeProduto"),
+            product_types.c.name.label("descricaoDoTipoDeProduto"),
+            product_groups.c.name.label("descricaoDoGrupoDeProduto"),
+            product_categories.c.name.label("descricaoDaCategoriaDeProduto"),
+            units.c.symbol.label("simboloDaUnidadeDeMedida"),
+            case((is_active, null()), else_="Endereço inativo.").label("aviso"),
+            (~is_active).label("podeAtivar"),
+            is_active.label("podeDesativar"),
+        )
+        .join(branches, branches.c.code == addressings.c.codigoDaFilial)
+        .join(
+            warehouses,
+            (warehouses.c.branch == addressings.c.codigoDaFilial)
+            & (warehouses.c.code == addressings.c.codigoDoAlmoxarifado),
+        )
+        .join(products, products.c.code == addressings.c.idProd)
+        .outerjoin(
+            sections,
+            (sections.c.branch == addressings.c.codigoDaFilialSecao)
+            & (sections.c.warehouse == addressings.c.codigoDoAlmoxarifadoSecao)
+            & (sections.c.code == addressings.c.codigoDaSecao),
+        )
+        .outerjoin(product_types, product_types.c.code == products.c.product_type)
+        .outerjoin(product_groups, product_groups.c.code == products.c.product_group)
+        .outerjoin(product_categories, product_categories.c.code == products.c.product_category)
+        .outerjoin(units, units.c.code == products.c.unit)
+        .order_by(*addressings.primary_key)
+    )
+
+
+@handles(INVENTORY_LIST)
+def list_inventories(call: Call) -> list[Inventory]:
+    return read_inventories(call.connection)
+
+
+@handles(INVENTORY_OPEN)
+def create_inventory(call: Call) -> Inventory:
+    return _inventory(call, open_inventory(call.connection, call.sent(InventoryInput), call.now))
+
+
+@handles(INVENTORY_EDIT)
+def update_inventory(call: Call) -> Inventory:
+    data = call.sent(InventoryChange)
+    edit_inventory(call.connection, data, call.now)
+    return _inventory(call, data.idInventario)
+
+
+@handles(INVENTORY_SHOW)
+def show_inventory(call: Call) -> Inventory:
+    return _inventory(call, call.path["idInventario"])
+
+
+@handles(INVENTORY_ITEMS)
+def list_inventory_items(call: Call) -> list[InventoryItem]:
+    return _inventory_items(call, _inventory(call, call.path["idInventario"]))
+
+
+@handles(INVENTORY_START_COUNT)
+def start_inventory_count(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    start_count(call.connection, number, call.path["contagem"], call.now)
+    return _inventory(call, number)
+
+
+@handles(INVENTORY_COUNT)
+def record_inventory_count(call: Call) -> list[InventoryItem]:
+    running = call.path["contagem"]
+    inventory = require_running_count(call.connection, call.path["idInventario"], running)
+    record_counts(call.connection, inventory, running, call.sent(InventoryCount))
+    return _inventory_items(call, inventory)
+
+
+@handles(INVENTORY_REFRESH)
+def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
+    inventory = require_permission(
+        call.connection, call.path["idInventario"], "podeAtualizarSaldos"
+    )
+    refresh_balances(call.connection, inventory)
+    return _inventory_items(call, inventory)
+
+
+@handles(INVENTORY_VALIDATE)
+def end_inventory_counts(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    validate_inventory(call.connection, number, call.now)
+    return _inventory(call, number)
+
+
+@handles(INVENTORY_PROCESS)
+def adjust_inventory_stock(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    process_inventory(call.connection, number, call.now)
+    return _inventory(call, number)
+
+
+@handles(INVENTORY_CLOSE)
+def end_inventory(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    close_inventory(call.connection, number, call.now)
+    return _inventory(call, number)
+
+
+def _inventory(call: Call, number: int) -> Inventory:
+    """The inventory of an id; one that does not exist is an invalid parameter.
+
+    Source: the spec, Errors, 400.
+    """
+    inventory = find_inventory(call.connection, number)
+    if inventory is None:
+        raise InvalidParameterError("idInventario")
+    return inventory
+
+
+def _inventory_items(call: Call, inventory: Inventory) -> list[InventoryItem]:
+    return call.read(InventoryItem, inventory_rows(inventory.idInventario))

@@ -1,1 +1,0 @@
-"""The rules of the business system, the same for a single call and for an imported line."""

@@ -1,0 +1,300 @@
+"""Requests read by what their operation declares, and responses in the envelope.
+
+Whatever is wrong with a request is reported by field, in Portuguese as the remote system does.
+Source: the spec, Response envelope, Errors, Limits.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.datastructures import QueryParams, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope
+
+from xlbridge.sandbox.call import UploadedFile
+from xlbridge.sandbox.columns import plain_type
+from xlbridge.sandbox.problems import (
+    ISO_8601,
+    REQUIRED_MESSAGE,
+    InvalidParameterError,
+    Problem,
+    RequestError,
+    invalid,
+    is_storable,
+    limit_problem,
+    validation_problems,
+)
+from xlbridge.wire import OPERATIONS, Envelope, ErrorItem, Operation, WireModel, spellings
+from xlbridge.wire.imports import UPLOAD_FIELD
+
+_JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
+    bool: ((bool,), "informe true ou false"),
+    int: ((int,), "informe um número inteiro"),
+    Decimal: ((int, Decimal), "informe um número"),
+    str: ((str,), "informe um texto"),
+    datetime: ((str,), "informe uma data ISO 8601"),
+    list: ((list,), "informe uma lista"),
+    dict: ((dict,), "informe um objeto"),
+}
+_JSON_MEDIA_TYPE = re.compile(r"application/([\w.-]+\+)?json\s*(;.*)?", re.IGNORECASE)
+_TEXT_PATTERNS: Mapping[Any, re.Pattern[str]] = {
+    int: re.compile(r"-?[0-9]{1,10}"),
+    bool: re.compile(r"true|false", re.IGNORECASE),
+}
+"""How values are written in a path or a query, where all are text."""
+
+
+def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> WireModel:
+    """Read a JSON body.
+
+    Raises ``RequestError`` (400): missing, declared as something else, not JSON, wrong types,
+    missing or invalid fields.
+    """
+    if not raw.strip():
+        raise invalid(("body", "O corpo da requisição não foi informado."))
+    if media_type is not None and not _JSON_MEDIA_TYPE.fullmatch(media_type.strip()):
+        raise invalid(("Content-Type", "O corpo da requisição deve ser application/json."))
+    try:
+        document = json.loads(raw, parse_float=Decimal, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError, InvalidOperation) as error:
+        raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
+    if not isinstance(document, dict):
+        raise invalid(("body", "O corpo da requisição deve ser um objeto JSON."))
+    wrong = dict(_object_problems(model, document, ""))
+    try:
+        parsed = model.model_validate(document)
+    except ValidationError as error:
+        raise invalid(*(dict(validation_problems(error)) | wrong).items()) from error
+    if wrong:
+        raise invalid(*wrong.items())
+    return parsed
+
+
+def parse_query(model: type[WireModel], query: QueryParams) -> WireModel:
+    """Read the query; a blank parameter counts as not given.
+
+    A repeated one is all of a list; of any other the last counts.
+
+    Raises ``RequestError`` (400) naming the parameters that cannot be read.
+    """
+    kinds = _fields(model)
+    document: dict[str, Any] = {}
+    for spelling, values in nonblank_parameters(query).items():
+        name = spellings(model).get(spelling, spelling)
+        kind = kinds.get(name)
+        document[name] = values if get_origin(kind) is list else values[-1]
+        problem = _text_problem(kind, document[name])
+        if problem is not None:
+            raise invalid((name, problem))
+    try:
+        parsed = model.model_validate(document)
+    except ValidationError as error:
+        raise invalid(*validation_problems(error)) from error
+    problems = list(_parameter_problems(parsed))
+    if problems:
+        raise invalid(*problems)
+    return parsed
+
+
+def nonblank_parameters(query: QueryParams) -> dict[str, list[str]]:
+    """Return the values of each parameter of the query that are not blank."""
+    given = {name: [value for value in query.getlist(name) if value.strip()] for name in query}
+    return {name: values for name, values in given.items() if values}
+
+
+def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read the path's parameters.
+
+    Raises ``RequestError`` (400) naming the first that cannot be read.
+    """
+    values: dict[str, Any] = {}
+    for name, kind in types.items():
+        problem = _text_problem(kind, texts[name])
+        if problem is None:
+            values[name] = kind(texts[name])
+            problem = limit_problem(name, values[name])
+        if problem is not None:
+            raise invalid((name, problem))
+    return values
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _fields(model: type[WireModel]) -> dict[str, Any]:
+    """The fields' names and plain types; a list of models stays as it is annotated."""
+    return {name: plain_type(field.annotation) for name, field in model.model_fields.items()}
+
+
+def _text_problem(kind: Any, text: Any) -> str | None:
+    """What pydantic would read and the interface does not: 1_000 for 1000, yes for true."""
+    pattern = _TEXT_PATTERNS.get(kind)
+    if pattern is None or pattern.fullmatch(text):
+        return None
+    return f"Valor inválido: {_JSON_TYPES[kind][1]}."
+
+
+def _parameter_problems(query: WireModel) -> Iterator[Problem]:
+    for name, value in query:
+        for item in value if isinstance(value, list) else [value]:
+            # A day that lies beyond all records bounds a window as well as any other.
+            problem = None if isinstance(item, datetime) else limit_problem(name, item)
+            if problem is not None:
+                yield name, problem
+
+
+def _object_problems(
+    model: type[WireModel], document: Mapping[str, Any], place: str
+) -> Iterator[Problem]:
+    """What pydantic would let pass and the interface does not: "12" for 12, blanks for a name."""
+    given = {name[:1].lower() + name[1:]: value for name, value in document.items()}
+    for name, annotation in _fields(model).items():
+        value = given.get(name[:1].lower() + name[1:])
+        is_blank = isinstance(value, str) and not value.strip()
+        if is_blank and model.model_fields[name].is_required():
+            yield place + name, REQUIRED_MESSAGE
+        elif value is not None:
+            yield from _value_problems(annotation, name, value, place + name)
+
+
+def _value_problems(annotation: Any, name: str, value: Any, place: str) -> Iterator[Problem]:
+    kind = get_origin(annotation) or annotation
+    if isinstance(kind, type) and issubclass(kind, WireModel):
+        kind = dict
+    expected, message = _JSON_TYPES.get(kind, ((object,), ""))
+    if not isinstance(value, expected) or (isinstance(value, bool) and kind in (int, Decimal)):
+        yield place, f"Valor inválido: {message}."
+    elif kind is list:
+        (item,) = get_args(annotation)
+        for index, element in enumerate(value):
+            yield from _value_problems(plain_type(item), name, element, f"{place}.{index}")
+    elif kind is dict and isinstance(annotation, type):
+        yield from _object_problems(annotation, value, f"{place}.")
+    else:
+        problem = _leaf_problem(kind, name, value)
+        if problem is not None:
+            yield place, problem
+
+
+def _leaf_problem(kind: Any, name: str, value: Any) -> str | None:
+    if kind is Decimal:
+        return limit_problem(name, Decimal(value))
+    if kind is not datetime:
+        return limit_problem(name, value)
+    if not re.fullmatch(ISO_8601, value):
+        return f"Valor inválido: {_JSON_TYPES[datetime][1]}."
+    try:
+        return limit_problem(name, datetime.fromisoformat(value[: len("2026-10-31")]))
+    except ValueError:
+        return f"Valor inválido: {_JSON_TYPES[datetime][1]}."
+
+
+_EXTENSION = ".xlsx"
+_LONGEST_NAME = 255
+_SEPARATORS = re.compile(r"[/\\]")
+
+
+async def uploaded_workbook(request: Request) -> UploadedFile:
+    """Read the workbook of a form.
+
+    Raises ``RequestError`` (400) when there is none, or its name is not that of an .xlsx.
+    """
+    try:
+        async with request.form(max_files=1, max_fields=10) as form:
+            file = form.get(UPLOAD_FIELD)
+            if not isinstance(file, UploadFile):
+                raise _invalid_upload("O arquivo Excel não foi informado.")
+            return UploadedFile(_file_name(file.filename or ""), await file.read())
+    # An encoding that the form's header makes up ends in other errors than a broken form.
+    except (HTTPException, ValueError) as error:
+        raise _invalid_upload("O formulário multipart não pôde ser lido.") from error
+
+
+def _file_name(filename: str) -> str:
+    """The file's own name, without the folders that some callers send along."""
+    name = _SEPARATORS.split(filename)[-1]
+    if not name.lower().endswith(_EXTENSION):
+        raise _invalid_upload("O arquivo deve ser .xlsx.")
+    if not is_storable(name) or len(name) > _LONGEST_NAME:
+        raise _invalid_upload("O nome do arquivo não é permitido.")
+    return name
+
+
+def _invalid_upload(message: str) -> RequestError:
+    return invalid((UPLOAD_FIELD, message))
+
+
+def bounded_request(scope: Scope, receive: Receive, limit: int) -> Request:
+    """Return a request whose body is read up to ``limit`` bytes.
+
+    Reading more raises ``RequestError`` (413), when the length is declared before the first byte.
+    No byte beyond the limit is kept.
+    """
+    declared = Request(scope).headers.get("Content-Length", "0")
+    taken = 0
+
+    async def receive_within() -> Message:
+        nonlocal taken
+        _check_size(int(declared), limit)
+        message = await receive()
+        taken += len(message.get("body", b""))
+        _check_size(taken, limit)
+        return message
+
+    return Request(scope, receive_within)
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise RequestError(413, [("", "O conteúdo enviado é maior que o permitido.")])
+
+
+JSON_TYPE = "application/json"
+
+
+def success_response(operation: Operation, data: Any) -> Response:
+    """Answer with an operation's data, in the envelope where the operation has one."""
+    content = _data_adapter(operation.name).dump_json(data, exclude_none=not operation.enveloped)
+    if operation.enveloped:
+        content = b'{"success":true,"data":' + content + b"}"
+    return Response(content, media_type=JSON_TYPE)
+
+
+def failure_response(
+    status: int, problems: Sequence[Problem], headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with the error envelope."""
+    now = datetime.now().replace(microsecond=0)
+    items = [ErrorItem(key=key, value=value, dateOccurred=now) for key, value in problems]
+    content = Envelope(success=False, errors=items).model_dump_json(exclude_none=True)
+    return Response(content, status_code=status, headers=headers, media_type=JSON_TYPE)
+
+
+def method_not_allowed(allowed: Iterable[str]) -> Response:
+    """Answer 405 to a method that the path does not have, naming those that it has."""
+    headers = {"Allow": ", ".join(sorted(allowed))}
+    return failure_response(405, [("", "Método não permitido.")], headers)
+
+
+def bare_message_response(error: InvalidParameterError) -> Response:
+    """Answer 400 with nothing but a message.
+
+    Source: the spec, Errors ("for some reads with an invalid parameter the body shown is a bare
+    message string").
+    """
+    content = json.dumps(error.message, ensure_ascii=False)
+    return Response(content, status_code=400, media_type=JSON_TYPE)
+
+
+@cache
+def _data_adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(OPERATIONS[name].data)

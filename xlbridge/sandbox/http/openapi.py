@@ -1,0 +1,246 @@
+"""The OpenAPI document of the sandbox, made from the declared operations and wire models."""
+
+import html
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+import xlbridge
+from xlbridge.sandbox.problems import INTEGER_LIMIT, ISO_8601, NUMBER_LIMIT
+from xlbridge.wire import MAX_LENGTHS, OPERATIONS, ErrorItem, Operation, WireModel
+from xlbridge.wire.imports import UPLOAD_FIELD
+
+_TITLE = "xlbridge sandbox: Business Management Integration API"
+_ERROR = {"$ref": "#/components/responses/Error"}
+_MODULES = re.compile(r"\b[a-z_]+\.")
+
+Schema = dict[str, Any]
+WHOLE_NUMBER: Schema = {
+    "type": "integer",
+    "minimum": -INTEGER_LIMIT,
+    "maximum": INTEGER_LIMIT - 1,
+}
+_PATH_TYPES = {int: WHOLE_NUMBER, str: {"type": "string"}}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document of all operations."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS.values():
+        described = _describe(operation)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": _TITLE, "version": xlbridge.__version__},
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "responses": {"Error": _error_response()},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+@cache
+def docs_page() -> str:
+    """Return a self-contained page that lists all operations, for use without a network."""
+    rows = "".join(
+        f"<tr><td><code>{operation.method}</code></td>"
+        f"<td><code>{html.escape(operation.path)}</code></td>"
+        f"<td>{html.escape(operation.section)}</td><td>{html.escape(_parameters(operation))}</td>"
+        f"<td>{html.escape(_type_name(operation.data))}</td></tr>"
+        for operation in OPERATIONS.values()
+    )
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title>"
+        "<style>body{font:1rem/1.4 sans-serif;margin:2rem}td,th{padding:.3rem .8rem;"
+        "text-align:left;border-bottom:1px solid #ddd}</style>"
+        f"<h1>{_TITLE}</h1><p>Described for programs in <a href=/openapi.json>openapi.json</a>."
+        "</p><table><tr><th>Method<th>Path<th>Section<th>Takes<th>Data</tr>"
+        f"{rows}</table></html>"
+    )
+
+
+def _schemas() -> dict[str, Any]:
+    """All objects by name; one that is sent and answered has the limits of what is sent."""
+    _, schemas = answer_schemas(ErrorItem)
+    for operation in OPERATIONS.values():
+        schemas |= answer_schemas(operation.data)[1]
+    for operation in OPERATIONS.values():
+        schemas |= request_schemas(operation.body) if operation.body else {}
+    return schemas
+
+
+def _describe(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "tags": [operation.section],
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": {"200": _success_response(operation)} | _failure_responses(operation),
+    }
+    if operation.authenticated:
+        described["security"] = [{"bearer": []}]
+    if operation.body is not None:
+        described["requestBody"] = _content(
+            "application/json", {"$ref": REFERENCE.format(model=operation.body.__name__)}
+        ) | {"required": True}
+    if operation.upload:
+        file = {"type": "string", "format": "binary"}
+        form = {"type": "object", "required": [UPLOAD_FIELD], "properties": {UPLOAD_FIELD: file}}
+        described["requestBody"] = _content("multipart/form-data", form) | {"required": True}
+    return described
+
+
+def _success_response(operation: Operation) -> dict[str, Any]:
+    data, _ = answer_schemas(operation.data)
+    if operation.enveloped:
+        properties = {"success": {"const": True}, "data": data}
+        data = {"type": "object", "required": ["success", "data"], "properties": properties}
+    return {"description": "Success"} | _content("application/json", data)
+
+
+def _failure_responses(operation: Operation) -> dict[str, Any]:
+    """The statuses that the operation may fail with, all in the error envelope."""
+    statuses = ["413", "500", "503"]
+    if operation.enveloped:
+        statuses.append("400")
+    if operation.authenticated:
+        statuses.append("401")
+    if operation.path_parameters or operation.query or operation.body:
+        statuses.append("404")
+    return dict.fromkeys(sorted(statuses), _ERROR)
+
+
+def _error_response() -> dict[str, Any]:
+    items = {"type": "array", "items": {"$ref": REFERENCE.format(model=ErrorItem.__name__)}}
+    envelope = {
+        "type": "object",
+        "required": ["success", "errors"],
+        "properties": {"success": {"const": False}, "errors": items},
+    }
+    bare = {"type": "string", "description": "a read with an invalid parameter"}
+    schema = {"anyOf": [envelope, bare]}
+    return {"description": "What is wrong"} | _content("application/json", schema)
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
+        for name, kind in operation.path_parameters.items()
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    query = query_schema(operation.query)
+    required = query.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": schema}
+        for name, schema in query["properties"].items()
+    ]
+
+
+def _content(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"content": {media_type: {"schema": schema}}}
+
+
+def _parameters(operation: Operation) -> str:
+    query = list(operation.query.model_fields) if operation.query else []
+    body = [operation.body.__name__] if operation.body else []
+    upload = [f"{UPLOAD_FIELD} (.xlsx)"] if operation.upload else []
+    return ", ".join([*operation.path_parameters, *query, *body, *upload])
+
+
+def _type_name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else _MODULES.sub("", str(kind))
+
+
+REFERENCE = "#/components/schemas/{model}"
+
+_NOT_BLANK = r"\S"
+_BLANK: Schema = {"const": ""}
+"""A parameter that is there and empty: it counts as not given."""
+
+
+class _Generator(GenerateJsonSchema):
+    """Numbers are JSON numbers, never texts; moments have no zone, so they are no ``date-time``."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> Schema:
+        generated = super().decimal_schema(schema)
+        return next(
+            (kind for kind in generated.get("anyOf", ()) if "pattern" not in kind), generated
+        )
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> Schema:
+        return {"type": "string", "pattern": f"^{ISO_8601}$"}
+
+
+def request_schemas(model: type[BaseModel]) -> Schema:
+    """Return the schemas of a body and of the objects in it, by name, with all limits."""
+    generated = TypeAdapter(list[model]).json_schema(  # type: ignore[valid-type]
+        ref_template=REFERENCE, mode="validation", schema_generator=_Generator
+    )
+    schemas: Schema = generated["$defs"]
+    for schema in schemas.values():
+        _limit(schema.get("properties", {}), schema.get("required", ()))
+    return schemas
+
+
+def query_schema(model: type[WireModel]) -> Schema:
+    """Return the schema of a query, as one object, with all limits."""
+    schema = model.model_json_schema(mode="serialization", schema_generator=_Generator)
+    required = schema.get("required", ())
+    properties = {name: _given(kind) for name, kind in schema["properties"].items()}
+    _limit(properties, required)
+    for name in properties.keys() - set(required):
+        if (
+            properties[name].keys() & {"pattern", "minimum"}
+            or "boolean" in properties[name].values()
+        ):
+            properties[name] = {"anyOf": [properties[name], _BLANK]}
+    return schema | {"properties": properties}
+
+
+def answer_schemas(data: Any) -> tuple[Schema, Schema]:
+    """Return the schema of an operation's data, and of the objects in it, by name."""
+    schema = TypeAdapter(data).json_schema(
+        ref_template=REFERENCE, mode="serialization", schema_generator=_Generator
+    )
+    schemas: Schema = schema.pop("$defs", {})
+    if "title" in schema:
+        schemas[schema["title"]] = schema
+        schema = {"$ref": REFERENCE.format(model=schema["title"])}
+    return schema, schemas
+
+
+def _given(schema: Schema) -> Schema:
+    """The schema of a parameter when it is given: a query has no null."""
+    kind, *_ = schema.get("anyOf", [schema])
+    return {name: value for name, value in kind.items() if (name, value) != ("default", None)}
+
+
+def _limit(properties: Schema, required: Collection[str]) -> None:
+    for name, schema in properties.items():
+        for kind in schema.get("anyOf", [schema]):
+            _limit_kind(kind.get("items", kind), name, is_required=name in required)
+
+
+def _limit_kind(kind: Schema, name: str, *, is_required: bool) -> None:
+    if kind.get("type") == "integer":
+        kind.update(WHOLE_NUMBER | kind)
+    elif kind.get("type") == "number":
+        kind.update({"exclusiveMinimum": -NUMBER_LIMIT, "exclusiveMaximum": NUMBER_LIMIT} | kind)
+    elif kind.get("type") == "string" and name in MAX_LENGTHS:
+        kind["maxLength"] = MAX_LENGTHS[name]
+        if is_required:
+            kind["pattern"] = _NOT_BLANK

@@ -1,0 +1,177 @@
+"""Problems of a request: the errors that report them, the limits of every value, and intakes.
+
+What passes the limits is stored alike by every database. The spec shows no such limits; these
+are this project's choice (``docs/assumptions.md``).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Protocol, TypeVar
+
+from pydantic import ValidationError
+
+from xlbridge.wire import MAX_LENGTHS, WireModel
+
+REQUIRED_MESSAGE = "Campo obrigatório não informado."
+
+_PYDANTIC_MESSAGES: Mapping[str, str] = {
+    "missing": REQUIRED_MESSAGE,
+    "string_too_short": REQUIRED_MESSAGE,
+    "too_short": "Informe ao menos {min_length} item(ns).",
+    "literal_error": "Valor inválido: não é um dos permitidos ({expected}).",
+    "greater_than": "Valor inválido: deve ser maior que {gt}.",
+    "greater_than_equal": "Valor inválido: deve ser maior ou igual a {ge}.",
+}
+
+Problem = tuple[str, str]
+"""The field concerned, and what is wrong with it."""
+
+
+def validation_problems(error: ValidationError) -> list[Problem]:
+    """Return the problems of a failed validation: each field's path, and a message."""
+    return [
+        (
+            ".".join(str(part) for part in item["loc"]) or "body",
+            _PYDANTIC_MESSAGES.get(item["type"], "Valor inválido.").format(**item.get("ctx", {})),
+        )
+        for item in error.errors()
+    ]
+
+
+class RequestError(Exception):
+    """A request that is answered with an error: the HTTP status, and what is wrong."""
+
+    def __init__(self, status: int, problems: Sequence[Problem]) -> None:
+        super().__init__(status, *problems)
+        self.status = status
+        self.problems = tuple(problems)
+
+
+class InvalidParameterError(Exception):
+    """A read whose parameter cannot be read: answered with a bare message string."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.message = f"Parâmetro inválido: {name}"
+
+
+def invalid(*problems: Problem) -> RequestError:
+    """Return the error for a request that breaks a rule (400)."""
+    return RequestError(400, problems)
+
+
+def not_found(key: str, message: str) -> RequestError:
+    """Return the error for something in the path or query that does not exist (404)."""
+    return RequestError(404, [(key, message)])
+
+
+_AMOUNT_LIMIT = Decimal(10) ** 12
+
+
+def amount_problems(key: str, amount: Decimal | None, places: int = 2) -> list[Problem]:
+    """Return the problem of an amount that is negative, too great or too fine.
+
+    ``places`` are its decimal places at most: two for reais and cents.
+    """
+    if amount is None:
+        return []
+    if not 0 <= amount < _AMOUNT_LIMIT:
+        return [(key, "Valor fora do intervalo permitido.")]
+    if amount != round(amount, places):
+        return [(key, f"Valor com mais de {places} casas decimais.")]
+    return []
+
+
+Input = TypeVar("Input", bound=WireModel, contravariant=True)
+Record = TypeVar("Record", covariant=True)
+
+
+class Intake(Protocol[Input, Record]):
+    """Takes in the new records of one kind, within one transaction."""
+
+    def problems(self, data: Input) -> list[Problem]:
+        """Return the rules that a new record breaks, given those accepted before it."""
+
+    def accept(self, data: Input) -> Record:
+        """Take in a record without problems: number it and keep it for ``write``."""
+
+    def write(self) -> None:
+        """Write all accepted records."""
+
+
+def require_no_problems(problems: Sequence[Problem]) -> None:
+    """Raise ``RequestError`` (400) where there are problems."""
+    if problems:
+        raise RequestError(400, problems)
+
+
+def register_one(intake: Intake[Input, Record], data: Input) -> Record:
+    """Take in a single record.
+
+    Raises ``RequestError`` (400) with every rule that it breaks.
+    """
+    require_no_problems(intake.problems(data))
+    record = intake.accept(data)
+    intake.write()
+    return record
+
+
+INTEGER_LIMIT = 2**31
+NUMBER_LIMIT = 10**12
+NUMBER_PLACES = 6
+YEARS = range(1900, 3000)
+ISO_8601 = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+"""How a date of a body is written, as a regular expression."""
+
+_OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def limit_problem(name: str, value: Any) -> str | None:
+    """Return which limit the value of a field passes, None where it passes none."""
+    if isinstance(value, str):
+        return _text_problem(value, MAX_LENGTHS.get(name))
+    if isinstance(value, datetime):
+        return None if value.year in YEARS else "Data fora do intervalo permitido."
+    if isinstance(value, Decimal):
+        return _number_problem(value)
+    if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
+        return _OUT_OF_RANGE
+    return None
+
+
+def record_problems(record: WireModel) -> Iterator[Problem]:
+    """Yield the fields of a record without lists that pass a limit."""
+    for name, value in record:
+        problem = limit_problem(name, value)
+        if problem is not None:
+            yield name, problem
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether every database can keep a text.
+
+    Half a surrogate pair cannot be encoded, and no database but SQLite keeps a NUL.
+    """
+    return _NOT_STORABLE.search(text) is None
+
+
+def _text_problem(text: str, longest: int | None) -> str | None:
+    if not is_storable(text):
+        return "Valor inválido: texto com caracteres não permitidos."
+    if longest is not None and len(text) > longest:
+        return f"Valor inválido: texto com mais de {longest} caracteres."
+    return None
+
+
+def _number_problem(number: Decimal) -> str | None:
+    if abs(number) >= NUMBER_LIMIT:
+        return _OUT_OF_RANGE
+    if number != round(number, NUMBER_PLACES):
+        return f"Valor inválido: número com mais de {NUMBER_PLACES} casas decimais."
+    return None

@@ -1,1 +1,0 @@
-"""What rehearsals need of a practice database."""

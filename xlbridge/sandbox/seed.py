@@ -1,0 +1,160 @@
+"""The records that a new database begins with; the same every time.
+
+The supporting registries always; with the demo a small company's records too, many enough that
+caps and windows of listings matter.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from sqlalchemy import Connection, update
+
+from xlbridge.sandbox.areas.financial.seed import make_payables, split_rows
+from xlbridge.sandbox.areas.financial.tables import (
+    payable_allocations,
+    payable_files,
+    payables,
+    receivable_allocations,
+    receivables,
+)
+from xlbridge.sandbox.areas.purchasing.seed import seed_purchases
+from xlbridge.sandbox.areas.registry.codes import counters
+from xlbridge.sandbox.areas.registry.seed import (
+    is_seeded,
+    seed_billing_registries,
+    seed_registries,
+    write_rows,
+)
+from xlbridge.sandbox.areas.registry.seed_demo import (
+    Customer,
+    client_rows,
+    contact_rows,
+    make_customers,
+    make_products,
+    product_rows,
+)
+from xlbridge.sandbox.areas.registry.tables import clients, contacts, products
+from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker, forecast_rows, items_of_orders
+from xlbridge.sandbox.areas.sales.seed_orders import OrderMaker, OrderRows
+from xlbridge.sandbox.areas.sales.tables import (
+    product_invoices,
+    sales_order_installments,
+    sales_order_items,
+    sales_orders,
+    service_forecasts,
+    service_invoices,
+)
+from xlbridge.sandbox.areas.stock.seed import seed_stock
+from xlbridge.sandbox.options import SeedKind
+
+
+def _ignore_progress(_done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+ProgressCallback = Callable[[int, int], None]
+"""Is told how many of the sales orders are written, and how many there will be."""
+
+
+def seed_database(
+    connection: Connection, kind: SeedKind, scale: int, watch: ProgressCallback = _ignore_progress
+) -> bool:
+    """Fill a new database; ``scale`` multiplies the demo's records.
+
+    ``watch`` is told how many of the demo's orders are written, and of how many. Return False,
+    and change nothing, when it was filled before.
+    """
+    if is_seeded(connection):
+        return False
+    seed_registries(connection)
+    seed_billing_registries(connection)
+    if kind is SeedKind.DEMO:
+        seed_demo(connection, scale, watch)
+    return True
+
+
+CLIENTS, ORDERS, PRODUCTS = 1_300, 2_000, 120
+SERVICE_INVOICES, SERVICE_FORECASTS, PAYABLES, PURCHASES = 60, 24, 60, 60
+CLIENTS_WITH_CONTACTS = 40
+
+_RANDOM_SEED = 20261031
+_ORDERS_AT_ONCE = 1_000
+_SPLIT_EACH = 20
+
+
+def seed_demo(connection: Connection, scale: int, watch: ProgressCallback) -> None:
+    """Write the demo's records, ``scale`` times as many as one company has."""
+    random = Random(_RANDOM_SEED)  # noqa: S311 - made-up records, the same every time
+    customers = make_customers(random, CLIENTS * scale)
+    articles = make_products(random, PRODUCTS * scale)
+    write_rows(connection, clients, client_rows(random, customers))
+    write_rows(connection, products, product_rows(articles))
+    seed_stock(connection, Random(_RANDOM_SEED), articles, scale)  # noqa: S311 - as above
+    invoices = InvoiceMaker()
+    maker = OrderMaker(random, customers, articles, invoices)
+    _seed_orders(connection, maker, ORDERS * scale, watch)
+    connection.execute(items_of_orders())
+    last_numbers = _seed_services(connection, customers, invoices, scale)
+    _advance_counters(connection, {"client": customers[-1].code, "product": articles[-1].code})
+    last_numbers |= invoices.numbers | {
+        f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
+    }
+    last_numbers |= {"sales_order": ORDERS * scale, "product_invoice": ORDERS * scale}
+    last_numbers |= _seed_payables(connection, PAYABLES * scale)
+    last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
+    last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
+    rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
+    write_rows(connection, counters, rows)
+
+
+def _seed_orders(
+    connection: Connection, maker: OrderMaker, count: int, watch: ProgressCallback
+) -> None:
+    """Write the sales orders and what comes of them, batch by batch."""
+    for done in range(0, count, _ORDERS_AT_ONCE):
+        watch(done, count)
+        batch = OrderRows()
+        for number in range(done, min(done + _ORDERS_AT_ONCE, count)):
+            maker.make(number + 1, batch)
+        write_rows(connection, sales_orders, batch.orders)
+        write_rows(connection, sales_order_items, batch.items)
+        write_rows(connection, sales_order_installments, batch.instalments)
+        write_rows(connection, receivables, batch.titles)
+        split = [row for title in batch.titles[::_SPLIT_EACH] for row in split_rows(title)]
+        write_rows(connection, receivable_allocations, split)
+        write_rows(connection, product_invoices, batch.invoices)
+    watch(count, count)
+
+
+def _seed_services(
+    connection: Connection, customers: list[Customer], invoices: InvoiceMaker, scale: int
+) -> dict[str, int]:
+    """Write what is billed for services; return the last number of each scope."""
+    random = Random(_RANDOM_SEED)  # noqa: S311 - as above
+    billed = list(invoices.of_services(random, customers, SERVICE_INVOICES * scale))
+    write_rows(connection, service_invoices, billed)
+    forecasts = list(forecast_rows(random, customers, SERVICE_FORECASTS * scale))
+    write_rows(connection, service_forecasts, forecasts)
+    return {"service_invoice": len(billed), "service_forecast": len(forecasts)}
+
+
+def _seed_payables(connection: Connection, count: int) -> dict[str, int]:
+    """Write the payable titles; return the last number of each scope."""
+    made = make_payables(Random(_RANDOM_SEED), count)  # noqa: S311 - as above
+    write_rows(connection, payables, made.titles)
+    write_rows(connection, payable_allocations, made.allocations)
+    write_rows(connection, payable_files, made.files)
+    return made.numbers
+
+
+def _seed_contacts(connection: Connection, customers: list[Customer]) -> dict[str, int]:
+    """Write the contacts of some clients; return the last number of each scope."""
+    rows = list(contact_rows(Random(_RANDOM_SEED), customers))  # noqa: S311 - as above
+    write_rows(connection, contacts, rows)
+    return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
+
+
+def _advance_counters(connection: Connection, last_numbers: dict[str, int]) -> None:
+    """Have scopes that begin with the registries go on after the demo's records."""
+    for scope, last in last_numbers.items():
+        connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))

@@ -1,1 +1,0 @@
-"""The sandbox as a process, in the foreground or beside a command."""

@@ -1,1 +1,0 @@
-"""The way of a request, and what the server says of itself."""

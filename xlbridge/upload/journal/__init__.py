@@ -1,1 +1,0 @@
-"""What is written down of uploads, before anything is sent: jobs, their events, their rows."""

@@ -1,0 +1,86 @@
+"""Manual resolution of an upload in doubt: a person's word, where nothing can prove the outcome."""
+
+import getpass
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.upload.job import UNSENT, Job, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.verdict import RejectedRow, Verdict, all_accepted, none_applied, verdict_of
+
+
+class Resolution(StrEnum):
+    """What a person saw in the system."""
+
+    APPLIED = "applied"
+    NOT_APPLIED = "not-applied"
+
+
+_NOT_APPLIED = Text(
+    pt="Não está no sistema, segundo {who}: {reason}",
+    en="Not in the system, says {who}: {reason}",
+)
+
+
+def record_resolution(
+    journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
+) -> Job:
+    """Write down that a person saw the doubtful rows of a job, or saw that they are not there.
+
+    Rows that were proven before stay so. Raises ``UsageError`` when nothing is in doubt, no
+    reason is given, or rows that may still arrive are said not to be there.
+    """
+    if not reason.strip():
+        raise UsageError(Text(pt="--reason pede um motivo.", en="--reason needs a reason."))
+    _require_in_doubt(job)
+    end = job.settles_at(settle_seconds)
+    if seen is Resolution.NOT_APPLIED and end is not None and journal.now() < end:
+        raise UsageError(
+            Text(
+                pt="As linhas ainda podem chegar até {end}; até lá ninguém pode dizer que não.",
+                en="The rows may still arrive until {end}; until then nobody can say they did not.",
+            ).format(end=f"{end:%d/%m/%Y %H:%M:%S}"),
+            Text(pt="Espere, e então: {go}", en="Wait, and then: {go}").format(
+                go=f"xlbridge resume {job.id}"
+            ),
+        )
+    who = f"{_user_name()}@{socket.gethostname()}"
+    resolved = {"as": seen.value, "reason": reason, "by": who}
+    if seen is Resolution.APPLIED:
+        done = asdict(all_accepted(job.what))
+        return journal.record(job, State.DONE, verdict=done, resolved=resolved)
+    known = verdict_of(job)
+    if known.accepted == 0:
+        none = asdict(none_applied(job.what))
+        return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
+    return _record_partial(journal, job, known.accepted, resolved)
+
+
+def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> Job:
+    """The rows that nothing was proven of are not there; the ``accepted`` ones stay proven."""
+    missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
+    message = str(_NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"]))
+    rows = (RejectedRow(job.what.rows[at], None, None, message, itself=False) for at in missing)
+    verdict = asdict(Verdict(len(job.what.rows), accepted, 0, tuple(rows)))
+    return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
+
+
+def _require_in_doubt(job: Job) -> None:
+    if job.state in UNSENT or (job.state.is_final and job.state is not State.NEEDS_PERSON):
+        raise UsageError(
+            Text(
+                pt="O envio {job} não está em dúvida (estado {state}).",
+                en="The upload {job} is not in doubt (state {state}).",
+            ).format(job=job.id, state=job.state.public)
+        )
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "?"

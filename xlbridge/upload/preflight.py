@@ -1,0 +1,95 @@
+"""Preflight of a job: a snapshot of its remote records, and a preview by the system."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
+from xlbridge.errors import RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.resources import Mode
+from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.remote_row_results import ROW_COUNT_DIFFERS, verdict_of_rejection
+from xlbridge.upload.run_context import RunContext, Step
+from xlbridge.upload.snapshot import BEFORE, count_actions, snapshot_to_json
+from xlbridge.upload.verdict import all_unknown
+from xlbridge.wire.imports import ImportQuery
+
+_MAX_SNAPSHOT_AGE = timedelta(minutes=5)
+"""How old a reading may be when the rows are sent: others work in the system, too."""
+
+_CHUNK_ROWS_HINT = Text(
+    pt="; com --chunk-rows {most} cada parte é lida",
+    en="; with --chunk-rows {most} each part is read",
+).format(most=MAX_REQUESTS)
+_LOOKUP_REJECTED = Text(
+    pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
+)
+
+
+def preflight_is_done(bench: RunContext, job: Job) -> bool:
+    """Whether everything that is to be looked at before the first write has been."""
+    return not (_needs_snapshot(bench, job) or _needs_preview(bench, job))
+
+
+def preflight_step(bench: RunContext, job: Job) -> Step:
+    """Take the next look at a prepared job.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    if _needs_snapshot(bench, job):
+        return _take_snapshot(bench, job), True
+    return _preview(bench, job)
+
+
+def _needs_snapshot(bench: RunContext, job: Job) -> bool:
+    if not bench.options.read_back:
+        return False
+    read = next((event.at for event in reversed(job.events) if "plan" in event.detail), None)
+    return read is None or bench.journal.now() - read > _MAX_SNAPSHOT_AGE
+
+
+def _needs_preview(bench: RunContext, job: Job) -> bool:
+    wanted = bench.options.preview or job.what.mode is Mode.PREVIEW
+    return wanted and job.last("previewed") is None
+
+
+def _take_snapshot(bench: RunContext, job: Job) -> Job:
+    bench.tell(job, Text(pt="lendo o que o sistema já tem", en="reading what the system has"))
+    rows = bench.rows(job)
+    try:
+        reading, unread = look_up_rows(
+            bench.client, bench.resource(job), rows, way_out=_CHUNK_ROWS_HINT
+        )
+    except RemoteRejected as error:
+        reading, unread = (None,) * len(rows), _LOOKUP_REJECTED.format(reason=error.message)
+    if any(reading):
+        bench.journal.keep_reading(job, BEFORE, snapshot_to_json(reading))
+    note: dict[str, Any] = {} if unread is None else {"unread": asdict(unread)}
+    return bench.journal.record(job, State.PREPARED, plan=dict(count_actions(reading)), **note)
+
+
+def _preview(bench: RunContext, job: Job) -> Step:
+    bench.tell(job, Text(pt="prévia no sistema", en="preview by the system"))
+    job = bench.announce(job, State.PREVIEWING)
+    operation = bench.resource(job).paths.direct
+    outcome = bench.repeat(lambda: bench.upload(job, operation, ImportQuery(preview=True)))
+    match outcome:
+        case Rejected(_, complaints):
+            return bench.end(job, State.REJECTED, verdict_of_rejection(job.what, complaints)), False
+        case Executed(data) if data.totalDeRegistros != len(job.what.rows):
+            reason = asdict(
+                ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
+            )
+            return bench.end(
+                job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
+            ), False
+        case Executed(data) if job.what.mode is Mode.PREVIEW:
+            verdict = all_unknown(job.what)
+            return bench.end(job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros), False
+        case Executed(data):
+            return bench.journal.record(job, State.PREPARED, previewed=data.totalDeRegistros), True
+        case NotExecuted(reason) | Doubtful(reason):
+            # A preview writes nothing: whatever became of it, nothing was applied.
+            raise bench.not_sent(job, reason)

@@ -1,0 +1,160 @@
+"""Reconciliation of a job in doubt: by the log of a queued file, else by reading the records back.
+
+Source: the upload protocol, Reconcile.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from xlbridge.errors import ApiError, InDoubt, RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.upload.bulk_lookup import look_up_rows
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.remote_import import finish, read_log, start
+from xlbridge.upload.remote_row_results import verdict_of_log
+from xlbridge.upload.run_context import RunContext, Step
+from xlbridge.upload.snapshot import (
+    AFTER,
+    BEFORE,
+    Snapshot,
+    applied_rows,
+    is_stable,
+    snapshot_from_json,
+    snapshot_to_json,
+)
+from xlbridge.upload.verdict import Verdict, all_unknown, verdict_of_proof
+from xlbridge.wire.imports import ImportState
+
+MAX_SETTLE_WAIT = 30.0
+"""How many seconds of settle time a run waits for itself; a longer one is left to a later run."""
+
+_BETWEEN_SNAPSHOTS = 1.0
+_NO_PROOF = Text(
+    pt="nada prova se as linhas foram gravadas: {why}",
+    en="nothing proves whether the rows were written: {why}",
+)
+_NOT_READ = Text(
+    pt="os registros não foram lidos antes do envio", en="the records were not read before sending"
+)
+_NO_CHANGE = Text(
+    pt="os registros estão como antes do envio", en="the records are as they were before sending"
+)
+_NO_KEY = Text(
+    pt="há linhas sem chave pela qual se encontrem", en="some rows have no key to be found by"
+)
+_UNREADABLE = Text(
+    pt="o sistema não deixou ler de novo: {reason}",
+    en="the system did not let them be read again: {reason}",
+)
+_LOG_UNPROVEN = Text(
+    pt="o log terminou, e as suas contagens não dão conta de todas as linhas",
+    en="the log is finished, and its counts do not account for every row",
+)
+
+
+def reconcile_job(bench: RunContext, job: Job) -> Step:
+    """Settle a doubt as far as it can be now.
+
+    Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not bench.options.wait:
+        return job, False
+    if job.last("log_id") is None:
+        return _reconcile_by_snapshots(bench, job)
+    log = read_log(bench, job)
+    if isinstance(log, Text):
+        return _reconcile_by_snapshots(bench, job)
+    if log.situacao is ImportState.FINISHED:
+        if verdict_of_log(job.what, log) is None:
+            return _needs_person(bench, job, _LOG_UNPROVEN)
+        return finish(bench, job, log)
+    if log.situacao is ImportState.RUNNING:
+        return bench.journal.record(job, State.POLLING, reconciled="running"), True
+    if job.events[-1].detail.get("start_refused"):
+        # It was started, or will not be: only the log can tell.
+        return job, False
+    # A start that was lost may still be on its way.
+    return start(bench, job) if _has_settled(bench, job) else (job, False)
+
+
+def _has_settled(bench: RunContext, job: Job) -> bool:
+    """Wait for the settle time where little is left of it; say whether it is over."""
+    end = job.settles_at(bench.options.settle_seconds)
+    if end is None:
+        raise AssertionError(f"{job.id} is not in doubt")
+    left = (end - bench.journal.now()).total_seconds()
+    if left > MAX_SETTLE_WAIT:
+        return False
+    if left > 0:
+        bench.tell(
+            job,
+            Text(
+                pt="resposta perdida; aguardando até {end} para conferir no sistema",
+                en="answer lost; waiting until {end} to look in the system",
+            ).format(end=f"{end:%H:%M:%S}"),
+        )
+        bench.options.sleep(left)
+    return bench.journal.now() >= end
+
+
+def _reconcile_by_snapshots(bench: RunContext, job: Job) -> Step:
+    if not _has_settled(bench, job):
+        return job, False
+    before = _snapshot_before(bench, job)
+    declared = bench.resource(job).read_back
+    if before is None or declared is None:
+        return _needs_person(bench, job, _NO_PROOF.format(why=_NOT_READ))
+    bench.tell(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    try:
+        readings = _take_two_snapshots(bench, job)
+    except RemoteRejected as error:
+        why = _UNREADABLE.format(reason=error.message)
+        return _needs_person(bench, job, _NO_PROOF.format(why=why))
+    except ApiError as error:
+        raise InDoubt(
+            error.message,
+            Text(
+                pt="Para conferir de novo: xlbridge resume {job}",
+                en="To look again: xlbridge resume {job}",
+            ).format(job=job.id),
+        ) from error
+    if not is_stable(readings):
+        return job, False
+    return _end_by_proof(bench, job, applied_rows(before, readings[0], declared.existing))
+
+
+def _end_by_proof(bench: RunContext, job: Job, proven: list[bool | None]) -> Step:
+    """All rows changed: done. Some: partial. None, or some without a key: a person decides."""
+    if None in proven:
+        seen = [True if there else None for there in proven]
+        why = _NO_PROOF.format(why=_NO_KEY)
+        return _needs_person(bench, job, why, verdict_of_proof(job.what, seen), proven=seen)
+    if not any(proven):
+        return _needs_person(bench, job, _NO_PROOF.format(why=_NO_CHANGE))
+    verdict = verdict_of_proof(job.what, proven)
+    if all(proven):
+        return bench.end(job, State.DONE, verdict, reconciled="read back"), False
+    freed = [place for place, there in enumerate(proven) if not there]
+    return bench.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
+
+
+def _snapshot_before(bench: RunContext, job: Job) -> Snapshot | None:
+    kept = [rows for _, moment, rows in bench.journal.readings(job.id) if moment == BEFORE]
+    return snapshot_from_json(kept[-1]) if kept else None
+
+
+def _take_two_snapshots(bench: RunContext, job: Job) -> list[Snapshot]:
+    resource, rows = bench.resource(job), bench.rows(job)
+    readings = [look_up_rows(bench.client, resource, rows, most=None)[0]]
+    bench.options.sleep(_BETWEEN_SNAPSHOTS)
+    readings.append(look_up_rows(bench.client, resource, rows, most=None)[0])
+    for reading in readings:
+        bench.journal.keep_reading(job, AFTER, snapshot_to_json(reading))
+    return readings
+
+
+def _needs_person(
+    bench: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
+) -> Step:
+    judged = verdict or all_unknown(job.what)
+    return bench.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False

@@ -1,0 +1,128 @@
+"""Results that the remote system reports by row: in a finished log, or in a rejected request.
+
+A rejection may name a field of the record where the sheet has a column of another name: a
+client's
+``cnpj`` or ``cpf``, say, is its record's ``cnpjcpf``. The schema file declares which field a
+column
+becomes, where it declares the lookup.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from xlbridge.errors import ErrorDetail
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.upload.job import JobSpec
+from xlbridge.upload.lookup import RowValues, lookup_for
+from xlbridge.upload.verdict import RejectedRow, Verdict
+from xlbridge.wire.imports import ImportLog, RejectedLine
+from xlbridge.workbook import cell_address
+
+ROW_COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
+)
+
+_FIRST_DATA_ROW = 2
+_NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
+
+
+def verdict_of_rejection(job: JobSpec, complaints: Sequence[ErrorDetail]) -> Verdict:
+    """The whole sheet was refused; the complaints name the rows and columns they are about."""
+    return Verdict(
+        read=len(job.rows),
+        accepted=0,
+        unknown=0,
+        rejected_rows=tuple(_rejected_by_detail(job, complaint) for complaint in complaints),
+    )
+
+
+def verdict_of_log(job: JobSpec, log: ImportLog) -> Verdict | None:
+    """Return the verdict of a finished log, None when its counts do not prove one.
+
+    A proof needs the log to have read as many rows as were sent, to account for each of them, and
+    to name as many rejected lines as it counts.
+    """
+    lines = {line.linha for line in log.linhasRejeitadas}
+    sums = log.registrosImportados + log.registrosRejeitados == log.totalDeRegistros
+    if not sums or log.totalDeRegistros != len(job.rows) or len(lines) != log.registrosRejeitados:
+        return None
+    if any(_sheet_row(job, line) is None for line in lines):
+        return None
+    return Verdict(
+        read=len(job.rows),
+        accepted=log.registrosImportados,
+        unknown=0,
+        rejected_rows=tuple(_rejected_lines(job, log.linhasRejeitadas)),
+    )
+
+
+def _rejected_lines(job: JobSpec, lines: Iterable[RejectedLine]) -> Iterable[RejectedRow]:
+    for line in sorted(lines, key=lambda line: line.linha):
+        yield _rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
+
+
+def _rejected_by_detail(job: JobSpec, complaint: ErrorDetail) -> RejectedRow:
+    named = _NAMED_LINE.search(complaint.value)
+    row = _sheet_row(job, int(named[1])) if named else None
+    message = _NAMED_LINE.sub("", complaint.value, count=1) if row else complaint.value
+    return _rejected_row(job, row, complaint.key or None, message)
+
+
+def _rejected_row(job: JobSpec, row: int | None, column: str | None, message: str) -> RejectedRow:
+    cell = None
+    if row is not None and column is not None and column in job.columns:
+        cell = cell_address(row, job.columns[column])
+    return RejectedRow(row, cell, column, message)
+
+
+def _sheet_row(job: JobSpec, line: int) -> int | None:
+    """Return the analyst's row of a line of the payload, whose header stands in row 1."""
+    position = line - _FIRST_DATA_ROW
+    return job.rows[position] if 0 <= position < len(job.rows) else None
+
+
+def with_sheet_columns(
+    verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
+) -> Verdict:
+    """Return a verdict whose refusals name the sheet's own columns wherever those are known.
+
+    ``rows`` gives the rows as they were sent; it is asked only if need be.
+    """
+    if not any(
+        _candidate_columns(resource, job, refused.column) for refused in verdict.rejected_rows
+    ):
+        return verdict
+    sent = dict(zip(job.rows, rows(), strict=True))
+    placed = tuple(
+        _with_sheet_column(refused, job, resource, sent) for refused in verdict.rejected_rows
+    )
+    return replace(verdict, rejected_rows=placed)
+
+
+def _with_sheet_column(
+    refused: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
+) -> RejectedRow:
+    row = None if refused.row is None else sent.get(refused.row)
+    candidates = _candidate_columns(resource, job, refused.column)
+    if row is None or refused.row is None or not candidates:
+        return refused
+    lookup = lookup_for(resource, row)
+    looked_up = [name for name in candidates if lookup is not None and name in lookup.key]
+    filled = [name for name in candidates if row.get(name) is not None]
+    column = [*looked_up, *filled, *candidates][0]
+    return replace(refused, column=column, cell=cell_address(refused.row, job.columns[column]))
+
+
+def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
+    """Return the sheet's columns that become a field of the record."""
+    if field in job.columns or resource.read_back is None:
+        return []
+    return [
+        column
+        for lookup in resource.read_back.lookups
+        for column, of_record in lookup.key.items()
+        if of_record == field and column in job.columns
+    ]

@@ -1,0 +1,226 @@
+"""State machine of an upload: one step per state, each recorded before it is taken.
+
+A large sheet is sent in parts, each a job of its own, which are joined to one verdict.
+Source: the upload protocol (``docs/upload-protocol.md``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.upload import preflight, reconcile, remote_import
+from xlbridge.upload.context import RunOptions
+from xlbridge.upload.job import UNSENT, Job, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.run_context import RunContext, Step
+from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict, verdict_of
+
+NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
+_INTERRUPTED = Text(
+    pt="o envio foi interrompido antes da resposta",
+    en="the upload was interrupted before the answer",
+)
+
+
+class JobRunner:
+    """Takes jobs from where the journal has them to where nothing more can be done."""
+
+    def __init__(self, bench: RunContext) -> None:
+        self._bench = bench
+        self._steps: Mapping[State, Callable[[RunContext, Job], Step]] = {
+            State.PREPARED: _begin,
+            State.PREVIEWING: _begin,
+            State.SENDING: _doubt_interrupted_request,
+            State.STAGING: _restage,
+            State.STAGED: remote_import.start_or_poll,
+            State.STARTING: _doubt_interrupted_request,
+            State.POLLING: remote_import.poll,
+            State.IN_DOUBT: reconcile.reconcile_job,
+        }
+
+    def look(self, job: Job) -> Job:
+        """Look at a job as far as nothing is written yet, and return it.
+
+        Raises ``AuthenticationFailed`` or ``TransportError``.
+        """
+        while job.state in UNSENT and not preflight.preflight_is_done(self._bench, job):
+            job, _ = preflight.preflight_step(self._bench, job)
+        return job
+
+    def run(self, job: Job) -> Job:
+        """Take the job as far as it goes and return it.
+
+        Raises ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the job
+        can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
+        """
+        if not job.state.is_final:
+            self._bench.client.login()
+        go_on = True
+        while go_on and not job.state.is_final:
+            job, go_on = self._steps[job.state](self._bench, job)
+        return job
+
+
+def _begin(bench: RunContext, job: Job) -> Step:
+    if not preflight.preflight_is_done(bench, job):
+        return preflight.preflight_step(bench, job)
+    if not bench.options.consent(job, job.last("previewed")):
+        return bench.end(job, State.ABANDONED, reason=asdict(NO_CONSENT)), False
+    return remote_import.send_rows(bench, job)
+
+
+def _restage(bench: RunContext, job: Job) -> Step:
+    if not bench.resource(job).paths.needs_processar:
+        return _doubt_interrupted_request(bench, job)
+    return remote_import.stage_again(bench, job)
+
+
+def _doubt_interrupted_request(bench: RunContext, job: Job) -> Step:
+    return bench.doubt(job, _INTERRUPTED)
+
+
+HoldJob = Callable[[str], AbstractContextManager[None]]
+"""Keeps other processes from a job, given by its id, for the length of a block."""
+
+_OTHER_PART_REJECTED = Text(
+    pt="outra parte da planilha foi recusada antes do envio",
+    en="another part of the sheet was refused before sending",
+)
+
+_RESOLVED_AS_MISSING = Text(
+    pt="Não está no sistema, como uma pessoa conferiu.",
+    en="Not in the system, as a person has seen.",
+)
+
+
+def run_split(bench: RunContext, parent: Job, hold: HoldJob) -> Job:
+    """Take all parts of a sheet as far as they go, and join what became of them.
+
+    All parts are looked at before anything is written; where one is refused then, none is sent.
+    Raises what ``Runner.run`` raises; the parts that were not reached are sent by a later run.
+    """
+    if not parent.state.is_final:
+        bench.client.login()
+    if parent.state in UNSENT:
+        parent = _preflight_parts(bench, parent, hold)
+    if parent.state is State.PREPARED:
+        parent = _ask_consent(bench, parent)
+    try:
+        if parent.state is State.SENDING_PARTS:
+            for part in bench.journal.parts_of(parent):
+                with hold(part.id):
+                    JobRunner(_context_of_part(bench, part)).run(bench.journal.job(part.id))
+    finally:
+        parent = update_parent(bench.journal, parent)
+    return parent
+
+
+def update_parent(journal: Journal, parent: Job) -> Job:
+    """Write down what became of a parent's parts so far, and return the parent as it is then."""
+    parent = journal.job(parent.id)
+    parts = journal.parts_of(parent)
+    state = joined_state(parts)
+    settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
+    if settled or (parent.state in UNSENT and not state.is_final):
+        return parent
+    reason = next((part.last("reason") for part in parts if part.last("reason")), None)
+    note: dict[str, Any] = {} if reason is None else {"reason": reason}
+    verdict = asdict(joined_verdict(parent, parts))
+    if state is parent.state and parent.last("verdict") == verdict:
+        return parent
+    return journal.record(parent, state, verdict=verdict, **_preflight_notes(parts), **note)
+
+
+def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
+    """Return what became of the rows of a whole sheet."""
+    verdicts = [verdict_of(part) for part in parts]
+    nothing_sent = joined_state(parts) is State.ABANDONED
+    fallen = (
+        [] if nothing_sent else [row for part in parts for row in _rows_rejected_with_part(part)]
+    )
+    refused = [row for verdict in verdicts for row in verdict.rejected_rows]
+    return Verdict(
+        read=len(parent.what.rows),
+        accepted=sum(verdict.accepted for verdict in verdicts),
+        unknown=sum(verdict.unknown for verdict in verdicts),
+        rejected_rows=tuple(sorted([*refused, *fallen], key=lambda row: row.row or 0)),
+    )
+
+
+def joined_state(parts: Sequence[Job]) -> State:
+    """Return the state of a sheet whose parts are in those states."""
+    states = {part.state for part in parts}
+    if any(not state.is_final for state in states):
+        return State.SENDING_PARTS
+    if State.NEEDS_PERSON in states:
+        return State.NEEDS_PERSON
+    if len(states) == 1:
+        return states.pop()
+    if states <= {State.REJECTED, State.ABANDONED, State.PREVIEWED}:
+        return State.REJECTED if State.REJECTED in states else State.ABANDONED
+    return State.PARTIAL
+
+
+def _preflight_parts(bench: RunContext, parent: Job, hold: HoldJob) -> Job:
+    for part in bench.journal.parts_of(parent):
+        with hold(part.id):
+            JobRunner(_context_of_part(bench, part)).look(bench.journal.job(part.id))
+    parts = bench.journal.parts_of(parent)
+    if any(part.state.is_final for part in parts):
+        for part in parts:
+            if not part.state.is_final:
+                bench.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
+        return update_parent(bench.journal, parent)
+    return bench.journal.record(parent, State.PREPARED, **_preflight_notes(parts))
+
+
+def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
+    """Return what was seen of all parts before anything is sent, as far as it was looked at."""
+    looked: dict[str, Any] = {"previewed": _sum_known(part.last("previewed") for part in parts)}
+    plans = [part.last("plan") for part in parts]
+    if all(plans):
+        looked["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
+    unread = next((part.last("unread") for part in parts if part.last("unread")), None)
+    return looked if unread is None else looked | {"unread": unread}
+
+
+def _ask_consent(bench: RunContext, parent: Job) -> Job:
+    if bench.options.consent(parent, parent.last("previewed")):
+        return bench.journal.record(parent, State.SENDING_PARTS)
+    for part in bench.journal.parts_of(parent):
+        bench.end(part, State.ABANDONED, reason=asdict(NO_CONSENT))
+    return update_parent(bench.journal, parent)
+
+
+def _context_of_part(bench: RunContext, part: Job) -> RunContext:
+    """Return a bench for one part: consent was given for all, progress names the part."""
+
+    def tell(text: Text) -> None:
+        bench.options.tell(
+            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
+        )
+
+    options: RunOptions = replace(bench.options, consent=lambda _job, _seen: True, tell=tell)
+    return replace(bench, options=options)
+
+
+def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
+    """Return the rows of a part that was not applied and did not say so of each row."""
+    if part.state not in {State.REJECTED, State.ABANDONED}:
+        return []
+    why = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
+    if part.last("resolved") is not None:
+        why = _RESOLVED_AS_MISSING
+    told = {row.row for row in verdict_of(part).rejected_rows}
+    return [
+        RejectedRow(row, None, None, str(why), itself=False)
+        for row in part.what.rows
+        if row not in told
+    ]
+
+
+def _sum_known(counts: Any) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

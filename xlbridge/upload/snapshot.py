@@ -1,0 +1,165 @@
+"""Snapshots of the remote records of a sheet's rows, and what two of them prove.
+
+Source of the proof: the upload protocol, Reconcile.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from xlbridge.resources import ExistingPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A remote record: its code, its compared values, and whether they are what a row says.
+
+    ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
+    empty cells are empty there, too.
+    """
+
+    code: str
+    values: Mapping[str, str | None]
+    same: bool
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowSnapshot:
+    """The records that answer to a row's ``key``, and the compared values that the row has."""
+
+    key: Mapping[str, str]
+    sent: Mapping[str, str | None]
+    found: tuple[FoundRecord, ...]
+
+    @property
+    def same(self) -> int:
+        """How many records are just what the row says."""
+        return sum(record.same for record in self.found)
+
+
+Snapshot = tuple[RowSnapshot | None, ...]
+"""What was read for each row, in order; None for a row without a key."""
+
+
+def snapshot_to_json(reading: Snapshot) -> list[Any]:
+    """Return a reading as JSON."""
+    return [None if row is None else asdict(row) for row in reading]
+
+
+def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
+    """Return the reading that ``as_json`` made."""
+    return tuple(
+        None
+        if row is None
+        else RowSnapshot(
+            row["key"], row["sent"], tuple(FoundRecord(**record) for record in row["found"])
+        )
+        for row in rows
+    )
+
+
+CODES = "codes"
+"""The moment of a reading that was made to learn the codes of what was accepted."""
+
+AFTER = "after"
+"""The moment of a reading that was made after the settle time."""
+
+BEFORE = "before"
+"""The moment of a reading that was made before anything was sent."""
+
+
+class RowAction(StrEnum):
+    """What sending a row would do, by what is there already."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    UNCHANGED = "unchanged"
+    UNREAD = "unread"
+
+
+def count_actions(reading: Snapshot) -> Mapping[RowAction, int]:
+    """Count what sending the rows would do."""
+    counted = Counter(_action(row) for row in reading)
+    return {action: counted[action] for action in RowAction}
+
+
+def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
+    """Say of each row whether it is there now and was not before; None where that has no proof.
+
+    Rows that say the same of the same key are told apart by their number only: of three such rows
+    with two new records, the first two count as applied. That a row is not there has no proof
+    either where its key has a new record that is what none of the rows says: it may be the row as
+    the system shows it.
+    """
+    if existing is ExistingPolicy.REPLACED:
+        # A record that is replaced by the same values is as it was wanted, whatever happened.
+        return [None if row is None else row.same > 0 for row in after]
+    new = _new_records(before, after)
+    strange = _keys_with_unknown_records(before, after)
+    proven: list[bool | None] = []
+    for was, now in zip(before, after, strict=True):
+        if was is None or now is None:
+            proven.append(None)
+        else:
+            proven.append(_take_new_record(new, now) or (None if _key(now) in strange else False))
+    return proven
+
+
+def _action(row: RowSnapshot | None) -> RowAction:
+    if row is None:
+        return RowAction.UNREAD
+    if not row.found:
+        return RowAction.CREATE
+    return RowAction.UNCHANGED if any(r.unchanged for r in row.found) else RowAction.UPDATE
+
+
+_Identity = tuple[tuple[str, str | None], ...]
+
+
+def _new_records(before: Snapshot, after: Snapshot) -> Counter[_Identity]:
+    """Return how many records came to be what each kind of row says."""
+    new: Counter[_Identity] = Counter()
+    for was, now in zip(before, after, strict=True):
+        if was is not None and now is not None:
+            new[_identity(now)] = now.same - was.same
+    return new
+
+
+def _keys_with_unknown_records(before: Snapshot, after: Snapshot) -> set[_Identity]:
+    """Return the keys with a record that came to be and is what none of their rows says."""
+    known = {(_key(row), record.code) for row in filter(None, before) for record in row.found}
+    known |= {
+        (_key(row), record.code)
+        for row in filter(None, after)
+        for record in row.found
+        if record.same
+    }
+    return {
+        _key(row)
+        for row in filter(None, after)
+        for record in row.found
+        if (_key(row), record.code) not in known
+    }
+
+
+def _key(row: RowSnapshot) -> _Identity:
+    return tuple(sorted(row.key.items()))
+
+
+def _take_new_record(new: Counter[_Identity], row: RowSnapshot) -> bool:
+    identity = _identity(row)
+    new[identity] -= 1
+    return new[identity] >= 0
+
+
+def _identity(row: RowSnapshot) -> _Identity:
+    """Return what is equal for rows of one key that say the same."""
+    return (*_key(row), *sorted(row.sent.items()))
+
+
+def is_stable(readings: Sequence[Snapshot]) -> bool:
+    """Whether all readings say the same: nothing is on its way any more."""
+    return all(reading == readings[0] for reading in readings)

@@ -1,1 +1,0 @@
-"""The state machine of an upload, and its steps."""

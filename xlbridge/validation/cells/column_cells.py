@@ -1,0 +1,206 @@
+"""The cells of one column, grouped by the type that each has in the file, and the problems found
+in them.
+
+Both are kept as arrays: in a bad sheet there are as many problems as cells.
+"""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources.findings import CATALOGUE, CorrectedValue, FindingKind, Severity
+from xlbridge.workbook.read import CellColumn, CellKind
+
+CellPositions = npt.NDArray[np.intp]
+
+
+class ColumnCells:
+    """The cells of one column in some of Excel's rows; ``position`` counts those rows from zero.
+
+    ``kinds``, ``numbers`` and ``wholes`` have an entry for each: its ``CellKind`` and its content
+    as ``CellColumn`` keeps it, read as a double and as a whole number.
+    """
+
+    def __init__(self, column: CellColumn, rows: npt.NDArray[np.int64]) -> None:
+        """``rows`` are Excel's numbers; those below the column's last row are empty."""
+        self._column = column
+        self._rows = rows
+        places = np.minimum(rows, len(column.kinds)) - 1
+        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[places]
+        self.kinds[rows > len(column.kinds)] = CellKind.EMPTY
+        self.wholes = np.frombuffer(column.content, dtype=np.int64)[places]
+        self.numbers = self.wholes.view(np.float64)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: int | np.intp) -> Any:
+        return self._column.value(int(self._rows[position]) - 1)
+
+    def of_kind(self, kind: CellKind) -> CellPositions:
+        """Return the positions of the cells of that kind."""
+        return np.flatnonzero(self.kinds == kind)
+
+    def others(self, *expected: CellKind) -> Iterator[tuple[int, object]]:
+        """Yield the filled cells that are neither text nor of an expected kind."""
+        mask = self.kinds > CellKind.TEXT
+        for kind in expected:
+            mask &= self.kinds != kind
+        for position in np.flatnonzero(mask):
+            yield int(position), self[position]
+
+    def texts(self) -> tuple[CellPositions, list[str]]:
+        """Return the positions and stripped contents of the text cells that are not blank."""
+        positions = self.of_kind(CellKind.TEXT)
+        stripped = self._stripped[self.wholes[positions]]
+        filled = stripped != ""
+        return positions[filled], stripped[filled].tolist()
+
+    def set_aside(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Empty the cells that hold some of the column's texts, given by their indexes; yield the
+        position and text of each."""
+        positions = self.of_kind(CellKind.TEXT)
+        for position in positions[np.isin(self.wholes[positions], list(texts))].tolist():
+            self.kinds[position] = CellKind.EMPTY
+            yield position, texts[int(self.wholes[position])]
+
+    def distinct_texts(self) -> tuple[CellPositions, CellPositions, list[str]]:
+        """Return the positions of the text cells, which text each has, and those texts."""
+        positions = self.of_kind(CellKind.TEXT)
+        used = np.zeros(len(self._column.texts), dtype=bool)
+        used[self.wholes[positions]] = True
+        numbers = np.cumsum(used) - 1
+        return (
+            positions,
+            numbers[self.wholes[positions]],
+            list(compress(self._column.texts, used.tolist())),
+        )
+
+    @cached_property
+    def _stripped(self) -> npt.NDArray[np.object_]:
+        return _objects(list(map(str.strip, self._column.texts)))
+
+
+def _objects(texts: list[str]) -> npt.NDArray[np.object_]:
+    array: npt.NDArray[np.object_] = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE.values())
+"""The kinds of findings; a problem tells its own by the place in here."""
+
+_KIND_NUMBERS = {kind.code: number for number, kind in enumerate(FINDING_KINDS)}
+_NO_DETAILS: Mapping[str, object] = {}
+_MOST_CACHED = 1 << 16
+
+BoolArray = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemDetails:
+    """What is said of a problem besides its kind: the ``details`` that the catalogue's texts need,
+    and what its cell would hold once it is put right, None where that is not certain."""
+
+    details: Mapping[str, object]
+    mended: CorrectedValue | None = None
+
+
+@dataclass(slots=True)
+class CellProblems:
+    """The problems of one column, in the order in which they were found.
+
+    ``failed`` marks the cells that have no usable value, and that no further rule may judge.
+    ``positions``, ``kinds`` and ``said`` have an entry for each problem: the position of its cell,
+    its place in ``KINDS``, and the place of what else is said of it in ``remarks``. ``firsts`` has
+    the position of a repeated value's first occurrence, by the problem's number.
+
+    Remarks that are equal are kept once; where very many differ, one that comes back is kept again.
+    """
+
+    failed: BoolArray
+    positions: "array[int]" = field(default_factory=lambda: array("i"))
+    kinds: "array[int]" = field(default_factory=lambda: array("H"))
+    said: "array[int]" = field(default_factory=lambda: array("I"))
+    remarks: list[ProblemDetails] = field(default_factory=list)
+    firsts: dict[int, int] = field(default_factory=dict)
+    _known: dict[object, int] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, size: int) -> "CellProblems":
+        """No problem yet, in a column of ``size`` cells."""
+        return cls(np.zeros(size, dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def add(
+        self,
+        position: int,
+        code: str,
+        details: Mapping[str, object] = _NO_DETAILS,
+        mended: CorrectedValue | None = None,
+    ) -> None:
+        """Note a problem; an error without a certain value takes the cell out of further rules."""
+        number = _KIND_NUMBERS[code]
+        if mended is None and FINDING_KINDS[number].severity is Severity.ERROR:
+            self.failed[position] = True
+        self.positions.append(position)
+        self.kinds.append(number)
+        self.said.append(self._place_of(details, mended))
+
+    def add_all(
+        self,
+        positions: Positions,
+        code: str,
+        details: Mapping[str, object] | Sequence[Mapping[str, object]] = _NO_DETAILS,
+        firsts: Sequence[int] = (),
+    ) -> None:
+        """Note one problem of several cells; ``details`` are of all, or those of each.
+
+        ``firsts`` are the first occurrences of repeated values, one for each cell.
+        """
+        number, count = _KIND_NUMBERS[code], len(positions)
+        if FINDING_KINDS[number].severity is Severity.ERROR:
+            self.failed[positions] = True
+        self.firsts.update(enumerate(firsts, start=len(self)))
+        self.positions.frombytes(positions.astype(np.intc).tobytes())
+        self.kinds.extend(array("H", [number]) * count)
+        if isinstance(details, Mapping):
+            self.said.extend(array("I", [self._place_of(details)]) * count)
+        else:
+            self.said.extend(map(self._place_of, details))
+
+    def keep(self, kept: BoolArray) -> "CellProblems":
+        """Return the problems of the cells where ``kept`` is true, counted anew.
+
+        Only what reads several cells knows a first occurrence, and that comes later.
+        """
+        positions = np.frombuffer(self.positions, dtype=np.intc)
+        numbers = np.flatnonzero(kept[positions])
+        moved = (np.cumsum(kept) - 1)[positions[numbers]]
+        return CellProblems(
+            self.failed[kept],
+            array("i", moved.astype(np.intc).tobytes()),
+            array("H", np.frombuffer(self.kinds, dtype=np.ushort)[numbers].tobytes()),
+            array("I", np.frombuffer(self.said, dtype=np.uintc)[numbers].tobytes()),
+            self.remarks,
+        )
+
+    def _place_of(self, details: Mapping[str, object], mended: CorrectedValue | None = None) -> int:
+        """Return the place of a remark, which is kept if it is none of those remembered."""
+        key = (*details.items(), mended)
+        place = self._known.get(key)
+        if place is None:
+            if len(self._known) >= _MOST_CACHED:
+                self._known.clear()
+            place = self._known[key] = len(self.remarks)
+            self.remarks.append(ProblemDetails(details, mended))
+        return place

@@ -1,0 +1,307 @@
+"""Dates and numbers in text cells, parsed where they have one meaning.
+
+A text with two meanings is decided by what the user declared, or by the other texts of the same
+column where those agree on one convention; otherwise it stays undecided and is an error.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Generic, TypeVar
+
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
+from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
+
+Value = TypeVar("Value", date, Decimal)
+"""What a text may stand for."""
+
+FIRST_YEAR = 1905
+"""Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
+
+_TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z?)?"
+_YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
+_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
+_MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?Z?$", re.ASCII)
+SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}", re.ASCII)
+
+_PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
+_POINT = re.compile(r"[+-]?(\d+)\.(\d+)", re.ASCII)
+_COMMA = re.compile(r"[+-]?(\d+),(\d+)", re.ASCII)
+_PT_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})", re.ASCII)
+_EN_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})", re.ASCII)
+_ONE_GROUP = re.compile(r"[1-9]\d{0,2}", re.ASCII)
+_GROUP = 3
+_CURRENCY = re.compile(r"^([+-]?)R\$ *", re.ASCII)
+_SPACED = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings(Generic[Value]):
+    """What one text may mean in either convention; ``native`` is the Brazilian one.
+
+    Where only one convention makes sense of the text, the other is None; where both agree, both
+    hold the same value.
+    """
+
+    native: Value | None
+    foreign: Value | None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the two conventions give different values."""
+        both = self.native is not None and self.foreign is not None
+        return both and self.native != self.foreign
+
+
+def date_meanings(text: str) -> Meanings[date] | None:
+    """Return what a text may mean as a date, None when it is none.
+
+    Dates that begin with the year and dates whose day is over 12 have one meaning; ``01/02/2026``
+    has two.
+    """
+    if match := _YEAR_FIRST.fullmatch(text):
+        year, _, month, number = match.groups()
+        day = _date(year, month, number)
+        return None if day is None else Meanings(day, day)
+    if match := _SLASHED.fullmatch(text):
+        first, _, second, year = match.groups()
+        native, foreign = _date(year, second, first), _date(year, first, second)
+        return Meanings(native, foreign) if native or foreign else None
+    return None
+
+
+def year_of(text: str) -> int | None:
+    """Return the year of a text in the form of a date, whether there is that day or not."""
+    if match := _YEAR_FIRST.fullmatch(text):
+        return int(match[1])
+    match = _SLASHED.fullmatch(text)
+    return int(match[4]) if match else None
+
+
+def has_time(text: str) -> bool:
+    """Whether a text date also tells a time other than midnight."""
+    return ":" in text and _MIDNIGHT.search(text) is None
+
+
+def number_meanings(text: str) -> Meanings[Decimal] | None:
+    """Return what a text may mean as a number, None when it is none.
+
+    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two. ``R$`` may stand
+    before the number, and spaces between its thousands.
+    """
+    text = _CURRENCY.sub(r"\1", text)
+    if _SPACED.fullmatch(text):
+        text = text.replace(" ", "")
+    if _PLAIN.fullmatch(text):
+        return Meanings(Decimal(text), Decimal(text))
+    native = (
+        Decimal(text.replace(".", "").replace(",", ".")) if _is_brazilian_number(text) else None
+    )
+    foreign = Decimal(text.replace(",", "")) if _is_english_number(text) else None
+    return None if native is None and foreign is None else Meanings(native, foreign)
+
+
+def whole_meanings(text: str) -> Meanings[Decimal] | None:
+    """Return what a text may mean as a whole number, None when it is none.
+
+    ``1.001`` has one meaning, as one and a thousandth is not whole; ``1.000`` has two.
+    """
+    meaning = number_meanings(text)
+    if meaning is None:
+        return None
+    native, foreign = _whole(meaning.native), _whole(meaning.foreign)
+    return None if native is None and foreign is None else Meanings(native, foreign)
+
+
+def _whole(value: Decimal | None) -> Decimal | None:
+    return value if value is not None and value == value.to_integral_value() else None
+
+
+def _is_brazilian_number(text: str) -> bool:
+    return bool(_COMMA.fullmatch(text) or _PT_GROUPED.fullmatch(text)) or _is_one_group(
+        _POINT, text
+    )
+
+
+def _is_english_number(text: str) -> bool:
+    return bool(_POINT.fullmatch(text) or _EN_GROUPED.fullmatch(text)) or _is_one_group(
+        _COMMA, text
+    )
+
+
+def _is_one_group(form: re.Pattern[str], text: str) -> bool:
+    """Whether the single separator of ``form`` may also be one that groups thousands."""
+    match = form.fullmatch(text)
+    return bool(match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP)
+
+
+def _date(year: str, month: str, day: str) -> date | None:
+    try:
+        return date(int(year), int(month), int(day)) if int(year) >= FIRST_YEAR else None
+    except ValueError:
+        return None
+
+
+def column_convention(meanings: Iterable[Meanings[Value]]) -> tuple[bool | None, bool]:
+    """Tell what the unambiguous texts of a column follow: the Brazilian convention (True), the
+    other one (False), or neither alone (None); and whether they contradict one another."""
+    native = foreign = False
+    for meaning in meanings:
+        native = native or meaning.foreign is None
+        foreign = foreign or meaning.native is None
+    return (native if native != foreign else None), native and foreign
+
+
+def meanings_of(
+    texts: Iterable[str], understand: Callable[[str], Meanings[Value] | None]
+) -> Mapping[str, Meanings[Value]]:
+    """Return the meanings of those distinct ``texts`` that have any."""
+    found = ((text, understand(text)) for text in set(texts))
+    return {text: meaning for text, meaning in found if meaning is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class TextParser(Generic[Value]):
+    """How values of a kind are understood from text, and what is said where they are not.
+
+    ``wrong`` gives the finding of a text that is not read and its details, told whether the
+    Brazilian convention was declared, and what the text means in the one that was not. ``lasting``
+    tells the texts that are read and stay text, whatever is mended.
+    """
+
+    understand: Callable[[str], Meanings[Value] | None]
+    declared: Callable[[ParseOptions], bool | None]
+    written: Callable[[Value | None], object]
+    ambiguous: str
+    wrong: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
+    lasting: Callable[[str], bool] = lambda _: False
+
+
+def parse_texts(
+    form: TextParser[Value],
+    cells: ColumnCells,
+    reading: ParseOptions,
+    problems: CellProblems,
+) -> Iterator[tuple[int, Value, bool]]:
+    """Yield the position and value of each text cell that has one meaning, and whether it may be
+    mended; the others become problems.
+
+    Where a text that stays owes its meaning to the others of the column, none of them is mended:
+    alone it would mean something else.
+    """
+    positions, texts = cells.texts()
+    if not "".join(set(texts)).isascii():
+        texts = [strip_invisible(normalise_width(text))[0] for text in texts]
+    meanings = meanings_of(texts, form.understand)
+    declared = form.declared(reading)
+    native, _ = column_convention(meanings.values())
+    certain = declared is not None or _is_certain(form, meanings, native)
+    if declared is not None:
+        native = declared
+    for position, text in zip(positions.tolist(), texts, strict=True):
+        meaning = meanings.get(text)
+        if meaning is not None and meaning.ambiguous and native is None:
+            first, second = form.written(meaning.native), form.written(meaning.foreign)
+            problems.add(position, form.ambiguous, {"first": first, "second": second})
+            continue
+        value = None if meaning is None else _choose_meaning(meaning, native, declared is not None)
+        if value is None:
+            other = None if meaning is None else meaning.foreign if native else meaning.native
+            problems.add(position, *form.wrong(text, declared, other))
+        else:
+            yield position, value, certain
+
+
+def _is_certain(
+    form: TextParser[Value], meanings: Mapping[str, Meanings[Value]], native: bool | None
+) -> bool:
+    """Whether the texts that stay mean the same without the others of the column."""
+    staying = [
+        meaning
+        for text, meaning in meanings.items()
+        if form.lasting(text) or (meaning.ambiguous and native is None)
+    ]
+    return (
+        not any(meaning.ambiguous for meaning in staying) or column_convention(staying)[0] == native
+    )
+
+
+def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
+    """Choose between two meanings; what was declared also rules out the other convention."""
+    if native is None:
+        return meaning.foreign if meaning.native is None else meaning.native
+    chosen, other = meaning.native, meaning.foreign
+    if not native:
+        chosen, other = other, chosen
+    return chosen if declared or chosen is not None else other
+
+
+def _number_parser(
+    wrong: str, understand: Callable[[str], Meanings[Decimal] | None] = number_meanings
+) -> TextParser[Decimal]:
+    return TextParser(
+        understand=understand,
+        declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
+        written=localised_number,
+        ambiguous="number-ambiguous",
+        wrong=partial(_wrong_number, wrong),
+    )
+
+
+def _wrong_number(
+    code: str, _text: str, native: bool | None, other: Decimal | None
+) -> tuple[str, Mapping[str, object]]:
+    if other is None:
+        return code, {"why": ""}
+    style = "pt" if native else "en"
+    return code, {"why": _OTHER_STYLE.format(style=style, other=localised_number(other))}
+
+
+_NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
+_TOO_EARLY = Text(
+    pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
+    en=f" that is taken: the year is before {FIRST_YEAR}",
+)
+_OTHER_ORDER = Text(
+    pt=" na ordem declarada com --dates {order}; na outra seria {other}",
+    en=" in the order declared with --dates {order}; in the other one it would be {other}",
+)
+_OTHER_STYLE = Text(
+    pt=" na escrita declarada com --numbers {style}; na outra seria {other}",
+    en=" in the style declared with --numbers {style}; in the other one it would be {other}",
+)
+
+
+def _wrong_date(
+    text: str, native: bool | None, other: date | None
+) -> tuple[str, Mapping[str, object]]:
+    if SHORT_YEAR.fullmatch(text):
+        return "date-short-year", {}
+    if other is not None:
+        order = "dmy" if native else "mdy"
+        return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
+    year = year_of(text)
+    if year is None:
+        return "type-date", {"why": ""}
+    return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
+
+
+NUMBER_PARSERS = {
+    Kind.INTEGER: _number_parser("type-integer", whole_meanings),
+    Kind.NUMBER: _number_parser("type-number"),
+    Kind.MONEY: _number_parser("type-number"),
+}
+DATE_PARSER = TextParser(
+    understand=date_meanings,
+    declared=lambda reading: None if reading.dates is None else reading.dates == "dmy",
+    written=lambda day: display(day),
+    ambiguous="date-ambiguous",
+    wrong=_wrong_date,
+    lasting=has_time,
+)

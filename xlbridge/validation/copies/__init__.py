@@ -1,1 +1,0 @@
-"""Copies of the analyst's workbook: marked, mended, or moved into today's template."""

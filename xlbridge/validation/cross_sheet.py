@@ -1,0 +1,143 @@
+"""Compare validated sheets, of one workbook or of several: usable values, keys and codes they
+register.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xlbridge.resources import Column, Resource
+from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.column_cells import BoolArray
+from xlbridge.validation.resource_rules import first_occurrences
+from xlbridge.validation.results import ValidatedSheet
+from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
+from xlbridge.workbook import cell_address
+
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """The distinct ``values`` of a column as texts, in the order of their first cells.
+
+    ``positions`` are the cells that have one, as positions in the sheet's frame; ``which`` says of
+    each of them which of the values it has.
+    """
+
+    values: tuple[str, ...]
+    positions: IntArray
+    which: IntArray
+
+    def cells(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the position of each cell with one of the values of those numbers, and the
+        number."""
+        wanted = np.isin(self.which, list(numbers))
+        yield from zip(self.positions[wanted].tolist(), self.which[wanted].tolist(), strict=True)
+
+
+def values_of(sheet: ValidatedSheet, column: str) -> ColumnValues:
+    """Return the values of a column, but for cells that are empty or have an error."""
+    usable = ~rows_in_error(sheet, (column,)) & sheet.frame[column].notna().to_numpy()
+    positions = np.flatnonzero(usable)
+    which, distinct = pd.factorize(sheet.frame[column].array[positions])
+    return ColumnValues(tuple(map(str, distinct)), positions, which)
+
+
+def rows_in_error(sheet: ValidatedSheet, columns: Collection[str] | None = None) -> BoolArray:
+    """Mark the rows that have an error, in one of the ``columns`` or in any."""
+    rows = {
+        row
+        for group in by_column_and_kind(sheet.findings)
+        if _is_error_in(group[0], columns)
+        for row in row_numbers(group)
+    }
+    return np.isin(sheet.rows, list(rows))
+
+
+def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
+    is_error = finding.kind.severity is Severity.ERROR
+    return is_error and (columns is None or finding.column in columns)
+
+
+def compare_sheets(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Finding]]:
+    """Return the findings of each sheet, in the order of the sheets; they are not changed.
+
+    What must not stand twice in a sheet must not stand in two sheets of the same resource either:
+    the later one has the finding, which names the earlier one and its cell. A cell with an error is
+    not compared. What a column refers to and registers, the resource's schema file says.
+    """
+    of_resource: defaultdict[str, list[int]] = defaultdict(list)
+    for number, sheet in enumerate(sheets):
+        if sheet.resource is not None and sheet.rows:
+            of_resource[sheet.resource.name].append(number)
+    findings: list[list[Finding]] = [[] for _ in sheets]
+    for numbers in of_resource.values():
+        alike = [sheets[number] for number in numbers]
+        for place, found in _repeated_keys(alike):
+            findings[numbers[place]].append(found)
+    return findings
+
+
+def _repeated_keys(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
+    """Yield what stands in an earlier sheet already, with the number of the sheet; the sheets are
+    of one resource."""
+    resource = sheets[0].resource
+    if resource is None or len(sheets) < 2:
+        return
+    owners = np.repeat(np.arange(len(sheets)), [len(sheet.rows) for sheet in sheets])
+    positions = np.concatenate([np.arange(len(sheet.rows)) for sheet in sheets])
+    for column, columns in unique_keys(resource):
+        keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
+        wrong = np.concatenate([rows_in_error(sheet, (column, *columns)) for sheet in sheets])
+        places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
+        firsts = places[first_occurrences(keys.iloc[places])]
+        again = owners[firsts] < owners[places]
+        for place, first in zip(places[again], firsts[again], strict=True):
+            earlier, later = sheets[owners[first]], sheets[owners[place]]
+            details = {"first": cell_reference(earlier, column, int(positions[first]), later)}
+            repeated = later.finding(
+                "duplicate-across-sheets", column, int(positions[place]), details
+            )
+            yield int(owners[place]), repeated
+
+
+def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what must not stand twice: the column of the finding, and those that are compared."""
+    for column in resource.columns:
+        if "no_repeats" in column.checks:
+            yield column.name, (column.name,)
+    for check in resource.row_checks:
+        if check.name == "no_repeated_rows":
+            yield check.statistics["column"], tuple(check.statistics["columns"])
+
+
+def cell_reference(
+    sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet
+) -> str:
+    """Return where a cell is, as one says it in another sheet: its file, sheet and address."""
+    cell = cell_address(sheet.rows[position], sheet.columns[column])
+    file = "" if sheet.file == seen_from.file else f"{sheet.file} · "
+    return f"{file}{sheet.sheet}!{cell}"
+
+
+def registered_codes(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
+    """Return the codes that sheets register, by the name of the registry."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for sheet in sheets:
+        for column in _present_columns(sheet):
+            if column.registers is not None:
+                values = sheet.frame[column.name].dropna().unique()
+                found[column.registers].update(map(str, values))
+    return {registry: frozenset(codes) for registry, codes in found.items()}
+
+
+def _present_columns(sheet: ValidatedSheet) -> Iterator[Column]:
+    """Yield the columns of the resource that the sheet has."""
+    for column in sheet.resource.columns if sheet.resource else ():
+        if column.name in sheet.columns:
+            yield column

@@ -1,0 +1,102 @@
+"""Write a copy of the analyst's workbook in which what is certain is fixed.
+
+What a finding proposes is certain; the other cells stay as they are, to the byte.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings import Finding
+from xlbridge.validation.results import FixedCell, FixedCopy, UnfixedCell, ValidatedSheet
+from xlbridge.workbook import CellPosition, column_index
+from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
+
+_ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
+_BY_CONVENTION = frozenset({"number-as-text", "date-as-text"})
+_COMPUTED = Text(
+    pt="o valor vem de uma fórmula; corrija a fórmula.",
+    en="a formula gives the value; correct the formula.",
+)
+_RICH_TEXT = Text(
+    pt="partes do texto têm formatação própria, que se perderia; corrija-o na célula.",
+    en="parts of the text have formats of their own that would be lost; correct it in the cell.",
+)
+_FORMULA_DEPENDS = Text(
+    pt="uma fórmula da coluna dá um texto cujo sentido pode vir deste.",
+    en="a formula of the column gives a text that may owe its meaning to this one.",
+)
+_DOUBTED = Text(
+    pt="as datas da coluna podem ter dia e mês trocados; confira-as antes.",
+    en="day and month of the column's dates may be swapped; check them first.",
+)
+_OTHERS_DEPEND = Text(
+    pt="textos que ficam na coluna têm o seu sentido por este; declare a escrita com --dates ou "
+    "--numbers, ou corrija-os antes.",
+    en="texts that stay in the column owe their meaning to this one; declare how to read them "
+    "with --dates or --numbers, or correct them first.",
+)
+
+
+def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:
+    """Write a copy of a workbook with the certain findings of its judged sheets mended.
+
+    Tells of each sheet what was mended. The copy is written even when nothing is. Raises
+    ``WorkbookRefused`` when the workbook cannot be changed, ``UsageError`` when the copy cannot be
+    written.
+    """
+    with edit_package(sheets[0].file) as package:
+        mended = [FixedCopy(target, *_fix_sheet(package, sheet)) for sheet in sheets]
+        package.save(target)
+    return mended
+
+
+def _fix_sheet(
+    package: EditablePackage, sheet: ValidatedSheet
+) -> tuple[list[FixedCell], list[UnfixedCell]]:
+    proposed = {_place(f): f for f in sheet.findings if f.mended is not None and f.cell}
+    doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
+    left = [
+        UnfixedCell(finding, _DOUBTED if finding.column in doubted else _OTHERS_DEPEND)
+        for finding in sheet.findings
+        if finding.mended is None and finding.kind.code in _BY_CONVENTION
+    ]
+    if not proposed:
+        return [], left
+    cells = EditableCells(package, sheet.sheet)
+    reasons = _reasons(proposed, cells)
+    changes = [
+        FixedCell(finding, finding.mended)
+        for place, finding in proposed.items()
+        if finding.mended is not None and place not in reasons
+    ]
+    if changes:
+        cells.change({_place(change.finding): change.new for change in changes})
+    return changes, [*left, *(UnfixedCell(proposed[place], why) for place, why in reasons.items())]
+
+
+def _reasons(
+    proposed: Mapping[CellPosition, Finding], cells: EditableCells
+) -> dict[CellPosition, Text]:
+    """Return why some of the proposed cells must stay as they are."""
+    locked = cells.locked(frozenset(proposed))
+    texts = frozenset(p for p, f in proposed.items() if isinstance(f.mended, str))
+    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(cells.rich(texts), _RICH_TEXT)
+    # Texts that stay may owe their meaning to the others of their column: all of them or none.
+    undivided = {
+        (finding.column, finding.kind.code)
+        for place, finding in proposed.items()
+        if place in locked and finding.kind.code in _BY_CONVENTION
+    }
+    for place, finding in proposed.items():
+        if (finding.column, finding.kind.code) in undivided:
+            reasons.setdefault(place, _FORMULA_DEPENDS)
+    return reasons
+
+
+def _place(finding: Finding) -> CellPosition:
+    match = _ADDRESS.fullmatch(finding.cell or "")
+    if match is None:
+        raise AssertionError(finding)
+    return int(match[2]), column_index(match[1])

@@ -1,0 +1,289 @@
+"""The header row of a sheet: found, matched to a resource's columns, and checked.
+
+Also headers that stand in one unsplit cell, that are repeated further down, or that come from
+an
+earlier template.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xlbridge.i18n import Text
+from xlbridge.resources import (
+    Fingerprint,
+    Resource,
+    column_changes_since,
+    columns_by_header,
+    normalize_header,
+)
+from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher
+from xlbridge.validation.text import quoted, strip_invisible
+from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+SEARCHED_ROWS = 50
+"""The header is looked for in so many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header row of a sheet.
+
+    ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
+    ``SheetCells.columns``. Columns that stand there twice are not in it. ``findings`` are those of
+    the layout.
+    """
+
+    row: int
+    columns: Mapping[str, int]
+    findings: list[Finding] = field(default_factory=list)
+
+
+def normalise_header(header: object) -> str:
+    """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
+    return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""
+
+
+def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
+    """Return the position of the row that names most of the columns, zero for Excel's row 1.
+
+    The first of equals wins; None when no row among the first fifty names any.
+    """
+    names = columns_by_header(resource.columns)
+    best, best_score = None, 0
+    for position in range(min(cells.height, SEARCHED_ROWS)):
+        texts = map(normalise_header, cells.row(position))
+        score = len({names[text] for text in texts if text in names})
+        if score > best_score:
+            best, best_score = position, score
+    return best
+
+
+def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
+    """Return the position of the row whose cells mean most of the columns, though they name none;
+    None where no row means two."""
+    columns = HeaderMatcher(resource, resource.by_name)
+    best, best_score = None, 1
+    for position in range(min(cells.height, SEARCHED_ROWS)):
+        texts = (text for text in cells.row(position) if isinstance(text, str))
+        meant = {meant.column for text in texts if (meant := columns.of(text)) is not None}
+        if len(meant) > best_score:
+            best, best_score = position, len(meant)
+    return best
+
+
+def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
+    """Return the columns that the sheet's best header row names, and how many cells name none."""
+    position = find_header_row(cells, resource)
+    if position is None:
+        return set(), 0
+    names = columns_by_header(resource.columns)
+    filled = [text for text in map(normalise_header, cells.row(position)) if text]
+    known = {names[text] for text in filled if text in names}
+    return known, sum(text not in names for text in filled)
+
+
+def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
+    """Return as ``matched_columns`` does; misspelt names and those there twice name too."""
+    position = find_header_row(cells, resource)
+    if position is None:
+        return set(), 0
+    header = match_header(cells, position, resource)
+    present = [f for f in header.findings if f.cell is not None]
+    strange = sum(f.kind.code == "column-unknown" for f in present)
+    meant = {f.column for f in present if f.column in resource.by_name}
+    return {*header.columns, *(name for name in meant if name is not None)}, strange
+
+
+def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
+    """Match the cells of the row at ``position`` to the resource's columns."""
+    names = columns_by_header(resource.columns)
+    row = position + 1
+    places: dict[str, list[int]] = {}
+    unknown: list[tuple[str, int]] = []
+    for place, cell in enumerate(cells.row(position)):
+        text = normalise_header(cell)
+        if text in names:
+            places.setdefault(names[text], []).append(place)
+        elif text and text not in _REMARK_HEADERS:
+            unknown.append((str(cell).strip(), place))
+
+    def address(place: int) -> str:
+        return cell_address(row, cells.first_column + place)
+
+    findings = [
+        _duplicate(row, name, [address(place) for place in found])
+        for name, found in places.items()
+        if len(found) > 1
+    ]
+    missing = [column.name for column in resource.columns if column.name not in places]
+    columns = HeaderMatcher(resource, missing)
+    strange = [(text, place, columns.of(text)) for text, place in unknown]
+    asked_about = {meant.column for _, _, meant in strange if meant is not None}
+    findings += [
+        _finding("column-missing", row, name, None, {"column": name})
+        for name in missing
+        if resource.by_name[name].required and name not in asked_about
+    ]
+    findings += [
+        _unknown(row, text, address(place), meant, resource) for text, place, meant in strange
+    ]
+    return Header(
+        row=row,
+        columns={name: found[0] for name, found in places.items() if len(found) == 1},
+        findings=findings,
+    )
+
+
+_REMARK_HEADERS = frozenset(map(normalise_header, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
+
+
+def _finding(
+    code: str, row: int, column: str, cell: str | None, details: Mapping[str, object]
+) -> Finding:
+    return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
+
+
+def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
+    details = {"column": name, "cells": ", ".join(cells)}
+    return _finding("column-duplicate", row, name, cells[-1], details)
+
+
+def _unknown(
+    row: int, header: str, cell: str, meant: HeaderMatch | None, resource: Resource
+) -> Finding:
+    """Tell of a header that names no column."""
+    if meant is None:
+        details = {"header": quoted(header), "resource": resource.name}
+        return _finding("column-unknown", row, header, cell, details)
+    alike = "column-missing-alike" if resource.by_name[meant.column].required else "column-alike"
+    code = "column-misspelt" if meant.surely else alike
+    details = {"header": quoted(header), "column": meant.column}
+    return _finding(code, row, meant.column, cell, details)
+
+
+_SEPARATORS = ";\t,|"
+_FEWEST_JOINED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedColumns:
+    """A cell that holds the names of a resource's columns: Excel's row, its address, what stands
+    between the names, and how many they are."""
+
+    row: int
+    cell: str
+    separator: str
+    known: int
+
+
+def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | None:
+    """Return the first cell that names all required columns, None where there is none."""
+    names = columns_by_header(resource.columns)
+    for position in range(min(cells.height, SEARCHED_ROWS)):
+        for place, text in enumerate(cells.row(position)):
+            for separator in _SEPARATORS if isinstance(text, str) else ():
+                parts = (normalise_header(part.strip(' "')) for part in str(text).split(separator))
+                known = {names[part] for part in parts if part in names}
+                if len(known) >= _FEWEST_JOINED and known.issuperset(resource.required):
+                    cell = cell_address(position + 1, cells.first_column + place)
+                    return JoinedColumns(position + 1, cell, separator, len(known))
+    return None
+
+
+def resource_of_joined(
+    sheets: Iterable[SheetCells], resources: Iterable[Resource]
+) -> tuple[SheetCells, Resource] | None:
+    """Return the sheet and the resource with the most columns in one cell, if there is any."""
+    resources = list(resources)
+    found = [
+        (joined.known, cells, resource)
+        for cells in sheets
+        for resource in resources
+        if (joined := joined_columns(cells, resource))
+    ]
+    return max(found, key=lambda each: each[0])[1:] if found else None
+
+
+def repeated_headers(header: Header, cells: SheetCells) -> list[int]:
+    """Return Excel's numbers of the rows in which each of the resource's columns has its header's
+    own text."""
+    columns = [cells.columns[place] for place in header.columns.values()]
+    if not columns:
+        return []
+    fewest = min(columns, key=lambda column: len(column.texts))
+    names = [column.value(header.row - 1) for column in columns]
+    return [
+        row
+        for row in _rows_with(fewest, fewest.value(header.row - 1), header.row)
+        if [column.value(row - 1) for column in columns] == names
+    ]
+
+
+def _rows_with(column: CellColumn, wanted: object, above: int) -> list[int]:
+    """Return the rows below ``above`` in which a column has a text."""
+    places = [place for place, text in enumerate(column.texts) if text == wanted]
+    is_text = np.frombuffer(column.kinds, dtype=np.uint8) == CellKind.TEXT
+    is_wanted = is_text & np.isin(np.frombuffer(column.content, dtype=np.int64), places)
+    rows: list[int] = (np.flatnonzero(is_wanted[above:]) + above + 1).tolist()
+    return rows
+
+
+def outdated_template(
+    fingerprint: str | None, resource: Resource, cells: SheetCells, position: int
+) -> list[Finding]:
+    """Return the finding that a workbook's template is not today's, with what has changed.
+
+    ``position`` is that of the header in the sheet. A workbook that carries no fingerprint, or
+    that of another resource, has no age.
+    """
+    found = Fingerprint.parse(fingerprint)
+    if found is None or found.resource != resource.name or fingerprint == resource.fingerprint:
+        return []
+    headers = [normalise_header(cell) for cell in cells.row(position)]
+    details = {
+        "resource": resource.name,
+        "found": found.layout,
+        "current": resource.layout,
+        "changes": _joined_texts(list(_changes(headers, resource, found.layout))),
+    }
+    return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
+
+
+def at_layout(resource: Resource, layout: int) -> Resource:
+    """Return a resource with its columns called as in an earlier layout.
+
+    Titles stay, and columns that have gone since are not in it.
+    """
+    fates = column_changes_since(resource.changes, layout)
+    earlier = {new: old for old, new in fates.items() if new is not None}
+    columns = tuple(
+        replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
+    )
+    return replace(resource, columns=columns)
+
+
+def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
+    fates = column_changes_since(resource.changes, layout)
+    there = set(headers)
+    renamed = {new for old, new in fates.items() if new and normalise_header(old) in there}
+    for old, new in fates.items():
+        if normalise_header(old) not in there:
+            continue
+        if new is None:
+            yield Text(pt="{old} não existe mais", en="{old} is gone").format(old=old)
+        else:
+            yield Text(pt="{old} agora é {new}", en="{old} is now {new}").format(old=old, new=new)
+    for column in resource.columns:
+        names = map(normalise_header, (column.name, column.title.pt, column.title.en))
+        if there.isdisjoint(names) and column.name not in renamed:
+            yield Text(pt="{name} é nova", en="{name} is new").format(name=column.name)
+
+
+def _joined_texts(changes: Sequence[Text]) -> Text:
+    if not changes:
+        return Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed")
+    return Text(pt="; ".join(c.pt for c in changes), en="; ".join(c.en for c in changes))

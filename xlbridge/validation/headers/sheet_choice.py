@@ -1,0 +1,274 @@
+"""Choose the resource that a workbook is for, and the sheets that hold its data."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, Resource
+from xlbridge.validation.headers.header_row import (
+    find_header_row,
+    matched_columns,
+    nearly_matched_columns,
+    normalise_header,
+    resource_of_joined,
+)
+from xlbridge.validation.text import quoted
+from xlbridge.workbook.read import SheetCells, WorkbookCells
+
+_ONE_MISSING_IN = 3
+"""One in so many required columns may be missing where the headers tell the resource."""
+
+
+_MOST_NAMED = 5
+_LONGEST_NAME = 31
+"""Excel's limit; a file may say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetChoice:
+    """The sheet to judge, and the resource to judge it by; None where nothing tells.
+
+    ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake.
+    """
+
+    cells: SheetCells
+    resource: Resource | None
+    hidden: Sequence[str] = ()
+
+
+def choose_sheet(
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
+) -> SheetChoice:
+    """Decide by what was asked for, the template's fingerprint, sheet names, then headers.
+
+    ``resource`` None in the answer means that the workbook is empty. Raises ``UsageError`` when
+    what was asked for does not exist, or when more than one resource fits.
+    """
+    wanted = (
+        catalogue.named(resource) if resource else _resource_of_fingerprint(workbook, catalogue)
+    )
+    if not workbook.sheets:
+        raise _no_sheet(workbook.hidden)
+    if sheet is not None:
+        cells = workbook.sheets[0]
+        return SheetChoice(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
+    sheets = _with_data(workbook.sheets, [wanted] if wanted else list(catalogue.values()))
+    if wanted is not None:
+        return SheetChoice(_best_sheet(sheets, wanted), wanted, workbook.hidden)
+    for cells in sheets:
+        if cells.name in catalogue:
+            return SheetChoice(cells, catalogue[cells.name], workbook.hidden)
+    return SheetChoice(*_choose_by_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
+
+
+def choose_sheets(
+    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None
+) -> tuple[list[SheetChoice], list[str]]:
+    """Return every sheet that has data for a resource, and the names of the others that are filled.
+
+    Where none has, the one sheet that ``choose`` would judge. Raises ``UsageError`` as it does.
+    """
+    wanted = catalogue.named(resource) if resource else None
+    printed = _resource_of_fingerprint(workbook, catalogue)
+    choices = []
+    for cells in workbook.sheets:
+        if wanted is not None:
+            found = _fitting_resource(cells, [wanted])
+        elif printed is not None and _could_take(printed, cells):
+            found = printed
+        else:
+            found = _resource_of_name(cells, catalogue) or _fitting_resource(
+                cells, catalogue.values()
+            )
+        if found is not None:
+            choices.append(SheetChoice(cells, found))
+    choices = choices or [choose_sheet(workbook, catalogue, resource, None)]
+    filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
+    chosen = {choice.cells.name for choice in choices}
+    return choices, [name for name in filled if name not in chosen]
+
+
+def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
+    """Return the resource that a sheet with data is named for."""
+    named = catalogue.get(cells.name)
+    return named if named is not None and _has_rows(named, cells) else None
+
+
+def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
+    """Return the one resource that the sheet has data for, though a few columns be missing."""
+    filled = [resource for resource in resources if _has_rows(resource, cells)]
+    leading = _best_fits([cells], filled)
+    if len(leading) > 1:
+        raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
+    if not leading:
+        nearly = _best_near_fit([cells], filled)
+        return None if nearly is None else nearly[1]
+    return leading[0][1]
+
+
+def _has_rows(resource: Resource, cells: SheetCells) -> bool:
+    """Whether the sheet has rows below what would be the resource's header."""
+    position = find_header_row(cells, resource)
+    return cells.has_data(0 if position is None else position + 1)
+
+
+def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
+    """Return the only sheet that has data for one of the resources, or all when none has.
+
+    Raises ``UsageError`` when more than one has.
+    """
+    if len(sheets) == 1:
+        return sheets
+    fits = {
+        cells.name: [resource.name for resource in resources if _could_take(resource, cells)]
+        for cells in sheets
+    }
+    filled = {name: names for name, names in fits.items() if names}
+    if len(filled) > 1:
+        listed = "; ".join(f"{name} ({', '.join(names)})" for name, names in filled.items())
+        raise UsageError(
+            Text(
+                pt="Mais de uma planilha tem dados que servem: {sheets}.",
+                en="More than one sheet has data that fits: {sheets}.",
+            ).format(sheets=listed),
+            _WHICH_SHEET,
+        )
+    return [cells for cells in sheets if cells.name in filled] or sheets
+
+
+def _could_take(resource: Resource, cells: SheetCells) -> bool:
+    """Whether the sheet has the resource's required columns, and rows below their names."""
+    known, _ = matched_columns(cells, resource)
+    return bool(known) and known.issuperset(resource.required) and _has_rows(resource, cells)
+
+
+def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
+    name = (workbook.fingerprint or "").partition(":")[0]
+    return catalogue.get(name)
+
+
+def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
+    """Return the sheet whose header fits best; of equals one with data, or of the right name."""
+
+    def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
+        known = len(matched_columns(cells, resource)[0])
+        named = normalise_header(cells.name) == normalise_header(resource.name)
+        return known, _could_take(resource, cells), named
+
+    return max(sheets, key=fitness)
+
+
+def _choose_by_headers(
+    sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
+) -> tuple[SheetCells, Resource | None]:
+    leading = _best_fits(sheets, catalogue.values())
+    if not leading:
+        if nearly := _best_near_fit(sheets, catalogue.values()):
+            return nearly
+        if joined := resource_of_joined(sheets, catalogue.values()):
+            return joined
+        if any(cells.has_data(0) for cells in sheets):
+            raise _no_fit(catalogue, hidden)
+        return sheets[0], None
+    if len(leading) > 1:
+        names = sorted({resource.name for _, resource in leading})
+        raise _several_fit(names, len(leading), leading[0][0].name)
+    return leading[0]
+
+
+def _best_fits(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> list[tuple[SheetCells, Resource]]:
+    """Return the pairs that fit best; of equals, all."""
+    fits: list[tuple[tuple[int, int], SheetCells, Resource]] = []
+    for resource in resources:
+        for cells in sheets:
+            known, strange = matched_columns(cells, resource)
+            if known and known.issuperset(resource.required):
+                fits.append(((len(known), -strange), cells, resource))
+    best = max((fit[0] for fit in fits), default=None)
+    return [fit[1:] for fit in fits if fit[0] == best]
+
+
+def _best_near_fit(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> tuple[SheetCells, Resource] | None:
+    """Return the one pair that fits but for a few required columns, missing or misspelt.
+
+    Those are errors then, so that nothing is uploaded on the strength of it.
+    """
+    fits: list[tuple[tuple[int, int, int], SheetCells, Resource]] = []
+    for resource in resources:
+        for cells in sheets:
+            named, strange = nearly_matched_columns(cells, resource)
+            lacking = len(set(resource.required) - named)
+            if named and lacking * _ONE_MISSING_IN <= len(resource.required):
+                fits.append(((-lacking, len(named), -strange), cells, resource))
+    best = max((fit[0] for fit in fits), default=None)
+    leading = [fit[1:] for fit in fits if fit[0] == best]
+    return leading[0] if len(leading) == 1 else None
+
+
+def _no_sheet(hidden: Sequence[str]) -> UsageError:
+    return UsageError(
+        Text(
+            pt="O arquivo não tem planilha visível para dados.",
+            en="The workbook has no visible sheet for data.",
+        ),
+        Text(
+            pt="Reexiba a planilha no Excel, ou diga qual com --sheet{listed}.",
+            en="Unhide the sheet in Excel, or say which with --sheet{listed}.",
+        ).format(listed=f": {list_sheet_names(hidden)}" if hidden else ""),
+    )
+
+
+def _no_fit(catalogue: Catalogue, hidden: Sequence[str]) -> UsageError:
+    others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
+    return UsageError(
+        Text(
+            pt="Não dá para saber de que recurso é a planilha.",
+            en="It cannot be told which resource the sheet is for.",
+        ),
+        Text(
+            pt="Diga com --resource; existem: {names}.{others}",
+            en="Say it with --resource; there are: {names}.{others}",
+        ).format(names=", ".join(catalogue), others=others),
+    )
+
+
+_HIDDEN_SHEETS = Text(
+    pt=" Há planilhas ocultas, que não são lidas: {listed}; reexiba-as, ou diga qual com --sheet.",
+    en=" There are hidden sheets, which are not read: {listed}; unhide them, or say which with "
+    "--sheet.",
+)
+
+
+def list_sheet_names(sheets: Sequence[str]) -> str:
+    """Return the names of sheets as a message gives them: the first few."""
+    named = ", ".join(quoted(name[:_LONGEST_NAME]) for name in sheets[:_MOST_NAMED])
+    return named + (" …" if len(sheets) > _MOST_NAMED else "")
+
+
+_WHICH_SHEET = Text(
+    pt="Diga qual com --sheet; todas elas: xlbridge validate --all-sheets.",
+    en="Say which with --sheet; all of them: xlbridge validate --all-sheets.",
+)
+
+
+def _several_fit(resources: list[str], places: int, sheet: str) -> UsageError:
+    if len(resources) < places:
+        return UsageError(
+            Text(
+                pt="Mais de uma planilha serve para {names}.",
+                en="More than one sheet fits {names}.",
+            ).format(names=", ".join(resources)),
+            _WHICH_SHEET,
+        )
+    return UsageError(
+        Text(
+            pt="A planilha {sheet} serve para mais de um recurso: {names}.",
+            en="The sheet {sheet} fits more than one resource: {names}.",
+        ).format(sheet=sheet, names=", ".join(resources)),
+        Text(pt="Diga qual com --resource.", en="Say which with --resource."),
+    )

@@ -1,0 +1,262 @@
+"""From a file to findings: the steps of validating a sheet, a workbook, all sheets of a workbook.
+
+Also ``warm_up``, which imports and sets up what validating needs while a workbook is being
+read.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.garbage_collection import gc_paused
+from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.cross_sheet import compare_sheets
+from xlbridge.validation.headers.header_row import (
+    Header,
+    find_header_row,
+    find_similar_header_row,
+    joined_columns,
+    match_header,
+    outdated_template,
+)
+from xlbridge.validation.headers.sheet_choice import (
+    SheetChoice,
+    choose_sheet,
+    choose_sheets,
+    list_sheet_names,
+)
+from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.resource_rules import apply_rules
+from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
+from xlbridge.validation.sheet_checks import check_layout, check_non_record_rows
+from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
+from xlbridge.validation.text import quoted
+from xlbridge.validation.typed_rows import OnColumn, TypedRows, type_rows
+from xlbridge.workbook.read import (
+    CellColumn,
+    CellEncoder,
+    RawSheet,
+    SheetCells,
+    WorkbookSource,
+    cell_number_formats,
+    read_workbook,
+)
+
+
+def validate_workbook(
+    path: Path,
+    catalogue: Catalogue,
+    *,
+    resource: str | None = None,
+    sheet: str | None = None,
+    reading: ParseOptions = ParseOptions(),  # noqa: B008 - frozen
+    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda *_: None,
+) -> ValidatedSheet:
+    """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
+
+    ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
+    how far it is.
+
+    Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
+    sheet or resource does not exist or the resource cannot be told.
+    """
+    with gc_paused():
+        cells = workbook() if workbook else read_workbook(path, limits, sheet)
+        choice = choose_sheet(cells, catalogue, resource, sheet)
+        return validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+
+
+def validate_sheet(
+    path: Path,
+    fingerprint: str | None,
+    choice: SheetChoice,
+    reading: ParseOptions,
+    on_column: OnColumn = lambda *_: None,
+) -> ValidatedSheet:
+    """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
+    cells, wanted = choice.cells, choice.resource
+    position = None if wanted is None else find_header_row(cells, wanted)
+    if wanted is not None and position is None:
+        position = find_similar_header_row(cells, wanted)
+    if wanted is None or position is None:
+        findings = [_missing_header(wanted, cells), *_hidden_sheets(choice, None)]
+        return ValidatedSheet(path, wanted, cells.name, findings=findings)
+    header = match_header(cells, position, wanted)
+    formats_of = partial(cell_number_formats, path, cells.raw.part)
+    typed = type_rows(wanted, header, cells, reading, on_column, formats_of)
+    _mute_broken_columns(header, typed)
+    layout = check_layout(wanted, header, cells, typed)
+    check_non_record_rows(wanted, typed)
+    apply_rules(typed.frame, wanted, typed.problems)
+    columns = {name: cells.first_column + place for name, place in header.columns.items()}
+    layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
+    # Where no column could be read, nothing is known of the rows.
+    if not typed.rows and (header.columns or not cells.has_data(header.row)):
+        layout += [
+            Finding(CATALOGUE["sheet-empty"], row=header.row),
+            *_hidden_sheets(choice, header.row),
+        ]
+    codes = {name for name, column in wanted.by_name.items() if column.kind.is_code}
+    return ValidatedSheet(
+        path,
+        wanted,
+        cells.name,
+        header.row,
+        typed.frame,
+        typed.rows,
+        columns,
+        own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
+        findings=SheetFindings(layout, findings_of_cells(wanted, typed, columns, cells)),
+    )
+
+
+def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
+    if resource is None or not cells.has_data(0):
+        return Finding(CATALOGUE["sheet-empty"])
+    if joined := joined_columns(cells, resource):
+        details = {"separator": quoted(joined.separator)}
+        kind = CATALOGUE["columns-joined"]
+        return Finding(kind, row=joined.row, cell=joined.cell, details=details)
+    return Finding(CATALOGUE["header-not-found"], details={"resource": resource.name})
+
+
+def _hidden_sheets(choice: SheetChoice, row: int | None) -> list[Finding]:
+    """Tell of the sheets where the data may be that this one lacks."""
+    if not choice.hidden:
+        return []
+    return [
+        Finding(
+            CATALOGUE["sheets-hidden"], row=row, details={"listed": list_sheet_names(choice.hidden)}
+        )
+    ]
+
+
+def _mute_broken_columns(header: Header, typed: TypedRows) -> None:
+    """A column that is missing or twice there has its finding on the header, none on its cells."""
+    for finding in header.findings:
+        if finding.kind.severity is Severity.ERROR and finding.column is not None:
+            typed.problems[finding.column].failed[:] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedWorkbook:
+    """The sheets that were judged, and the names of those that are for no resource."""
+
+    sheets: list[ValidatedSheet]
+    skipped: list[str] = field(default_factory=list)
+
+
+def validate_all_sheets(
+    path: Path,
+    catalogue: Catalogue,
+    *,
+    resource: str | None = None,
+    reading: ParseOptions = ParseOptions(),  # noqa: B008 - frozen
+    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda *_: None,
+) -> ValidatedWorkbook:
+    """Judge the sheets of a workbook, those for one ``resource`` or each by its own.
+
+    Hidden sheets and those that templates add are no data, and not skipped either. Raises what
+    ``validate_workbook`` raises.
+    """
+    with gc_paused():
+        cells = workbook() if workbook else read_workbook(path, limits)
+        choices, skipped = choose_sheets(cells, catalogue, resource)
+        sheets = [
+            validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+            for choice in choices
+        ]
+        for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
+            sheet.add(found)
+        return ValidatedWorkbook(sheets, skipped)
+
+
+_DEFAULT_OPTIONS = ParseOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRequest:
+    """A file, and which of its sheets are judged by what: see ``validate_workbook``.
+
+    ``all_sheets`` judges every sheet that has data for a resource, and leaves no ``sheet`` to name.
+    """
+
+    file: Path
+    resource: str | None = None
+    sheet: str | None = None
+    all_sheets: bool = False
+    reading: ParseOptions = _DEFAULT_OPTIONS
+
+    def judge(
+        self,
+        catalogue: Catalogue,
+        limits: WorkbookLimits,
+        workbook: WorkbookSource | None = None,
+        on_column: OnColumn = lambda *_: None,
+    ) -> ValidatedWorkbook:
+        """Judge the file. Raises what ``validate_workbook`` raises."""
+        if self.all_sheets:
+            return validate_all_sheets(
+                self.file,
+                catalogue,
+                resource=self.resource,
+                reading=self.reading,
+                limits=limits,
+                workbook=workbook,
+                on_column=on_column,
+            )
+        sheet = validate_workbook(
+            self.file,
+            catalogue,
+            resource=self.resource,
+            sheet=self.sheet,
+            reading=self.reading,
+            limits=limits,
+            workbook=workbook,
+            on_column=on_column,
+        )
+        return ValidatedWorkbook([sheet])
+
+    def found(
+        self,
+        catalogue: Catalogue,
+        limits: WorkbookLimits,
+        workbook: WorkbookSource | None = None,
+        on_column: OnColumn = lambda *_: None,
+    ) -> list[ValidationResult]:
+        """Return what a report tells of the file, be it that it is refused."""
+        try:
+            judged = self.judge(catalogue, limits, workbook, on_column)
+        except (WorkbookRefused, UsageError) as refusal:
+            return [RefusedFile(self.file, refusal)]
+        return [*judged.sheets, *(SkippedSheet(self.file, name) for name in judged.skipped)]
+
+
+_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_SAMPLE_TEXTS = ("a", "b", "é ã")
+
+
+def warm_up(catalogue: Catalogue) -> None:
+    """Judge some rows that nobody sees, by the first resource of the catalogue."""
+    resource = next(iter(catalogue.values()))
+    columns = [_sample_column(column) for column in resource.columns]
+    cells = SheetCells(resource.name, 0, columns, RawSheet())
+    validate_sheet(Path(), None, SheetChoice(cells, resource), ParseOptions())
+
+
+def _sample_column(column: Column) -> CellColumn:
+    """Return a header, values of the column's kind, and one that is probably wrong."""
+    values: tuple[object, ...] = _SAMPLE_TEXTS
+    if column.kind in _NUMBER_KINDS:
+        values = (1.0, 2.5, "a")
+    elif column.kind is Kind.DATE:
+        values = (dt.date(2026, 1, 31), dt.datetime(2026, 1, 31, 12), "a")
+    return CellEncoder().encode((column.name, *values))

@@ -1,0 +1,196 @@
+"""Results of validating files: validated sheets, refused files, skipped sheets, and their findings
+by rule.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from xlbridge.errors import WorkbookRefused, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.resources.findings import CATALOGUE, CorrectedValue, Finding, Severity
+from xlbridge.validation.sheet_findings import by_column_and_kind, count_errors
+from xlbridge.validation.text import display
+from xlbridge.workbook import cell_address, column_index
+from xlbridge.workbook.read import CellColumn
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCell:
+    """One mended cell: the finding that it had, and what it holds now."""
+
+    finding: Finding
+    new: CorrectedValue
+
+
+@dataclass(frozen=True, slots=True)
+class UnfixedCell:
+    """One cell whose value was understood and that stays as it is all the same, and why."""
+
+    finding: Finding
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCopy:
+    """A mended copy, every change that was made in it, and what was left."""
+
+    file: Path
+    changes: list[FixedCell]
+    left: list[UnfixedCell] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ValidatedSheet:
+    """A judged sheet.
+
+    ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
+    unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
+    position in the sheet of each column that is there, ``own`` the cells as they are of those that
+    hold codes. ``findings`` are those of the layout, then
+    those of the cells ordered by row and column. ``resource`` is None only where the workbook is
+    empty and nothing tells what it is for. ``mending`` tells of the copy in which what is certain
+    was mended: then the findings are those that are left.
+    """
+
+    file: Path
+    resource: Resource | None
+    sheet: str
+    header_row: int | None = None
+    frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    rows: Sequence[int] = field(default_factory=list, repr=False)
+    columns: dict[str, int] = field(default_factory=dict)
+    own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
+    findings: Sequence[Finding] = field(default_factory=list, repr=False)
+    mending: FixedCopy | None = field(default=None, repr=False)
+
+    @property
+    def errors(self) -> int:
+        """How many findings stop an upload."""
+        return count_errors(self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are only worth a look."""
+        return len(self.findings) - self.errors
+
+    @property
+    def ok(self) -> bool:
+        """Whether the sheet may be uploaded."""
+        return self.errors == 0
+
+    @property
+    def readable(self) -> bool:
+        """Whether the layout has no error, so that all cells could be read."""
+        header = self.header_row
+        wrong = (f.row or 0 for f in self.findings if f.kind.severity is Severity.ERROR)
+        return header is not None and all(row > header for row in wrong)
+
+    def finding(
+        self, code: str, column: str, position: int, details: Mapping[str, object]
+    ) -> Finding:
+        """Return a finding of the cell of a column in the row at ``position`` of ``frame``."""
+        row, place = self.rows[position], self.columns.get(column)
+        own = self.own.get(column)
+        value: Any = self.frame[column].iat[position] if own is None else own.value(row - 1)
+        return Finding(
+            CATALOGUE[code],
+            row=row,
+            column=column,
+            cell=None if place is None else cell_address(row, place),
+            value=None if pd.isna(value) else display(value),
+            details=details,
+            numeric=isinstance(value, float),
+        )
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Add findings of cells, each at its place: by row, then by column."""
+        found = list(found)
+        if not found:
+            return
+        header = self.header_row or 0
+        layout = [f for f in self.findings if (f.row or 0) <= header]
+        cells = [f for f in self.findings if (f.row or 0) > header]
+        cells = sorted(
+            [*cells, *found], key=lambda f: (f.row, self.columns.get(f.column or "", -1))
+        )
+        self.findings = [*layout, *cells]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedFile:
+    """A file that could not be judged at all, and why."""
+
+    file: Path
+    refusal: XlbridgeError
+
+    @property
+    def code(self) -> str:
+        """The stable code of why: the refused workbook's own, else ``unusable``."""
+        return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedSheet:
+    """A sheet that was looked at and is for no resource."""
+
+    file: Path
+    sheet: str
+
+    @property
+    def note(self) -> Text:
+        """Say so."""
+        return Text(
+            pt="planilha {sheet} não conferida: não serve para nenhum recurso",
+            en="sheet {sheet} not checked: it fits no resource",
+        ).format(sheet=self.sheet)
+
+
+ValidationResult = ValidatedSheet | RefusedFile | SkippedSheet
+
+
+def is_ok(item: ValidationResult) -> bool:
+    """Whether nothing stands against what was looked at."""
+    return isinstance(item, SkippedSheet) or (isinstance(item, ValidatedSheet) and item.ok)
+
+
+RuleKey = tuple[str | None, str]
+"""A column, None for the layout as a whole, and the code of what is found there."""
+
+
+_POOLED_CODES = frozenset({"column-unknown", "column-unnamed"})
+"""The findings that are one group whatever their column: there may be thousands."""
+
+
+def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
+    """Group findings by ``rule_key``.
+
+    Errors come before warnings, the layout before the cells, then the columns as they stand.
+    """
+    found: defaultdict[RuleKey, list[Sequence[Finding]]] = defaultdict(list)
+    for group in by_column_and_kind(findings):
+        found[rule_key(group[0])].append(group)
+    groups = {
+        rule: same[0] if len(same) == 1 else list(chain.from_iterable(same))
+        for rule, same in found.items()
+    }
+    return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
+
+
+def rule_key(finding: Finding) -> RuleKey:
+    """Return the group that a finding belongs to."""
+    code = finding.kind.code
+    return (None if code in _POOLED_CODES else finding.column), code
+
+
+def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
+    column, code = rule_key(first)
+    letters = (first.cell or "").rstrip("0123456789") if column else ""
+    is_warning = first.kind.severity is Severity.WARNING
+    return is_warning, column_index(letters), column or "", code

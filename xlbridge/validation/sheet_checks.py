@@ -1,0 +1,197 @@
+"""Checks of a sheet beyond its cells' values: layout, and rows that are not records.
+
+Layout: merged and hidden cells, formulas, unnamed columns, the 1904 date system. Rows that are
+not
+records: totals anywhere, notes below the table.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources import Kind, Resource
+from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.validation.cells.column_cells import Positions
+from xlbridge.validation.headers.header_row import Header, normalise_header
+from xlbridge.validation.text import display, quoted
+from xlbridge.validation.typed_rows import TypedRows
+from xlbridge.workbook import CellRange, cell_address
+from xlbridge.workbook.read import SheetCells
+
+
+def check_layout(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> list[Finding]:
+    """Add to the columns' problems what concerns cells, and return what concerns the sheet."""
+    places = {name: cells.first_column + place for name, place in header.columns.items()}
+    for area in cells.raw.layout.merged:
+        _note_merged(area, places, typed)
+    for name, place in places.items():
+        _note_formulas(cells, name, place, typed)
+    return [
+        *_hidden_rows_and_columns(header, cells, places, typed),
+        *_unnamed_columns(resource, header, cells),
+        *_old_date_system(resource, header, cells, typed),
+    ]
+
+
+def _note_merged(area: CellRange, places: Mapping[str, int], typed: TypedRows) -> None:
+    """Of merged cells only the first holds a value: what the others mean is a guess."""
+    top, left, bottom, right = area
+    rows = np.array(typed.rows)
+    positions = np.flatnonzero((rows >= top) & (rows <= bottom))
+    names = [name for name, place in places.items() if left <= place <= right]
+    if len(positions) * len(names) < 2:
+        return
+    first = min(names, key=lambda name: places[name])
+    shown = f"{cell_address(top, left)}:{cell_address(bottom, right)}"
+    if not typed.problems[first].failed[positions[0]]:
+        typed.problems[first].add(int(positions[0]), "cells-merged", {"range": shown})
+    for name in names:
+        typed.problems[name].failed[positions] = True
+
+
+def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
+    """Say once for a column that stored results are read; one that is empty is not."""
+    runs = cells.raw.layout.formulas.get(place, ())
+    position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
+    for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
+        is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
+        result = cells.columns[place - cells.first_column].value(row - 1)
+        # LibreOffice writes true and false themselves as formulas.
+        is_read = result != "" and not isinstance(result, bool)
+        position = position_of.get(row)
+        if position is None or not (is_stored and is_read) or typed.problems[name].failed[position]:
+            continue
+        typed.problems[name].add(position, "formula-result")
+        return
+
+
+def _hidden_rows_and_columns(
+    header: Header, cells: SheetCells, places: Mapping[str, int], typed: TypedRows
+) -> Iterator[Finding]:
+    marks = cells.raw.layout
+    if rows := sorted(marks.hidden_rows.intersection(typed.rows)):
+        details = {"rows": _row_ranges(rows), "count": len(rows)}
+        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
+    for name, place in places.items():
+        if any(first <= place <= last for first, last in marks.hidden_columns):
+            cell = cell_address(header.row, place)
+            yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
+
+
+def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
+    """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
+    for place, column in enumerate(cells.columns):
+        name = column.value(header.row - 1)
+        if normalise_header(name) or not any(column.kinds[header.row :]):
+            continue
+        cell = cell_address(header.row, cells.first_column + place)
+        if isinstance(name, str):
+            yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
+        else:
+            details = {"header": quoted(display(name)), "resource": resource.name}
+            yield Finding(
+                CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
+            )
+
+
+def _old_date_system(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> Iterator[Finding]:
+    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
+        yield Finding(CATALOGUE["date-system-old"], row=header.row)
+
+
+def _row_ranges(rows: Iterable[int]) -> str:
+    """Write row numbers with their runs drawn together, the first few of them."""
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row == runs[-1][1] + 1:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+    shown = [f"{first}–{last}" if last > first else str(first) for first, last in runs[:10]]
+    return ", ".join(shown) + (" …" if len(runs) > len(shown) else "")
+
+
+_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
+_OF = r"(?:d[aeo]s?|em|por)\s"
+_TOTAL = re.compile(
+    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
+    rf"sub-?\s?tota(?:l|is)\b.*"
+    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
+    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
+    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
+    rf"|contagem\s+(?:geral|{_OF}.*)",
+    re.IGNORECASE,
+)
+_MOST_CELLS = 2
+_LAST_ROWS = 10
+
+
+def check_non_record_rows(resource: Resource, typed: TypedRows) -> None:
+    """Note the texts that are hardly a record's: totals anywhere, notes in the last rows."""
+    totals = _note_totals(resource, typed)
+    _note_trailing_notes(typed, _filled_counts(typed), totals)
+
+
+def _filled_counts(typed: TypedRows) -> npt.NDArray[np.intp]:
+    """Return how many cells are filled in each of the last rows that are looked at, and in the one
+    before them."""
+    last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
+    failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]
+    counts: npt.NDArray[np.intp] = (last | np.array(failed).T).sum(axis=1)
+    return counts
+
+
+def _note_totals(resource: Resource, typed: TypedRows) -> frozenset[int]:
+    """Note the text of each row that says "total" and has hardly another beside it."""
+    names = [column.name for column in resource.columns if column.kind.is_text]
+    rows = _sparse_rows(typed)
+    found: set[int] = set()
+    for name in names if len(rows) else ():
+        for position, text in zip(rows.tolist(), typed.frame[name].iloc[rows], strict=True):
+            if position not in found and isinstance(text, str) and _TOTAL.fullmatch(text):
+                typed.problems[name].add(position, "row-total")
+                found.add(position)
+    return frozenset(found)
+
+
+def _sparse_rows(typed: TypedRows) -> Positions:
+    """Return the rows that have hardly a cell filled."""
+    rows = np.arange(len(typed.rows))
+    filled = np.zeros(len(rows), dtype=np.intp)
+    for name, problems in typed.problems.items():
+        filled += typed.frame[name].notna().to_numpy()[rows] | problems.failed[rows]
+        sparse = filled <= _MOST_CELLS
+        rows, filled = rows[sparse], filled[sparse]
+        if not len(rows):
+            break
+    return rows
+
+
+def _note_trailing_notes(
+    typed: TypedRows, filled: npt.NDArray[np.intp], totals: frozenset[int]
+) -> None:
+    """Note the lone text of each row below the first gap among the last rows that have one cell
+    each; the records above have more."""
+    others = np.flatnonzero(filled != 1)
+    if not len(others):
+        return
+    rows = typed.rows
+    first = len(rows) - len(filled) + int(others[-1]) + 1
+    gap = next((p for p in range(first, len(rows)) if rows[p] - rows[p - 1] > 1), len(rows))
+    for position in range(gap, len(rows)):
+        if position not in totals:
+            _note_text(typed, position)
+
+
+def _note_text(typed: TypedRows, position: int) -> None:
+    for name, problems in typed.problems.items():
+        if isinstance(typed.frame[name].iat[position], str):
+            problems.add(position, "row-note")

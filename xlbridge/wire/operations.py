@@ -1,0 +1,11 @@
+"""Every operation of the interface by its name; the client and the sandbox both go by it."""
+
+from xlbridge.wire import financial, imports, inventory, purchasing, registry, sales, stock
+from xlbridge.wire.protocol import Operation
+
+OPERATIONS: dict[str, Operation] = {
+    operation.name: operation
+    for area in (imports, registry, financial, sales, purchasing, stock, inventory)
+    for operation in area.OPERATIONS
+}
+"""Every operation, by its name."""

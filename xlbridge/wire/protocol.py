@@ -1,0 +1,121 @@
+"""An operation of the interface as data, and the envelope around every answer.
+
+Source: the spec, Endpoints, Response envelope and Errors.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_origin
+
+from pydantic import ValidationError
+
+from xlbridge.wire.model import Moment, WireModel, null_as
+
+PURCHASING_SECTION = "Purchasing"
+
+SALES_SECTION = "Sales and billing"
+
+FINANCIAL_SECTION = "Financial"
+
+REGISTRY_SECTION = "Registry"
+
+UTILITIES_SECTION = "Authentication and utilities"
+
+STOCK_SECTION = "Stock"
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+_PATH_PARAMETER = re.compile(r"{(\w+)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One method and path of the interface, with everything that a caller or a server must know.
+
+    ``path_types`` gives the type of each parameter in the path (``int`` where none is named).
+    ``data`` is the type of the envelope's ``data``, or of the whole answer where ``enveloped`` is
+    false. ``upload`` says that the request is a multipart form with one workbook.
+    ``repeatable`` says that sending the request again, after its answer was lost, changes nothing
+    that the first had not, and is answered as the first was: a deletion repeated is a 404, which
+    would tell of a failure where there was none. ``single_record_filters`` are the fields of the
+    query that name a single record.
+    """
+
+    name: str
+    method: Method
+    path: str
+    section: str
+    data: Any
+    path_types: Mapping[str, type] = field(default_factory=dict)
+    query: type[WireModel] | None = None
+    body: type[WireModel] | None = None
+    upload: bool = False
+    enveloped: bool = True
+    authenticated: bool = True
+    repeatable: bool = False
+    single_record_filters: tuple[str, ...] = ()
+
+    @property
+    def path_parameters(self) -> dict[str, type]:
+        """The parameters in the path, in order, with their types."""
+        names = _PATH_PARAMETER.findall(self.path)
+        return {name: self.path_types.get(name, int) for name in names}
+
+    def asks_for_one(self, query: WireModel | None) -> bool:
+        """Whether a call names a single record: only then ``data`` may be null.
+
+        Source: the spec, Response envelope.
+        """
+        by_key = bool(self.path_parameters) and get_origin(self.data) is not list
+        named = (getattr(query, name, None) for name in self.single_record_filters)
+        return by_key or any(value is not None for value in named)
+
+
+class ErrorItem(WireModel):
+    """One error: ``key`` is the field concerned, ``value`` the message."""
+
+    key: Annotated[str, null_as("")] = ""
+    value: Annotated[str, null_as("")] = ""
+    dateOccurred: Moment | None = None
+
+
+class Envelope(WireModel):
+    """What every answer looks like, except authentication's.
+
+    ``data`` is there on success, ``errors`` only without it; detail of a failure may be found
+    under ``notifications`` instead.
+    """
+
+    success: bool
+    data: Any = None
+    errors: list[ErrorItem] | None = None
+    notifications: list[ErrorItem] | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is a failure: by ``success``, or by notifications within ``data``.
+
+        Source: the spec, Purchasing (POST /v2/compras/pedido).
+        """
+        return not self.success or bool(self._notifications_in_data)
+
+    @property
+    def complaints(self) -> list[ErrorItem]:
+        """The items of a failure, wherever they stand."""
+        return [
+            *(self.errors or []),
+            *(self.notifications or []),
+            *self._notifications_in_data,
+        ]
+
+    @property
+    def _notifications_in_data(self) -> list[ErrorItem]:
+        try:
+            return _WithNotifications.model_validate(self.data).notifications
+        except ValidationError:
+            return []
+
+
+class _WithNotifications(WireModel):
+    notifications: list[ErrorItem]

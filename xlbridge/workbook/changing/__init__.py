@@ -1,1 +1,0 @@
-"""Copies of the analyst's own workbook in which all that is not changed stays, to the byte."""

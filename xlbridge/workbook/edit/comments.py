@@ -1,0 +1,278 @@
+"""Comments of a sheet: ours are added below the analyst's own, and removed again.
+
+A comment has its text in one part and its box in another, a drawing in VML.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+
+from lxml import etree
+
+from xlbridge.workbook.address import cell_position
+from xlbridge.workbook.edit.editable_package import (
+    EditablePackage,
+    Element,
+    add_child,
+    cell_text,
+    find_child,
+    list_entries,
+    local_name,
+    parse_xml,
+    to_xml,
+)
+from xlbridge.workbook.edit.sheets import ColumnWidths, insert_in_order, new_element
+
+_SEPARATOR = "——— xlbridge ———"
+_AUTHOR = "xlbridge"
+_THREAD_AUTHOR = "tc="
+"""How the author of a comment begins that only stands for a thread of newer comments."""
+
+_WIDTH, _LINE_HEIGHT, _LINE_LENGTH, _ROW_HEIGHT = 340, 18, 50, 20
+_FIRST_SHAPE = 1025
+_SHAPES_PER_BLOCK = 1024
+_SHAPE_NUMBER = re.compile(r"_s(\d+)$")
+_COMMENTS_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.comments+xml"
+_DRAWING_TYPE = "application/vnd.openxmlformats-officedocument.vmlDrawing"
+_V, _O, _X = (
+    "urn:schemas-microsoft-com:vml",
+    "urn:schemas-microsoft-com:office:office",
+    "urn:schemas-microsoft-com:office:excel",
+)
+_NEW_DRAWING = f"""\
+<xml xmlns:v="{_V}" xmlns:o="{_O}" xmlns:x="{_X}"><o:shapelayout v:ext="edit">\
+<o:idmap v:ext="edit" data="1"/></o:shapelayout></xml>""".encode()
+_SHAPE_TYPE = f"""\
+<v:shapetype xmlns:v="{_V}" xmlns:o="{_O}" id="_x0000_t202" coordsize="21600,21600" o:spt="202" \
+path="m,l,21600r21600,l21600,xe"><v:stroke joinstyle="miter"/>\
+<v:path gradientshapeok="t" o:connecttype="rect"/></v:shapetype>"""
+_SHAPE = f"""\
+<v:shape xmlns:v="{_V}" xmlns:o="{_O}" xmlns:x="{_X}" id="_x0000_s{{number}}" \
+type="#_x0000_t202" style="position:absolute;width:{_WIDTH * 0.75:g}pt;z-index:1;\
+visibility:hidden" fillcolor="#ffffe1" o:insetmode="auto"><v:fill color2="#ffffe1"/>\
+<v:shadow on="t" color="black" obscured="t"/><v:path o:connecttype="none"/>\
+<v:textbox style="mso-direction-alt:auto"><div style="text-align:left"/></v:textbox>\
+<x:ClientData ObjectType="Note"><x:MoveWithCells/><x:SizeWithCells/><x:Anchor/>\
+<x:AutoFill>False</x:AutoFill><x:Row>{{row}}</x:Row><x:Column>{{column}}</x:Column>\
+</x:ClientData></v:shape>"""
+
+
+def replace_comments(
+    package: EditablePackage, part: str, frame: Element, remarks: Mapping[str, str]
+) -> None:
+    """Take out the remarks of an earlier time and add new ones, by the cells' addresses.
+
+    ``frame`` is the sheet of ``part``. A thread of comments is left as it is.
+    """
+    notes = _SheetComments(package, part, frame)
+    notes.remove_ours()
+    for address, remark in remarks.items():
+        notes.add(address, remark)
+    notes.put_back()
+
+
+def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
+    """Return the comments of a sheet by the cells' addresses, without ours."""
+    texts = package.related(part, "comments")
+    if texts is None:
+        return {}
+    found = {}
+    for comment in list_entries(parse_xml(package.read(texts)), "commentList"):
+        text = find_child(comment, "text")
+        content = "" if text is None else _plain_text(text).partition(_SEPARATOR)[0].strip()
+        if content:
+            found[comment.get("ref", "").replace("$", "")] = content
+    return found
+
+
+class _SheetComments:
+    """The comments of one sheet, and their boxes."""
+
+    def __init__(self, package: EditablePackage, part: str, frame: Element) -> None:
+        self._package, self._part, self._frame = package, part, frame
+        self._texts_part = package.related(part, "comments")
+        self._boxes_part = self._drawing()
+        self._texts = parse_xml(package.read(self._texts_part)) if self._texts_part else None
+        # Drawings in VML are not always well formed XML.
+        self._boxes = (
+            parse_xml(package.read(self._boxes_part), recover=True) if self._boxes_part else None
+        )
+        self._widths = ColumnWidths(frame)
+        self._shapes = {} if self._boxes is None else _shapes_by_position(self._boxes)
+        self._numbers = [int(m[1]) for shape in self._all_shapes() if (m := _shape_number(shape))]
+        self._next = max(self._numbers, default=_FIRST_SHAPE - 1) + 1
+        listing = [] if self._texts is None else list_entries(self._texts, "commentList")
+        self._by_cell = {item.get("ref", "").replace("$", ""): item for item in listing}
+
+    def remove_ours(self) -> None:
+        """Cut every comment off where ours begins, and remove those that are only ours."""
+        for address, comment in list(self._by_cell.items()):
+            text = find_child(comment, "text")
+            if text is None or _SEPARATOR not in _plain_text(text):
+                continue
+            _cut_at_separator(text)
+            if _plain_text(text).strip():
+                continue
+            comment.getparent().remove(comment)
+            del self._by_cell[address]
+            shape = self._shapes.pop(cell_position(address), None)
+            if shape is not None:
+                shape.getparent().remove(shape)
+
+    def add(self, address: str, remark: str) -> None:
+        """Add a remark to a cell, below the comment that it has."""
+        comment = self._by_cell.get(address)
+        if comment is None:
+            comment = self._new_comment(address)
+        elif self._author_of(comment).startswith(_THREAD_AUTHOR):
+            return
+        text = find_child(comment, "text")
+        theirs = _plain_text(text)
+        _append_text(text, cell_text(f"{_SEPARATOR}\n{remark}"), "\n" if theirs else "")
+        self._fit(address, _plain_text(text))
+
+    def put_back(self) -> None:
+        """Put the parts back, the new ones made known to the sheet."""
+        if self._texts is None or self._boxes is None:
+            return
+        self._count_shapes(self._boxes)
+        if self._texts_part is None:
+            self._texts_part = self._package.unused("xl/comments{}.xml")
+            self._package.declare(self._texts_part, _COMMENTS_TYPE)
+            self._package.relate(self._part, self._texts_part, "comments")
+        if self._boxes_part is None:
+            self._boxes_part = self._package.unused("xl/drawings/vmlDrawing{}.vml")
+            self._package.declare_extension("vml", _DRAWING_TYPE)
+            self._name_drawing(self._package.relate(self._part, self._boxes_part, "vmlDrawing"))
+        self._package.put(self._texts_part, to_xml(self._texts))
+        self._package.put(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
+
+    def _drawing(self) -> str | None:
+        named = find_child(self._frame, "legacyDrawing")
+        if named is None:
+            return None
+        return self._package.target(self._part, _relation_id(named))
+
+    def _name_drawing(self, identity: str) -> None:
+        named = new_element(self._frame, "legacyDrawing")
+        kinds = "officeDocument/2006/relationships"
+        strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
+        space = (
+            "http://purl.oclc.org/ooxml/officeDocument/relationships"
+            if strict
+            else f"http://schemas.openxmlformats.org/{kinds}"
+        )
+        named.set(f"{{{space}}}id", identity)
+        insert_in_order(self._frame, named)
+
+    def _new_comment(self, address: str) -> Element:
+        if self._texts is None:
+            self._texts = new_element(self._frame, "comments")
+            add_child(self._texts, "authors")
+            add_child(self._texts, "commentList")
+        if self._boxes is None:
+            self._boxes = parse_xml(_NEW_DRAWING)
+        if not any(item.get("id") == "_x0000_t202" for item in self._boxes):
+            self._boxes.append(etree.fromstring(_SHAPE_TYPE))
+        listing = find_child(self._texts, "commentList")
+        comment = add_child(listing, "comment", ref=address, authorId=self._our_author())
+        add_child(comment, "text")
+        self._by_cell[address] = comment
+        row, column = cell_position(address)
+        shape = etree.fromstring(_SHAPE.format(number=self._next, row=row - 1, column=column))
+        self._next += 1
+        self._boxes.append(shape)
+        self._shapes[row, column] = shape
+        return comment
+
+    def _our_author(self) -> str:
+        names = [item.text for item in list_entries(self._texts, "authors")]
+        if _AUTHOR not in names:
+            add_child(find_child(self._texts, "authors"), "author").text = _AUTHOR
+            names.append(_AUTHOR)
+        return str(names.index(_AUTHOR))
+
+    def _author_of(self, comment: Element) -> str:
+        authors = list_entries(self._texts, "authors")
+        number = int(comment.get("authorId", "0"))
+        return str(authors[number].text or "") if number < len(authors) else ""
+
+    def _fit(self, address: str, text: str) -> None:
+        """Make a box as high as its text: no program does it for a file that it opens."""
+        row, column = cell_position(address)
+        shape = self._shapes.get((row, column))
+        data = None if shape is None else shape.find(f".//{{{_X}}}ClientData")
+        if data is None:
+            return
+        anchor = data.find(f"{{{_X}}}Anchor")
+        if anchor is None:
+            anchor = etree.SubElement(data, f"{{{_X}}}Anchor")
+        lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
+        last_row, rest = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
+        last, over = column + 1, _WIDTH
+        while over > self._widths.of(last):
+            over -= self._widths.of(last)
+            last += 1
+        top = max(row - 2, 0)
+        edges = (column + 1, 15, top, 2, last, over, top + last_row, rest)
+        anchor.text = ", ".join(map(str, edges))
+
+    def _all_shapes(self) -> list[Element]:
+        return [] if self._boxes is None else list(self._boxes.iter(f"{{{_V}}}shape"))
+
+    def _count_shapes(self, boxes: Element) -> None:
+        """Reserve the blocks of numbers that the boxes take."""
+        for item in boxes.iter(f"{{{_O}}}idmap"):
+            blocks = {int(b) for b in item.get("data", "").split(",") if b.strip().isdigit()}
+            ours = range(_FIRST_SHAPE, self._next)
+            blocks |= {number // _SHAPES_PER_BLOCK for number in ours} if len(ours) else set()
+            item.set("data", ",".join(map(str, sorted(blocks))))
+
+
+def _shapes_by_position(boxes: Element) -> dict[tuple[int, int], Element]:
+    found = {}
+    for shape in boxes.iter(f"{{{_V}}}shape"):
+        row, column = (shape.find(f".//{{{_X}}}{name}") for name in ("Row", "Column"))
+        if row is not None and column is not None:
+            found[int(row.text) + 1, int(column.text)] = shape
+    return found
+
+
+def _shape_number(shape: Element) -> re.Match[str] | None:
+    return _SHAPE_NUMBER.search(shape.get("id") or "")
+
+
+def _relation_id(element: Element) -> str | None:
+    return next((v for k, v in element.attrib.items() if k.endswith("}id")), None)
+
+
+def _text_elements(text: Element) -> list[Element]:
+    return [item for item in text.iter() if local_name(item) == "t"]
+
+
+def _plain_text(text: Element) -> str:
+    return "".join(item.text or "" for item in _text_elements(text))
+
+
+def _cut_at_separator(text: Element) -> None:
+    """Leave of a text what stands before our mark."""
+    left = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
+    for item in _text_elements(text):
+        content = item.text or ""
+        item.text = content[:left]
+        left -= len(item.text)
+    for run in list(text):
+        if local_name(run) == "r" and not _plain_text(run):
+            text.remove(run)
+
+
+def _append_text(text: Element, content: str, before: str) -> None:
+    plain = find_child(text, "t")
+    if plain is not None:
+        # Of a plain text followed by runs only the one or the other is shown.
+        run = add_child(text, "r")
+        text.replace(plain, run)
+        run.append(plain)
+    addition = add_child(add_child(text, "r"), "t")
+    addition.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    addition.text = before + content

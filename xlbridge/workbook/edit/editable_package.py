@@ -1,0 +1,253 @@
+"""Parts of an .xlsx file, to change some of them and keep all others byte for byte.
+
+Only for files that passed the safety checks (``read/archive.py``): nothing is bounded here.
+"""
+
+import posixpath
+import re
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+from lxml import etree
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text
+
+_MAX_TEXT_LENGTH = 32_767
+_FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def cell_text(text: str) -> str:
+    """Return the text with what XML forbids replaced, and cut to what a cell holds."""
+    return _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)[:_MAX_TEXT_LENGTH]
+
+
+Element = Any
+"""An element of an XML tree; lxml has no types of its own."""
+
+WORKBOOK = "xl/workbook.xml"
+_TYPES = "[Content_Types].xml"
+_TYPES_SPACE = "http://schemas.openxmlformats.org/package/2006/content-types"
+_RELATIONS_SPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
+_RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["'][^>]*\?>""")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_PARSE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    etree.LxmlError,
+    ExpatError,
+    LookupError,
+    ValueError,
+)
+
+
+def in_utf8(content: bytes) -> bytes:
+    """Return an XML part in UTF-8, without its declaration where that said otherwise.
+
+    Raises ``LookupError`` or ``ValueError`` when its encoding is not what it says.
+    """
+    if content.startswith(_UTF16_MARKS):
+        text = content.decode("utf-16")
+        return re.sub(r"^\s*<\?xml.*?\?>", "", text).encode()
+    declared = _DECLARED_ENCODING.match(content)
+    if declared is None or declared[1].lower() in {b"utf-8", b"us-ascii", b"ascii"}:
+        return content
+    return content[declared.end() :].decode(declared[1].decode()).encode()
+
+
+def parse_xml(content: bytes, *, recover: bool = False) -> Element:
+    """Read an XML part; ``recover`` makes the best of one that is not well formed."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=True, recover=recover
+    )
+    return etree.fromstring(in_utf8(content), parser)
+
+
+def to_xml(root: Element) -> bytes:
+    """Return a tree as an XML part; prefixes stay as they were."""
+    content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+    return content
+
+
+def local_name(element: Element) -> str:
+    """Return an element's name without its namespace, empty for comments and the like."""
+    tag = element.tag
+    return str(tag).rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def find_child(parent: Element, name: str) -> Element | None:
+    """Return the first child of that local name."""
+    return next((item for item in parent if local_name(item) == name), None)
+
+
+def list_entries(parent: Element, name: str) -> list[Element]:
+    """Return the elements in the first child of that local name, none where there is no such."""
+    listing = find_child(parent, name)
+    return [] if listing is None else [item for item in listing if isinstance(item.tag, str)]
+
+
+def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
+    """Append a child in the parent's own namespace and return it."""
+    return etree.SubElement(parent, tag_like(parent, name), attributes)
+
+
+def tag_like(element: Element, name: str) -> str:
+    """Return a tag in the namespace of an element: strict and transitional files differ in it."""
+    space = etree.QName(element).namespace
+    return f"{{{space}}}{name}" if space else name
+
+
+@contextmanager
+def edit_package(path: Path) -> Iterator["EditablePackage"]:
+    """Open an .xlsx file for a changed copy.
+
+    Raises ``WorkbookRefused`` when the parts that are to change cannot be understood.
+    """
+    try:
+        with zipfile.ZipFile(path) as source:
+            yield EditablePackage(source)
+    except _PARSE_ERRORS as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            # Another interruption, while the copy was being closed for the first.
+            raise error.__context__ from None
+        raise WorkbookRefused(
+            "unreadable",
+            Text(
+                pt="{path} pode ser conferida, mas não copiada com mudanças.",
+                en="{path} can be checked, but not copied with changes.",
+            ).format(path=path),
+            Text(
+                pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
+                en="Open it in Excel, save it again as .xlsx and try once more.",
+            ),
+        ) from error
+
+
+class EditablePackage:
+    """An .xlsx file that is open for a changed copy."""
+
+    def __init__(self, source: zipfile.ZipFile) -> None:
+        self._source = source
+        self._names = {name.lower(): name for name in source.namelist()}
+        self._changed: dict[str, bytes] = {}
+
+    def __contains__(self, part: str) -> bool:
+        return part in self._changed or part.lower() in self._names
+
+    def read(self, part: str) -> bytes:
+        """Return a part's content. Raises ``KeyError`` when there is none."""
+        if part in self._changed:
+            return self._changed[part]
+        return self._source.read(self._names[part.lower()])
+
+    def put(self, part: str, content: bytes) -> None:
+        """Replace a part, or add one."""
+        self._changed[self._names.get(part.lower(), part)] = content
+
+    @contextmanager
+    def tree(self, part: str) -> Iterator[Element]:
+        """Give a part as a tree, and put it back as it is at the end."""
+        root = parse_xml(self.read(part))
+        yield root
+        self.put(part, to_xml(root))
+
+    def unused(self, pattern: str) -> str:
+        """Return the first part name of a pattern such as ``xl/comments{}.xml`` that is free."""
+        number = 1
+        while pattern.format(number) in self:
+            number += 1
+        return pattern.format(number)
+
+    def declare(self, part: str, content_type: str) -> None:
+        """Say what a new part is."""
+        with self.tree(_TYPES) as types:
+            etree.SubElement(
+                types,
+                f"{{{_TYPES_SPACE}}}Override",
+                {"PartName": f"/{part}", "ContentType": content_type},
+            )
+
+    def declare_extension(self, extension: str, content_type: str) -> None:
+        """Say what all parts with an extension are, unless it is said already."""
+        with self.tree(_TYPES) as types:
+            if any(item.get("Extension", "").lower() == extension for item in types):
+                return
+            default = etree.Element(f"{{{_TYPES_SPACE}}}Default")
+            default.set("Extension", extension)
+            default.set("ContentType", content_type)
+            types.insert(0, default)
+
+    def related(self, part: str, kind: str) -> str | None:
+        """Return the part that another one is related to in a way such as ``comments``."""
+        for item in self._relations(part):
+            if item.get("Type", "").endswith(f"/{kind}"):
+                return _target_part(part, item)
+        return None
+
+    def target(self, part: str, identity: str | None) -> str | None:
+        """Return the part that a relation of another one leads to."""
+        for item in self._relations(part):
+            if item.get("Id") == identity:
+                return _target_part(part, item)
+        return None
+
+    def relate(self, part: str, target: str, kind: str) -> str:
+        """Relate a part to another and return the relation's id."""
+        relations = self._relations(part)
+        taken = {item.get("Id") for item in relations}
+        identity = next(i for i in (f"rXb{n}" for n in range(1, len(taken) + 2)) if i not in taken)
+        types = (item.get("Type", "").rpartition("/")[0] for item in relations)
+        kinds = next((base for base in types if "officeDocument" in base), _RELATION_TYPES)
+        etree.SubElement(
+            relations,
+            f"{{{_RELATIONS_SPACE}}}Relationship",
+            {"Id": identity, "Type": f"{kinds}/{kind}", "Target": f"/{target}"},
+        )
+        self.put(_relations_part(part), to_xml(relations))
+        return identity
+
+    def save(self, target: Path) -> None:
+        """Write the copy, whole or not at all. Raises ``UsageError`` when it cannot be written."""
+        written = set()
+        with (
+            replace_atomically(target) as temporary,
+            zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
+        ):
+            for entry in self._source.infolist():
+                written.add(entry.filename)
+                kept = zipfile.ZipInfo(entry.filename, entry.date_time)
+                kept.compress_type, kept.external_attr = zipfile.ZIP_DEFLATED, entry.external_attr
+                if entry.filename in self._changed:
+                    copy.writestr(kept, self._changed[entry.filename])
+                    continue
+                with self._source.open(entry) as content, copy.open(kept, "w") as into:
+                    shutil.copyfileobj(content, into, 1 << 20)
+            for name, added in self._changed.items():
+                if name not in written:
+                    copy.writestr(name, added)
+
+    def _relations(self, part: str) -> Element:
+        name = _relations_part(part)
+        if name in self:
+            return parse_xml(self.read(name))
+        return etree.Element(f"{{{_RELATIONS_SPACE}}}Relationships", nsmap={None: _RELATIONS_SPACE})
+
+
+def _relations_part(part: str) -> str:
+    folder, name = posixpath.split(part)
+    return f"{folder}/_rels/{name}.rels"
+
+
+def _target_part(part: str, relation: Element) -> str:
+    target = str(relation.get("Target", ""))
+    if target.startswith("/"):
+        return target.lstrip("/")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(part), target))

@@ -1,0 +1,216 @@
+"""Styles added to a workbook's own, without changing those that are there."""
+
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+
+from lxml import etree
+
+from xlbridge.workbook.edit.editable_package import (
+    WORKBOOK,
+    EditablePackage,
+    Element,
+    add_child,
+    find_child,
+    list_entries,
+    local_name,
+    parse_xml,
+    tag_like,
+    to_xml,
+)
+from xlbridge.workbook.read.number_formats import format_code, is_date_or_time, scale_factor
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_DEFAULT_PART = "xl/styles.xml"
+"""There are readers that look for the part under no other name."""
+
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
+_EMPTY_STYLE_SHEET = f"""\
+<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font>\
+</fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill>\
+<patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/>\
+<top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>\
+<cellXfs count="1"><xf xfId="0"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" \
+xfId="0" builtinId="0"/></cellStyles></styleSheet>""".encode()
+_ELEMENT_ORDER = [
+    "numFmts",
+    "fonts",
+    "fills",
+    "borders",
+    "cellStyleXfs",
+    "cellXfs",
+    "cellStyles",
+    "dxfs",
+    "tableStyles",
+    "colors",
+    "extLst",
+]
+
+
+class WorkbookStyles:
+    """The styles of a workbook, to which others are added."""
+
+    def __init__(self, package: EditablePackage) -> None:
+        self._package = package
+        self._part = package.related(WORKBOOK, "styles")
+        self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._complete()
+
+    def highlight(self, colour: str, font: str) -> str:
+        """Return the id of the differential style that fills a cell with a colour.
+
+        The colour of its text goes with it: a header's white would not be seen on a pale ground.
+        """
+        differential = etree.Element(tag_like(self._root, "dxf"))
+        add_child(add_child(differential, "font"), "color", rgb=f"FF{font}")
+        pattern = add_child(add_child(differential, "fill"), "patternFill", patternType="solid")
+        add_child(pattern, "fgColor", rgb=f"FF{colour}")
+        add_child(pattern, "bgColor", rgb=f"FF{colour}")
+        return self._add("dxfs", differential)
+
+    def cell(
+        self,
+        *,
+        font: Mapping[str, str] | None = None,
+        fill: str | None = None,
+        alignment: Mapping[str, str] | None = None,
+    ) -> str:
+        """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``."""
+        style = etree.Element(tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
+        style.set("fontId", self._add("fonts", self._font(font or {})))
+        style.set("fillId", "0" if fill is None else self._add("fills", self._fill(fill)))
+        for applied in ("applyFont", "applyFill", "applyAlignment"):
+            style.set(applied, "1")
+        add_child(style, "alignment", **{"vertical": "top", **(alignment or {})})
+        return self._add("cellXfs", style)
+
+    def number_format(self, style: int) -> tuple[int, str]:
+        """Return the number format of a cell style: its id and its code, empty if built in."""
+        styles = list_entries(self._root, "cellXfs")
+        number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
+        codes = {
+            item.get("numFmtId"): item.get("formatCode", "")
+            for item in list_entries(self._root, "numFmts")
+        }
+        return int(number), codes.get(number, "")
+
+    def with_number_format(self, style: int, number: int) -> int:
+        """Return a cell style that has another number format and is else as it was.
+
+        Raises ``LookupError`` when there is no such style.
+        """
+        changed = deepcopy(list_entries(self._root, "cellXfs")[style])
+        changed.set("numFmtId", str(number))
+        changed.set("applyNumberFormat", "1")
+        return int(self._add("cellXfs", changed))
+
+    def put_back(self) -> None:
+        """Put the part back."""
+        if self._part is None:
+            is_free = _DEFAULT_PART not in self._package
+            self._part = _DEFAULT_PART if is_free else self._package.unused("xl/styles{}.xml")
+            self._package.declare(self._part, _TYPE)
+            self._package.relate(WORKBOOK, self._part, "styles")
+        self._package.put(self._part, to_xml(self._root))
+
+    def _complete(self) -> None:
+        """Add the lists that there are none of: the first of each is every plain cell's."""
+        space = etree.QName(self._root).namespace or ""
+        for listing in list(parse_xml(_EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode()))):
+            name = local_name(listing)
+            if not list_entries(self._root, name):
+                empty = find_child(self._root, name)
+                if empty is not None:
+                    self._root.remove(empty)
+                self._insert(name, listing)
+
+    def _font(self, wanted: Mapping[str, str]) -> Element:
+        font = etree.Element(tag_like(self._root, "font"))
+        if "b" in wanted:
+            add_child(font, "b")
+        if "u" in wanted:
+            add_child(font, "u")
+        add_child(font, "sz", val=wanted.get("sz", "11"))
+        if "color" in wanted:
+            add_child(font, "color", rgb=f"FF{wanted['color']}")
+        add_child(font, "name", val=wanted.get("name", "Calibri"))
+        return font
+
+    def _fill(self, colour: str) -> Element:
+        fill = etree.Element(tag_like(self._root, "fill"))
+        pattern = add_child(fill, "patternFill", patternType="solid")
+        add_child(pattern, "fgColor", rgb=f"FF{colour}")
+        return fill
+
+    def _add(self, name: str, element: Element) -> str:
+        """Add an element to a list, unless an equal one is there, and return its place."""
+        listing = find_child(self._root, name)
+        if listing is None:
+            listing = etree.Element(tag_like(self._root, name))
+            self._insert(name, listing)
+        content = _canonical(element)
+        items = [item for item in listing if isinstance(item.tag, str)]
+        for place, item in enumerate(items):
+            if _canonical(item) == content:
+                return str(place)
+        listing.append(element)
+        listing.set("count", str(len(items) + 1))
+        return str(len(items))
+
+    def _insert(self, name: str, listing: Element) -> None:
+        behind = [
+            i
+            for i in self._root
+            if local_name(i) in _ELEMENT_ORDER[_ELEMENT_ORDER.index(name) + 1 :]
+        ]
+        if behind:
+            behind[0].addprevious(listing)
+        else:
+            self._root.append(listing)
+
+
+def _canonical(element: Element) -> bytes:
+    content: bytes = etree.tostring(element, method="c14n", exclusive=True, with_tail=False)
+    return content
+
+
+_GENERAL, _DATE, _TEXT = 0, 14, 49
+_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+
+
+class NumberFormatStyles:
+    """The cell styles of a workbook, by their index as cells carry it."""
+
+    def __init__(self, looks: WorkbookStyles) -> None:
+        self._looks = looks
+        self._made: dict[tuple[int, int], int] = {}
+
+    def for_date(self, style: int) -> int:
+        """Return the style in which a date is shown as one."""
+        return style if self._shows_date(style) else self._with(style, _DATE)
+
+    def for_number(self, style: int) -> int:
+        """Return the style in which a number is taken, and seen, for no other value."""
+        code = format_code(*map(str, self._looks.number_format(style)))
+        is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
+        return self._with(style, _GENERAL) if is_other else style
+
+    def for_text(self, style: int) -> int:
+        """Return the style in which digits stay text when they are typed again."""
+        return style if self._shows_text(style) else self._with(style, _TEXT)
+
+    def _shows_date(self, style: int) -> bool:
+        number, code = self._looks.number_format(style)
+        told = _LITERAL.sub("", code).lower()
+        return number in _DATE_FORMATS or ("d" in told and "y" in told)
+
+    def _shows_text(self, style: int) -> bool:
+        number, code = self._looks.number_format(style)
+        return number == _TEXT or code == "@"
+
+    def _with(self, style: int, number: int) -> int:
+        key = style, number
+        if key not in self._made:
+            self._made[key] = self._looks.with_number_format(style, number)
+        return self._made[key]

@@ -1,0 +1,254 @@
+"""Summary sheet of an annotated workbook: lists its findings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from lxml import etree
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity, show_invisible
+from xlbridge.workbook import style
+from xlbridge.workbook.address import cell_address, column_letters
+from xlbridge.workbook.edit.editable_package import (
+    EditablePackage,
+    Element,
+    add_child,
+    cell_text,
+    to_xml,
+)
+from xlbridge.workbook.edit.sheets import SheetList
+from xlbridge.workbook.edit.styles import WorkbookStyles
+from xlbridge.workbook.signature import SUMMARY_SHEET, SUMMARY_TITLE
+
+_SUBJECT = Text(
+    pt="{file}, planilha “{sheet}”, recurso {resource}", en="{file}, sheet “{sheet}”, {resource}"
+)
+_SUBJECT_OF_SEVERAL = Text(pt="{file}, planilhas {sheets}", en="{file}, sheets {sheets}")
+_COUNTS = Text(
+    pt="Linhas conferidas: {rows}. Erros: {errors}. Avisos: {warnings}.",
+    en="Rows checked: {rows}. Errors: {errors}. Warnings: {warnings}.",
+)
+_TRUNCATED = Text(
+    pt=" Aqui estão os primeiros {shown} dos {total} achados.",
+    en=" The first {shown} of {total} findings are listed here.",
+)
+_SHEET_HEADER = (Text(pt="Planilha", en="Sheet"), 20)
+_HEADERS: tuple[tuple[Text, int], ...] = (
+    (Text(pt="Célula", en="Cell"), 10),
+    (Text(pt="Coluna", en="Column"), 28),
+    (Text(pt="Gravidade", en="Severity"), 13),
+    (Text(pt="Valor", en="Value"), 28),
+    (Text(pt="O que há", en="What is wrong"), 52),
+    (Text(pt="O que fazer", en="What to do"), 52),
+    (Text(pt="Código", en="Code"), 22),
+)
+_HEADER_ROW = 5
+_MAX_VALUE_LENGTH = 80
+_LINE_HEIGHT, _PADDING = 15, 3
+_A4 = "9"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationSummary:
+    """What was judged, and how much was found in all.
+
+    ``resources`` has the resource of each sheet, by the sheet's name.
+    """
+
+    file: str
+    resources: Mapping[str, str]
+    rows: int
+    errors: int
+    warnings: int
+
+    @property
+    def headers(self) -> Sequence[tuple[Text, int]]:
+        """The titles of the listing's columns, and their widths in characters.
+
+        The sheet has a column of its own where there are several.
+        """
+        return (_SHEET_HEADER, *_HEADERS) if len(self.resources) > 1 else _HEADERS
+
+    @property
+    def place(self) -> Text:
+        """What was judged, in words."""
+        if len(self.resources) == 1:
+            [(sheet, resource)] = self.resources.items()
+            return _SUBJECT.format(file=self.file, sheet=sheet, resource=resource)
+        sheets = ", ".join(f"“{name}” ({resource})" for name, resource in self.resources.items())
+        return _SUBJECT_OF_SEVERAL.format(file=self.file, sheets=sheets)
+
+
+@dataclass(frozen=True, slots=True)
+class _StyleIds:
+    """The ids of the styles that the sheet uses."""
+
+    title: str
+    place: str
+    counts: str
+    header: str
+    text: str
+    link: str
+    severity: dict[Severity, str]
+
+
+def replace_summary_sheet(
+    package: EditablePackage,
+    sheets: SheetList,
+    looks: WorkbookStyles,
+    findings: Sequence[tuple[str, Finding]],
+    summary: AnnotationSummary,
+) -> None:
+    """Add the sheet that lists findings, or write it anew, and show it on opening.
+
+    Each of ``findings`` has the name of its sheet. The list stands last when it is new, so that the
+    analyst's own sheets keep their places.
+    """
+    name = sheets.own(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
+    root = etree.Element(f"{{{sheets.space}}}worksheet", nsmap={None: sheets.space})
+    last_row = _HEADER_ROW + len(findings)
+    _write_sheet_start(root, summary)
+    rows = add_child(root, "sheetData")
+    styles = _add_styles(looks)
+    _write_summary(rows, styles, len(findings), summary)
+    for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
+        _write_finding(rows, row, sheet, finding, summary, styles)
+    _write_sheet_end(root, findings, summary, last_row)
+    package.put(sheets.part(name), to_xml(root))
+    sheets.show(name)
+
+
+def _add_styles(looks: WorkbookStyles) -> _StyleIds:
+    size = str(style.FONT_SIZE)
+    wrapped = {"wrapText": "1"}
+    return _StyleIds(
+        title=looks.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
+        place=looks.cell(font={"sz": size, "color": style.QUIET}),
+        counts=looks.cell(font={"sz": size, "b": ""}),
+        header=looks.cell(
+            font={"sz": size, "b": "", "color": "FFFFFF"},
+            fill=style.STRONG,
+            alignment={"vertical": "center"},
+        ),
+        text=looks.cell(font={"sz": size}, alignment=wrapped),
+        link=looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
+        severity={
+            severity: looks.cell(
+                font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
+                fill=colour,
+                alignment=wrapped,
+            )
+            for severity, colour in style.SEVERITY_FILLS.items()
+        },
+    )
+
+
+def _write_sheet_start(root: Element, summary: AnnotationSummary) -> None:
+    properties = add_child(root, "sheetPr")
+    add_child(properties, "tabColor", rgb=f"FF{style.SEVERITY_FONTS[Severity.ERROR]}")
+    add_child(properties, "pageSetUpPr", fitToPage="1")
+    view = add_child(add_child(root, "sheetViews"), "sheetView", workbookViewId="0")
+    below = f"A{_HEADER_ROW + 1}"
+    pane = {"ySplit": str(_HEADER_ROW), "topLeftCell": below, "activePane": "bottomLeft"}
+    add_child(view, "pane", **pane, state="frozen")
+    add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
+    columns = add_child(root, "cols")
+    for place, (_, width) in enumerate(summary.headers, start=1):
+        number = str(place)
+        add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
+
+
+def _write_sheet_end(
+    root: Element,
+    findings: Sequence[tuple[str, Finding]],
+    summary: AnnotationSummary,
+    last_row: int,
+) -> None:
+    last_column = column_letters(len(summary.headers) - 1)
+    add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    cells = [
+        (row, sheet.replace("'", "''"), finding.cell)
+        for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
+        if finding.cell
+    ]
+    if cells:
+        links = add_child(root, "hyperlinks")
+    linked = column_letters(len(summary.headers) - len(_HEADERS))
+    for row, quoted, address in cells:
+        add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
+    add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
+
+
+def _write_summary(
+    rows: Element, styles: _StyleIds, shown: int, summary: AnnotationSummary
+) -> None:
+    total = summary.errors + summary.warnings
+    counts = str(
+        _COUNTS.format(rows=summary.rows, errors=summary.errors, warnings=summary.warnings)
+    )
+    if shown < total:
+        counts += str(_TRUNCATED.format(shown=shown, total=total))
+    _write_text(
+        add_child(rows, "row", r="1", ht="24", customHeight="1"),
+        0,
+        str(SUMMARY_TITLE),
+        styles.title,
+    )
+    _write_text(add_child(rows, "row", r="2"), 0, str(summary.place), styles.place)
+    _write_text(add_child(rows, "row", r="3"), 0, counts, styles.counts)
+    header = add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
+    for index, (title, _) in enumerate(summary.headers):
+        _write_text(header, index, str(title), styles.header)
+
+
+def _write_finding(
+    rows: Element,
+    row: int,
+    sheet: str,
+    finding: Finding,
+    summary: AnnotationSummary,
+    styles: _StyleIds,
+) -> None:
+    severity = finding.kind.severity
+    widths = [width for _, width in summary.headers]
+    names = [sheet] * (len(widths) - len(_HEADERS))
+    texts = (
+        *names,
+        finding.cell or "",
+        finding.column or "",
+        str(SEVERITY_WORDS[severity]),
+        _shown_value(finding),
+        str(finding.message),
+        str(finding.hint),
+        finding.kind.code,
+    )
+    lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
+    line = add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
+    line.set("customHeight", "1")
+    looks = [
+        *[styles.text] * len(names),
+        styles.link,
+        styles.text,
+        styles.severity[severity],
+        *[styles.text] * 4,
+    ]
+    for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
+        _write_text(line, index, text, look)
+
+
+def _shown_value(finding: Finding) -> str:
+    shown = show_invisible(finding.shown or "")
+    return shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH)
+
+
+def _write_text(row: Element, index: int, text: str, look: str) -> None:
+    """Write text as text: what begins with ``=`` is no formula."""
+    if not text:
+        return
+    address = cell_address(int(row.get("r")), index)
+    cell = add_child(row, "c", r=address, s=look, t="inlineStr")
+    content = add_child(add_child(cell, "is"), "t")
+    content.set(_SPACE, "preserve")
+    content.text = cell_text(text)

@@ -1,0 +1,176 @@
+"""Safety checks of an .xlsx file as raw bytes, before anything in it is understood.
+
+Every part is unpacked here once, piece by piece and under limits, so that a zip bomb, a false
+size or a document type definition is refused with its own message. The parts are parsed
+elsewhere, under limits of memory and time.
+"""
+
+import io
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from xlbridge.errors import UsageError, os_error_reason
+from xlbridge.i18n import Text
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read.refusals import (
+    damaged,
+    hostile,
+    part_encrypted,
+    refuse_unless_zip,
+    too_large,
+)
+
+_CHUNK = 1 << 20
+_XML_ENDINGS = (".xml", ".rels", ".vml")
+_PICTURES = "xl/media/"
+_ENCRYPTED_FLAG = 0x1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_LOCAL_HEADER = 30
+_DIRECTORY_ENTRY = b"PK\x01\x02"
+
+_DOCTYPE = re.compile(rb"<![dD][oO][cC][tT][yY][pP][eE]")
+_UTF16_DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-16-le", "utf-16-be"))
+_UTF32_STARTS = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff", b"<\x00\x00\x00", b"\x00\x00\x00<")
+_DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"']*)""")
+_PLAIN_ENCODING = re.compile(
+    rb"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|(?:iso-8859|windows-125)[-\w]*",
+    re.IGNORECASE,
+)
+_MAX_MARK_LENGTH = 32
+
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
+"""What ``zipfile`` raises over damaged archives."""
+
+
+class WorkbookArchive:
+    """A file that is a zip archive with an orderly directory; its parts are not unpacked yet.
+
+    ``declared_size`` is what the directory says that the parts have in all, in bytes.
+    """
+
+    def __init__(self, path: Path, limits: WorkbookLimits) -> None:
+        """Raise ``UsageError`` when there is no such file, ``WorkbookRefused`` as needed."""
+        self.content = file_content(path, limits)
+        self._limits = limits
+        refuse_unless_zip(self.content)
+        if self.content.count(_DIRECTORY_ENTRY) > limits.entries:
+            raise hostile(Text(pt="partes demais", en="too many parts"))
+        try:
+            self._package = zipfile.ZipFile(io.BytesIO(self.content))
+        except _ZIP_ERRORS as error:
+            raise damaged() from error
+        self._entries = self._package.infolist()
+        _check_directory(self._entries)
+        self.declared_size = sum(entry.file_size for entry in self._entries)
+        if self.declared_size > limits.total_size:
+            raise too_large(_CONTENT, limits.total_size)
+
+    def unpack(self) -> None:
+        """Unpack every part under the limits, keeping nothing.
+
+        Raises ``WorkbookRefused`` when a limit is exceeded or a part is damaged or suspicious.
+        """
+        limits, total = self._limits, 0
+        for entry in self._entries:
+            size = 0
+            for piece in self._pieces(entry):
+                size += piece
+                total += piece
+                if size > limits.part_size:
+                    raise too_large(Text(pt="uma parte", en="a part"), limits.part_size)
+                if total > limits.total_size:
+                    raise too_large(_CONTENT, limits.total_size)
+                if total > limits.ratio_from and total > limits.ratio * len(self.content):
+                    raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+            if size != entry.file_size:
+                raise hostile(Text(pt="tamanho de parte falso", en="a false part size"))
+
+    def _pieces(self, entry: zipfile.ZipInfo) -> Iterator[int]:
+        """Unpack a part, yielding the size of each piece."""
+        name = entry.filename.lower()
+        # A picture may well be an SVG document with a type; nothing else may.
+        may_be_read = not name.startswith(_PICTURES)
+        tail = b""
+        try:
+            with self._package.open(entry) as part:
+                while chunk := part.read(_CHUNK):
+                    yield len(chunk)
+                    if not tail and name.endswith(_XML_ENDINGS):
+                        _check_encoding(chunk[:256])
+                    if may_be_read:
+                        _refuse_document_type(tail + chunk[:_MAX_MARK_LENGTH])
+                        _refuse_document_type(chunk)
+                    tail = chunk[-_MAX_MARK_LENGTH:]
+        except _ZIP_ERRORS as error:
+            raise damaged() from error
+
+
+_CONTENT = Text(pt="o conteúdo", en="the content")
+
+
+def file_content(path: Path, limits: WorkbookLimits) -> bytes:
+    """Return the bytes of a file. Raise ``UsageError`` when there is none, ``WorkbookRefused``."""
+    if not path.exists():
+        raise UsageError(
+            Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.").format(p=path)
+        )
+    if not path.is_file():
+        raise UsageError(Text(pt="{p} não é um arquivo.", en="{p} is not a file.").format(p=path))
+    if path.stat().st_size > limits.file_size:
+        raise too_large(Text(pt="o arquivo", en="the file"), limits.file_size)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            Text(
+                pt="O arquivo {p} não pôde ser lido: {e}", en="The file {p} cannot be read: {e}"
+            ).format(p=path, e=os_error_reason(error))
+        ) from error
+
+
+def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
+    names = [entry.filename.lower() for entry in entries]
+    if len(set(names)) != len(names):
+        raise hostile(Text(pt="partes com o mesmo nome", en="parts of the same name"))
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        name = entry.filename
+        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+            raise hostile(Text(pt="nome de parte inválido", en="an invalid part name"))
+        if entry.flag_bits & _ENCRYPTED_FLAG:
+            raise part_encrypted()
+        if entry.compress_type not in _METHODS:
+            raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise hostile(Text(pt="atalho em vez de parte", en="a link instead of a part"))
+        if entry.header_offset < end:
+            raise hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
+        end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
+
+
+def _check_encoding(start: bytes) -> None:
+    """Refuse encodings in which a document type definition would look like something else."""
+    declared = _DECLARED_ENCODING.search(start)
+    known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
+    if not known or start.startswith(_UTF32_STARTS):
+        raise hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
+
+
+def _refuse_document_type(chunk: bytes) -> None:
+    # The single mark is rare and found many times faster than the whole pattern.
+    if b"!" in chunk and (_DOCTYPE.search(chunk) or any(wide in chunk for wide in _UTF16_DOCTYPES)):
+        raise hostile(Text(pt="definições DTD", en="DTD definitions"))

@@ -1,0 +1,297 @@
+"""Cells of a sheet, column by column, each with its type in the file, and the facts of its raw
+XML.
+
+A cell takes nine bytes: one for its kind, eight for its content. So millions of cells stay
+small,
+travel between processes as they are, and can be worked on a column at a time.
+"""
+
+import datetime as dt
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import compress, count, islice
+from operator import not_
+from typing import Any
+
+from xlbridge.workbook.address import CellPosition, CellRange, column_index
+
+_MAX_FORMULA_RUNS = 4096
+_TRUE = frozenset({"1", "true"})
+_CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
+_HIDDEN = re.compile(rb'<(row|col)\b([^>]*\bhidden="(?:1|true)"[^>]*)>')
+_MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
+_ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ref)="([^"]*)"')
+_FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[\s>/]')
+_ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
+
+
+@dataclass(slots=True)
+class SheetLayout:
+    """The hidden rows and columns, the merged ranges and the formulas of a sheet.
+
+    ``formulas`` maps a column to its runs of formulas, each with its first and its last row; of
+    very many only the first are kept.
+    """
+
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)
+    merged: list[CellRange] = field(default_factory=list)
+    formulas: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def note_block(self, block: bytes, *, computed: bool) -> bool:
+        """Note what a piece of XML says; False where it is not written as programs write large
+        sheets.
+
+        ``computed`` tells whether there are formulas in it.
+        """
+        if b'hidden="' in block:
+            for tag, attributes in _HIDDEN.findall(block):
+                said = _layout_attributes(attributes)
+                if tag == b"row" and "r" not in said:
+                    return False
+                self.note(tag.decode(), said)
+        if b"<mergeCell " in block:
+            for attributes in _MERGED.findall(block):
+                self.note("mergeCell", _layout_attributes(attributes))
+        if not computed:
+            return True
+        formulas = _FORMULA.findall(block)
+        for letters, row in formulas:
+            self.note_formula(int(row), column_index(letters.decode()))
+        return len(formulas) == len(_ANY_FORMULA.findall(block))
+
+    def note(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Note what an element says; its tag is given without prefix."""
+        if tag == "mergeCell":
+            if match := _CORNERS.fullmatch(attributes.get("ref", "")):
+                left, top, right, bottom = match.groups()
+                self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
+        elif attributes.get("hidden") in _TRUE:
+            names = ("r",) if tag == "row" else ("min", "max")
+            numbers = [int(attributes[n]) for n in names if attributes.get(n, "").isdecimal()]
+            if tag == "row" and numbers:
+                self.hidden_rows.update(numbers)
+            elif tag == "col" and len(numbers) == len(names):
+                self.hidden_columns.append((numbers[0] - 1, numbers[1] - 1))
+
+    def note_formula(self, row: int, column: int) -> None:
+        """Note a cell that a formula computes."""
+        runs = self.formulas.setdefault(column, [])
+        if runs and runs[-1][1] == row - 1:
+            runs[-1] = runs[-1][0], row
+        elif len(runs) < _MAX_FORMULA_RUNS:
+            runs.append((row, row))
+
+
+def _layout_attributes(raw: bytes) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(raw)}
+
+
+@dataclass(slots=True)
+class RawSheet:
+    """What the raw XML of a sheet shows and a parser of its values would not.
+
+    ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
+    no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
+    percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
+    workbook's styles that may show a number as something else. ``counts_from_1904`` tells how the
+    workbook counts days.
+    """
+
+    errors: dict[CellPosition, str] = field(default_factory=dict)
+    unvalued: set[CellPosition] = field(default_factory=set)
+    scaled: dict[CellPosition, float] = field(default_factory=dict)
+    layout: SheetLayout = field(default_factory=SheetLayout)
+    part: str = ""
+    formats: dict[int, str] = field(default_factory=dict)
+    counts_from_1904: bool = False
+
+
+class CellKind(IntEnum):
+    """What a cell is in the file."""
+
+    EMPTY = 0
+    TEXT = 1
+    NUMBER = 2
+    BOOLEAN = 3
+    DATE = 4
+    DATETIME = 5
+    TIME = 6
+    DURATION = 7
+
+
+_ORIGIN = dt.datetime(1, 1, 1)
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def _datetime_to_int(value: dt.datetime) -> int:
+    return (value - _ORIGIN) // _MICROSECOND
+
+
+def _time_to_int(value: dt.time) -> int:
+    return _datetime_to_int(dt.datetime.combine(_ORIGIN, value))
+
+
+_KINDS: Mapping[type, CellKind] = {
+    str: CellKind.TEXT,
+    float: CellKind.NUMBER,
+    int: CellKind.NUMBER,
+    bool: CellKind.BOOLEAN,
+    dt.date: CellKind.DATE,
+    dt.datetime: CellKind.DATETIME,
+    dt.time: CellKind.TIME,
+    dt.timedelta: CellKind.DURATION,
+}
+_TO_INT: Mapping[CellKind, Callable[[Any], int]] = {
+    CellKind.BOOLEAN: int,
+    CellKind.DATE: dt.date.toordinal,
+    CellKind.DATETIME: _datetime_to_int,
+    CellKind.TIME: _time_to_int,
+    CellKind.DURATION: lambda value: value // _MICROSECOND,
+}
+_FROM_INT: Mapping[int, Callable[[int], object]] = {
+    CellKind.BOOLEAN: bool,
+    CellKind.DATE: dt.date.fromordinal,
+    CellKind.DATETIME: lambda whole: _ORIGIN + whole * _MICROSECOND,
+    CellKind.TIME: lambda whole: (_ORIGIN + whole * _MICROSECOND).time(),
+    CellKind.DURATION: lambda whole: whole * _MICROSECOND,
+}
+_OTHER_KINDS: Mapping[CellKind, re.Pattern[bytes]] = {
+    kind: re.compile(b"[^%c]" % kind, re.DOTALL) for kind in CellKind if kind is not CellKind.EMPTY
+}
+_MAX_KNOWN_TEXTS = 1 << 16
+_MIN_REPEAT_SHARE = 8
+"""One in so many texts has to be an old one for the new ones to be remembered."""
+
+
+@dataclass(slots=True)
+class CellColumn:
+    """Cells one below the other.
+
+    ``kinds`` has a ``CellKind`` for each. ``content`` has eight bytes for each, in the machine's
+    order: a number's as a double, a text's as an index into ``texts``; a boolean's 0 or 1, a date's
+    ordinal, the others' microseconds (a datetime's since year 1), each as a whole number.
+    """
+
+    kinds: bytearray = field(default_factory=bytearray, repr=False)
+    content: bytearray = field(default_factory=bytearray, repr=False)
+    texts: list[str] = field(default_factory=list, repr=False)
+
+    def extend(self, more: "CellColumn") -> None:
+        """Append the next cells; their indexes count the texts that are already here."""
+        self.kinds += more.kinds
+        self.content += more.content
+        self.texts += more.texts
+
+    def kind(self, place: int) -> CellKind:
+        """Return what a cell is; one below the last is empty."""
+        return CellKind(self.kinds[place]) if place < len(self.kinds) else CellKind.EMPTY
+
+    def value(self, place: int) -> object:
+        """Return a cell as a Python value; an empty cell, or one below the last, is ``""``."""
+        kind = self.kinds[place] if place < len(self.kinds) else CellKind.EMPTY
+        if kind == CellKind.EMPTY:
+            return ""
+        if kind == CellKind.NUMBER:
+            return memoryview(self.content).cast("d")[place]
+        whole = memoryview(self.content).cast("q")[place]
+        return self.texts[whole] if kind == CellKind.TEXT else _FROM_INT[kind](whole)
+
+
+class CellEncoder:
+    """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
+
+    A text that repeats is kept once, unless too many others came in between, or hardly any repeat.
+    ``filled`` counts the cells so far that are not empty, ``letters`` the characters of all texts,
+    repeated or not, ``longest`` those of the longest.
+    """
+
+    def __init__(self) -> None:
+        # A text that is not known yet takes the next index.
+        self._known = defaultdict[str, int](count().__next__)
+        self._forgets = False
+        self.filled = 0
+        self.letters = 0
+        self.longest = 0
+
+    def encode(self, values: Sequence[Any]) -> CellColumn:
+        """Return the next cells of the column; an empty value is ``""``."""
+        if self._forgets:
+            self._known.clear()
+        before = len(self._known)
+        kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
+        common = CellKind(max(_OTHER_KINDS, key=kinds.count))
+        # What the stretch has little of is set apart, so that the rest goes at once.
+        rest = [match.start() for match in _OTHER_KINDS[common].finditer(kinds)]
+        alike = list(values)
+        example = values[kinds.index(common)] if rest else None
+        for place in rest:
+            alike[place] = example
+        content = self._content(common, alike)
+        whole, floats = content.cast("q"), content.cast("d")
+        for place in rest:
+            kind, value = CellKind(kinds[place]), values[place]
+            if kind is CellKind.NUMBER:
+                floats[place] = value
+            else:
+                whole[place] = self._whole_of(kind)(value)
+        is_text = common is CellKind.TEXT
+        texts = alike if is_text else [values[p] for p in rest if kinds[p] == CellKind.TEXT]
+        for place in compress(count(), map(not_, values)) if is_text else rest:
+            if values[place] == "":
+                kinds[place] = CellKind.EMPTY
+        self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
+        self.letters += sum(map(len, texts))
+        return CellColumn(kinds, bytearray(content), self._learnt_since(before, len(texts)))
+
+    def _learnt_since(self, before: int, of: int) -> list[str]:
+        """Return the texts that came to the first ``before`` known ones, in their order.
+
+        Where hardly any ``of`` so many texts was known, to remember them would cost more than it
+        saves.
+        """
+        new = list(islice(reversed(self._known), len(self._known) - before))
+        self.longest = max(self.longest, *map(len, new), 0)
+        hardly_any = _MIN_REPEAT_SHARE * (of - len(new)) < of
+        self._forgets = hardly_any or len(self._known) > _MAX_KNOWN_TEXTS
+        return new[::-1]
+
+    def _content(self, kind: CellKind, values: Sequence[Any]) -> memoryview:
+        """Return the eight bytes of each of ``values``, which are all of one kind."""
+        if kind is CellKind.NUMBER:
+            return memoryview(array("d", values)).cast("B")
+        return memoryview(array("q", map(self._whole_of(kind), values))).cast("B")
+
+    def _whole_of(self, kind: CellKind) -> Callable[[Any], int]:
+        return self._known.__getitem__ if kind is CellKind.TEXT else _TO_INT[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetCells:
+    """The cells of one sheet.
+
+    ``columns[i]`` stands in the zero-based column ``first_column + i`` and begins with Excel's row
+    1. ``raw`` holds what their values cannot show.
+    """
+
+    name: str
+    first_column: int
+    columns: Sequence[CellColumn] = field(repr=False)
+    raw: RawSheet = field(repr=False)
+
+    @property
+    def height(self) -> int:
+        """How many rows there are down to the last one that is filled."""
+        return len(self.columns[0].kinds) if self.columns else 0
+
+    def row(self, position: int) -> list[object]:
+        """Return the values of Excel's row ``position + 1``."""
+        return [column.value(position) for column in self.columns]
+
+    def has_data(self, position: int) -> bool:
+        """Tell whether any cell is filled in Excel's row ``position + 1`` or below."""
+        return any(any(column.kinds[position:]) for column in self.columns)

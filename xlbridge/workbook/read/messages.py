@@ -1,0 +1,185 @@
+"""Messages from the parser process to its parent: plain data only, never objects.
+
+A message is a line of JSON that gives the lengths of the buffers after it. So the parent runs
+nothing that a parser process, were it ever taken over by a file, could send.
+"""
+
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, BinaryIO
+
+from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetLayout
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookStarted:
+    """The first that is known of a workbook: its template's fingerprint, its hidden sheets."""
+
+    fingerprint: str | None
+    hidden: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetStarted:
+    """A sheet of ``width`` columns; its rows follow."""
+
+    name: str
+    first_column: int
+    width: int
+    raw: RawSheet
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """The next rows of the sheet that was begun last, column by column."""
+
+    columns: Sequence[CellColumn]
+
+
+ParserMessage = WorkbookStarted | SheetStarted | RowsRead
+"""One thing that is told."""
+
+_MAX_LINE_LENGTH = 1 << 28
+
+
+class BrokenStream(Exception):
+    """The messages end before they are complete, or make no sense."""
+
+
+def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
+    """Write all messages, then the end; an ``XlbridgeError`` among them is a message too."""
+    try:
+        for message in messages:
+            _write_message(stream, *_pack(message))
+    except XlbridgeError as error:
+        _write_message(stream, _pack_error(error))
+    else:
+        _write_message(stream, {"end": True})
+    stream.flush()
+
+
+def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
+    """Yield the messages that ``send`` wrote at the other end.
+
+    Raises the ``XlbridgeError`` that was met there, ``Broken`` when the end is missing.
+    """
+    while True:
+        head = _read_head(stream)
+        if head.get("end"):
+            return
+        if "error" in head:
+            raise _unpack_error(head)
+        buffers = [_read_exactly(stream, size) for size in head["sizes"]]
+        yield _unpack(head, buffers)
+
+
+def _write_message(
+    stream: BinaryIO, head: dict[str, Any], buffers: Sequence[bytes | bytearray] = ()
+) -> None:
+    head["sizes"] = [len(buffer) for buffer in buffers]
+    stream.write(json.dumps(head).encode() + b"\n")
+    stream.writelines(buffers)
+
+
+def _read_head(stream: BinaryIO) -> dict[str, Any]:
+    line = stream.readline(_MAX_LINE_LENGTH)
+    if not line.endswith(b"\n"):
+        raise BrokenStream
+    try:
+        head: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise BrokenStream from error
+    return head
+
+
+def _read_exactly(stream: BinaryIO, size: int) -> bytes:
+    buffer = stream.read(size)
+    if len(buffer) != size:
+        raise BrokenStream
+    return buffer
+
+
+def _pack(message: ParserMessage) -> tuple[dict[str, Any], list[bytes | bytearray]]:
+    match message:
+        case WorkbookStarted():
+            return {"workbook": message.fingerprint, "hidden": message.hidden}, []
+        case SheetStarted():
+            place = {"sheet": message.name, "left": message.first_column, "width": message.width}
+            return place | {"raw": _pack_raw_sheet(message.raw)}, []
+        case RowsRead():
+            return {"rows": True}, [part for c in message.columns for part in _pack_column(c)]
+
+
+def _unpack(head: dict[str, Any], buffers: Sequence[bytes]) -> ParserMessage:
+    if "workbook" in head:
+        return WorkbookStarted(head["workbook"], head["hidden"])
+    if "sheet" in head:
+        return SheetStarted(
+            head["sheet"], head["left"], head["width"], _unpack_raw_sheet(head["raw"])
+        )
+    parts = zip(*[iter(buffers)] * 4, strict=True)
+    return RowsRead([_unpack_column(*part) for part in parts])
+
+
+def _pack_column(column: CellColumn) -> tuple[bytes | bytearray, ...]:
+    lengths = array("I", map(len, column.texts))
+    return column.kinds, column.content, lengths.tobytes(), "".join(column.texts).encode()
+
+
+def _unpack_column(kinds: bytes, content: bytes, lengths: bytes, letters: bytes) -> CellColumn:
+    text = letters.decode()
+    ends = accumulate(memoryview(lengths).cast("I"), initial=0)
+    texts = [text[begin:end] for begin, end in pairwise(ends)]
+    return CellColumn(bytearray(kinds), bytearray(content), texts)
+
+
+def _pack_raw_sheet(raw: RawSheet) -> dict[str, Any]:
+    return {
+        "errors": [(*place, error) for place, error in raw.errors.items()],
+        "unvalued": list(raw.unvalued),
+        "scaled": [(*place, times) for place, times in raw.scaled.items()],
+        "hidden_rows": list(raw.layout.hidden_rows),
+        "hidden_columns": raw.layout.hidden_columns,
+        "merged": raw.layout.merged,
+        "formulas": list(raw.layout.formulas.items()),
+        "part": raw.part,
+        "formats": list(raw.formats.items()),
+        "from_1904": raw.counts_from_1904,
+    }
+
+
+def _unpack_raw_sheet(raw: dict[str, Any]) -> RawSheet:
+    return RawSheet(
+        errors={(row, column): error for row, column, error in raw["errors"]},
+        unvalued={(row, column) for row, column in raw["unvalued"]},
+        scaled={(row, column): times for row, column, times in raw["scaled"]},
+        layout=SheetLayout(
+            hidden_rows=set(raw["hidden_rows"]),
+            hidden_columns=[(first, last) for first, last in raw["hidden_columns"]],
+            merged=[(top, left, bottom, right) for top, left, bottom, right in raw["merged"]],
+            formulas={
+                column: [(first, last) for first, last in runs] for column, runs in raw["formulas"]
+            },
+        ),
+        part=raw["part"],
+        formats=dict(raw["formats"]),
+        counts_from_1904=raw["from_1904"],
+    )
+
+
+def _pack_error(error: XlbridgeError) -> dict[str, Any]:
+    code = error.code if isinstance(error, WorkbookRefused) else None
+    texts = [error.message, *([error.hint] if error.hint else [])]
+    return {"error": code, "texts": [(text.pt, text.en) for text in texts]}
+
+
+def _unpack_error(head: dict[str, Any]) -> XlbridgeError:
+    texts = [Text(pt=pt, en=en) for pt, en in head["texts"]]
+    if head["error"] is None:
+        return UsageError(*texts)
+    return WorkbookRefused(head["error"], *texts)

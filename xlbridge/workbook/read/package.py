@@ -1,0 +1,147 @@
+"""Parts of an .xlsx package that describe the workbook: sheets, properties, styles.
+
+Runs only where memory and time are limited, or on parts that are known to be small.
+"""
+
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree as ET
+
+from xlbridge.workbook.read.number_formats import style_number_formats
+from xlbridge.workbook.read.refusals import damaged, refuse_unless_workbook, unreadable
+from xlbridge.workbook.signature import (
+    LISTS_SHEET,
+    SHEETS_OF_PROPERTY,
+    SUMMARY_NAME,
+    TEMPLATE_PROPERTY,
+)
+
+_CONTENT_TYPES = "[content_types].xml"
+_OPEN_DOCUMENT = "mimetype"
+_WORKBOOK = "xl/workbook.xml"
+_WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
+_CUSTOM = "docprops/custom.xml"
+_STYLES = "xl/styles.xml"
+_SHARED_STRINGS = "xl/sharedstrings.xml"
+_CHUNK = 1 << 20
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+
+
+class Package:
+    """An .xlsx archive that passed the gate."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
+        self._archive = archive
+        self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
+        refuse_unless_workbook(self._read(_CONTENT_TYPES), self._read(_OPEN_DOCUMENT))
+        if _WORKBOOK not in self._names:
+            raise unreadable()
+        self._sheet_parts = self._read_sheet_parts()
+
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the template that the workbook was made from."""
+        return self._properties().get(TEMPLATE_PROPERTY)
+
+    def own_sheets(self) -> frozenset[str]:
+        """Return the names of the sheets that xlbridge added, as the marks of the workbook say.
+
+        The lists are ours where they are hidden: an analyst may keep some under that name.
+        """
+        properties = self._properties()
+        added = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
+        visible = (e.get("name") for e in self._sheet_elements() if not _is_hidden(e))
+        own: frozenset[str] = frozenset().union(*added, self._summary_sheets())
+        return own - {LISTS_SHEET}.intersection(visible)
+
+    def hidden_sheets(self) -> list[str]:
+        """Return the names of the hidden sheets, without those that xlbridge added."""
+        own = self.own_sheets()
+        names = (e.get("name", "") for e in self._sheet_elements() if _is_hidden(e))
+        return [name for name in names if name not in own]
+
+    def counts_from_1904(self) -> bool:
+        """Tell whether days are counted from 1904 instead of 1900."""
+        properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
+        return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
+
+    def number_formats(self) -> dict[int, str]:
+        """Return the number formats of the cell styles that show more than a number's digits."""
+        return style_number_formats(self._parsed(_STYLES))
+
+    def shared_size(self) -> int:
+        """Return the size of the part that holds the shared texts, in bytes."""
+        name = self._names.get(_SHARED_STRINGS)
+        return 0 if name is None else self._archive.getinfo(name).file_size
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of all sheets, in the workbook's order."""
+        return list(self._sheet_parts)
+
+    def sheet_part(self, sheet: str) -> str | None:
+        """Return the name of a sheet's part; None where there is no such part."""
+        return self._names.get(self._sheet_parts.get(sheet, ""))
+
+    def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
+        """Yield a sheet's part piece by piece; nothing where there is no such part."""
+        name = self.sheet_part(sheet)
+        if name is None:
+            return
+        with self._archive.open(name) as part:
+            while piece := part.read(_CHUNK):
+                yield piece
+
+    def _read_sheet_parts(self) -> Mapping[str, str]:
+        targets = {
+            relation.get("Id", ""): relation.get("Target", "")
+            for relation in self._parsed(_WORKBOOK_RELATIONS)
+        }
+        parts = {}
+        for element in self._sheet_elements():
+            identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+            parts[element.get("name", "")] = _part_name(targets.get(identity, ""))
+        return parts
+
+    def _sheet_elements(self) -> Iterator[ET.Element]:
+        elements = self._parsed(_WORKBOOK).iter()
+        return (e for e in elements if e.tag.rpartition("}")[2] == "sheet")
+
+    def _summary_sheets(self) -> Iterator[str]:
+        for element in self._parsed(_WORKBOOK).iter():
+            place = element.get("localSheetId", "")
+            if element.get("name") == SUMMARY_NAME and place.isdecimal():
+                yield from self.sheets[int(place) : int(place) + 1]
+
+    def _properties(self) -> Mapping[str, str]:
+        return {
+            element.get("name", ""): text
+            for element in self._parsed(_CUSTOM)
+            if (text := "".join(element.itertext()).strip())
+        }
+
+    def _read(self, name: str) -> bytes:
+        return self._archive.read(self._names[name]) if name in self._names else b""
+
+    def _parsed(self, name: str) -> ET.Element:
+        try:
+            # The gate refused definitions and bounded the size.
+            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
+        except ET.ParseError as error:
+            raise damaged() from error
+
+
+def _is_hidden(sheet: ET.Element) -> bool:
+    return sheet.get("state", "visible") != "visible"
+
+
+def _part_name(target: str) -> str:
+    """Return the part that a workbook's relation points to, in lower case."""
+    if target.startswith("/"):
+        return target.removeprefix("/").lower()
+    if target.lower().startswith("xl/"):
+        return target.lower()
+    return posixpath.normpath(f"xl/{target}").lower()

@@ -1,0 +1,52 @@
+"""Parser process: a workbook on standard input, messages about its cells on standard output.
+
+Usage: python -m xlbridge.workbook.read.parser_process ARGUMENTS, a JSON object with ``sheet``,
+``limits`` and ``seconds``. Whatever a file does to this process, only it ends; its parent then
+refuses the file.
+"""
+
+import ctypes
+import gc
+import json
+import signal
+import sys
+
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read.messages import send_messages
+from xlbridge.workbook.read.parsing import parse_workbook
+
+_END_WITH_PARENT = 1
+"""``PR_SET_PDEATHSIG`` of Linux."""
+
+
+def main() -> None:
+    """Parse what standard input gives, under limits that the system enforces."""
+    arguments = json.loads(sys.argv[1])
+    limits = WorkbookLimits(**arguments["limits"])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with_parent()
+    _limit_resources(limits.memory, arguments["seconds"])
+    # The collector would walk all cells again and again, and nothing here outlives the process.
+    gc.disable()
+    send_messages(sys.stdout.buffer, parse_workbook(sys.stdin.buffer, arguments["sheet"], limits))
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process when its parent is gone, however that came about."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+
+
+def _limit_resources(memory: int, seconds: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Read a workbook: check the archive, then parse it where it can do no harm.
+
+A small file that is known to be safe is parsed in this process, any other in a child process
+whose memory and time are limited (``parser_process.py``).
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from pathlib import Path
+from threading import Timer
+from typing import BinaryIO
+
+from xlbridge.errors import XlbridgeError
+from xlbridge.processes import helper_environment
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.cells import CellColumn, SheetCells
+from xlbridge.workbook.read.messages import (
+    BrokenStream,
+    ParserMessage,
+    RowsRead,
+    SheetStarted,
+    WorkbookStarted,
+    receive_messages,
+)
+from xlbridge.workbook.read.refusals import too_demanding
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookCells:
+    """The sheets that were read, in the workbook's order.
+
+    ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
+    are the names of hidden sheets.
+    """
+
+    fingerprint: str | None
+    sheets: list[SheetCells] = field(repr=False)
+    hidden: Sequence[str] = ()
+
+
+WorkbookSource = Callable[[], WorkbookCells]
+"""Waits for a workbook that is being read, and returns it or raises what stood in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWorkbook:
+    """A ``WorkbookSource`` that tells whether there is still something to wait for."""
+
+    source: WorkbookSource
+    is_here: Callable[[], bool]
+
+    def __call__(self) -> WorkbookCells:
+        """Wait for the workbook."""
+        return self.source()
+
+
+def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
+    """Put a workbook together; raises whatever reading the messages raises."""
+    begun = WorkbookStarted(None, ())
+    sheets: list[SheetCells] = []
+    columns: list[CellColumn] = []
+    for message in messages:
+        match message:
+            case WorkbookStarted():
+                begun = message
+            case SheetStarted():
+                columns = [CellColumn() for _ in range(message.width)]
+                sheets.append(SheetCells(message.name, message.first_column, columns, message.raw))
+            case RowsRead():
+                for column, more in zip(columns, message.columns, strict=True):
+                    column.extend(more)
+    return WorkbookCells(begun.fingerprint, sheets, begun.hidden)
+
+
+MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
+"""Whether the system keeps a process within the memory that it was given."""
+
+_WALL_TIME_FACTOR = 4
+"""How many times its processor time a parsing process may take by the clock."""
+
+
+@contextmanager
+def parse_in_child(
+    path: Path, sheet: str | None, limits: WorkbookLimits, size: int
+) -> Iterator[PendingWorkbook]:
+    """Parse a file in a process of its own, which begins at once and ends with the block.
+
+    ``size`` is that of the unpacked content. What is yielded waits for the workbook; it raises
+    what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
+    """
+    seconds = limits.seconds_for(size)
+    arguments: dict[str, object] = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
+    # A thread reads along, so that the process never waits for a full pipe.
+    with ThreadPoolExecutor(max_workers=1) as reader, _start_process(path, arguments) as process:
+        watchdog = Timer(_WALL_TIME_FACTOR * seconds, process.kill)
+        watchdog.daemon = True
+        try:
+            watchdog.start()
+            coming = reader.submit(_receive_workbook, process.stdout)  # type: ignore[arg-type]
+            yield PendingWorkbook(coming.result, coming.done)
+        finally:
+            process.kill()
+            watchdog.cancel()
+
+
+def _start_process(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-P", "-m", "xlbridge.workbook.read.parser_process"]
+    with path.open("rb") as file:
+        return subprocess.Popen(  # noqa: S603 - our own command, no shell
+            [*command, json.dumps(arguments)],
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=helper_environment(),
+        )
+
+
+def _receive_workbook(stream: BinaryIO) -> WorkbookCells:
+    try:
+        return assemble_workbook(receive_messages(stream))
+    except BrokenStream as broken:
+        raise too_demanding() from broken
+
+
+_MAX_IN_PROCESS_SIZE = 256 * 2**10
+
+
+def read_workbook(path: Path, limits: WorkbookLimits, sheet: str | None = None) -> WorkbookCells:
+    """Read one sheet of a workbook, or all visible ones that may hold data.
+
+    Raises ``UsageError`` when there is no such file or sheet, ``WorkbookRefused`` when the file is
+    no .xlsx that can be read safely.
+    """
+    with start_reading(path, limits, sheet) as workbook:
+        return workbook()
+
+
+@contextmanager
+def start_reading(
+    path: Path, limits: WorkbookLimits, sheet: str | None = None
+) -> Iterator[PendingWorkbook]:
+    """Begin to read a workbook, and go on while the block does something else.
+
+    What is yielded waits for the workbook. Both raise as ``read_workbook`` does. Only a small file
+    that is known to be harmless is parsed in this process, any other in one of its own.
+    """
+    gate = WorkbookArchive(path, limits)
+    if gate.declared_size <= _MAX_IN_PROCESS_SIZE:
+        gate.unpack()
+        # Nothing waits for these where a process beside this one parses.
+        from xlbridge.workbook.read.parsing import is_safe_to_parse, parse_workbook
+
+        content = gate.content
+        if is_safe_to_parse(content):
+            yield PendingWorkbook(
+                lambda: assemble_workbook(parse_workbook(BytesIO(content), sheet, limits)),
+                is_here=lambda: True,
+            )
+            return
+    if not MEMORY_LIMITS_ENFORCED:
+        gate.unpack()
+    with parse_in_child(path, sheet, limits, gate.declared_size) as workbook:
+        if MEMORY_LIMITS_ENFORCED:
+            gate.unpack()
+        # Its content is for the process alone from here on.
+        del gate
+        yield workbook
+
+
+@contextmanager
+def prefetch_workbook(
+    path: Path, limits: WorkbookLimits, sheet: str | None
+) -> Iterator[PendingWorkbook | None]:
+    """Begin to read a workbook as ``reading`` does; None where it is refused at once.
+
+    Whoever reads it when its turn comes is told why.
+    """
+    with ExitStack() as stack:
+        source: PendingWorkbook | None = None
+        with suppress(XlbridgeError):
+            source = stack.enter_context(start_reading(path, limits, sheet))
+        yield source

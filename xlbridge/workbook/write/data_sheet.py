@@ -1,0 +1,292 @@
+"""Data sheet that analysts fill in: header, column descriptions, formats, Excel's own input
+checks.
+
+The blank template and the workbook of rejected rows share it. Everything is written row by row,
+so that it serves workbooks in constant memory too. Templates speak Portuguese whatever the
+language of the command is, as their readers do.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from textwrap import shorten
+from typing import Any
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.workbook import style
+from xlbridge.workbook.address import cell_address, column_letters
+from xlbridge.workbook.signature import LISTS_SHEET
+from xlbridge.workbook.write.new_workbook import PAGE_WIDTH, print_across_pages
+
+TRUE, FALSE = "VERDADEIRO", "FALSO"
+
+_KIND_NAMES: Mapping[Kind, str] = {
+    Kind.TEXT: "texto",
+    Kind.CODE: "código (texto)",
+    Kind.CNPJ: "CNPJ (texto)",
+    Kind.CPF: "CPF (texto)",
+    Kind.INTEGER: "número inteiro",
+    Kind.NUMBER: "número",
+    Kind.MONEY: "valor em reais",
+    Kind.DATE: "data",
+    Kind.BOOLEAN: f"{TRUE} ou {FALSE}",
+}
+
+_KIND_RULES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.DATE: ("dd/mm/aaaa",),
+}
+
+
+def kind_name(column: Column) -> str:
+    """Return what the column's values are, such as ``número inteiro``."""
+    return _KIND_NAMES[column.kind]
+
+
+def obligation(column: Column) -> str:
+    """Return ``obrigatória`` or ``opcional``."""
+    return "obrigatória" if column.required else "opcional"
+
+
+def rules_in_words(column: Column) -> str:
+    """Return the rules of the column's own values, separated by semicolons."""
+    checks = [RULES[name].statement(statistics).pt for name, statistics in column.checks.items()]
+    return "; ".join((*_KIND_RULES.get(column.kind, ()), *checks))
+
+
+def row_rules_in_words(resource: Resource) -> list[str]:
+    """Return the rules across columns and rows, one sentence each."""
+    return [ROW_RULES[c.name].statement(c.statistics).pt for c in resource.row_checks]
+
+
+def example_in_words(column: Column) -> str:
+    """Return the column's example as an analyst would type it, empty where there is none."""
+    example = column.example
+    if example is None:
+        return ""
+    if column.kind is Kind.BOOLEAN:
+        return TRUE if example else FALSE
+    if isinstance(example, date):
+        return example.strftime("%d/%m/%Y")
+    if column.kind is Kind.MONEY:
+        return _with_decimal_comma(f"{example:,.2f}")
+    if column.kind is Kind.NUMBER:
+        return _with_decimal_comma(f"{example:,}")
+    return str(example)
+
+
+def _with_decimal_comma(number: str) -> str:
+    return number.translate(str.maketrans(",.", ".,"))
+
+
+_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's own
+
+_BOUNDS: Mapping[str, str] = {
+    "greater_than": ">",
+    "greater_than_or_equal_to": ">=",
+    "less_than": "<",
+    "less_than_or_equal_to": "<=",
+}
+_MASKS: Mapping[Kind, str] = {Kind.CNPJ: "./-", Kind.CPF: ".-"}
+_ANY_NUMBER = {"criteria": "between", "minimum": -(10**15), "maximum": 10**15}
+_FIRST_DAY = date(1900, 1, 1)
+
+
+def input_check(column: Column, index: int, choices: str | None) -> dict[str, Any]:
+    """Return the validation of a column's cells, as xlsxwriter takes it.
+
+    ``index`` is the column's zero-based place in the sheet; ``choices`` is the range that holds
+    its allowed values, where it has any. A check that can be mistaken only warns: the validator
+    has the last word.
+    """
+    check = (
+        {"validate": "list", "source": f"={choices}"} if choices else _check_of_kind(column, index)
+    )
+    asked = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
+    example = example_in_words(column)
+    return {
+        "error_type": "stop",
+        **check,
+        "ignore_blank": True,
+        "input_title": _shorten(column.title.pt, _TITLE_LIMIT),
+        "input_message": _shorten(
+            f"{column.description} Aqui cabe: {asked}."
+            + (f" Exemplo: {example}" if example else ""),
+            _PROMPT_LIMIT,
+        ),
+        "error_title": _shorten(column.title.pt, _TITLE_LIMIT),
+        "error_message": _shorten(f"O valor não serve. Aqui cabe: {asked}.", _ERROR_LIMIT),
+    }
+
+
+def _shorten(text: str, limit: int) -> str:
+    return shorten(text, limit, placeholder="…")
+
+
+def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
+    match column.kind:
+        case Kind.BOOLEAN:
+            return {"validate": "list", "source": [TRUE, FALSE], "error_type": "warning"}
+        case Kind.DATE:
+            return {"validate": "date", "criteria": ">=", "value": _FIRST_DAY}
+        case Kind.INTEGER:
+            return {"validate": "integer", **_bounds(column)}
+        case Kind.NUMBER | Kind.MONEY:
+            return {"validate": "decimal", **_bounds(column)}
+        case _:
+            return _check_of_text(column, index)
+
+
+def _bounds(column: Column) -> dict[str, Any]:
+    if "in_range" in column.checks:
+        span = column.checks["in_range"]
+        return {"criteria": "between", "minimum": span["min_value"], "maximum": span["max_value"]}
+    for name, criterion in _BOUNDS.items():
+        if name in column.checks:
+            return {"criteria": criterion, "value": column.checks[name]["value"]}
+    return _ANY_NUMBER
+
+
+def _check_of_text(column: Column, index: int) -> dict[str, Any]:
+    if column.kind in _MASKS:
+        check = _exact_length(column, index, _MASKS[column.kind])
+        return {**check, "error_type": "warning"}
+    if "digits" in column.checks:
+        return _exact_length(column, index, column.checks["digits"].get("separators", ""))
+    if "str_length" in column.checks:
+        span = column.checks["str_length"]
+        return {
+            "validate": "length",
+            "criteria": "between",
+            "minimum": span["min_value"],
+            "maximum": span["max_value"],
+        }
+    return {"validate": "any"}
+
+
+def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
+    bare = cell_address(2, index)
+    for separator in separators:
+        quoted = separator.replace('"', '""')
+        bare = f'SUBSTITUTE({bare},"{quoted}","")'
+    formula = f"LEN({bare})={column.width}"
+    if len(formula) > _FORMULA_LIMIT:
+        return {"validate": "any"}
+    return {"validate": "custom", "value": f"={formula}"}
+
+
+_LAST_ROW = 100_000
+_HEADER_HEIGHT = 24
+_FREE_TEXT_WIDTH, _WIDEST = 40, 48
+_NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
+_COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
+
+_HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_color": style.RULE}
+REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
+OPTIONAL_HEADER = {**_HEADER, "bg_color": style.SOFT, "font_color": style.STRONG}
+REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_color": style.QUIET}
+"""How the headers of required, optional and added columns look; the legend shows the same."""
+
+
+def add_data_sheet(
+    book: xlsxwriter.Workbook, resource: Resource, remarks: Mapping[str, int]
+) -> Worksheet:
+    """Add the sheet of the resource's columns, followed by our ``remarks`` (names and widths).
+
+    Row 1 holds the names of the columns; the rows below are left for the data.
+    """
+    sheet: Worksheet = book.add_worksheet(resource.name)
+    choices = _choice_ranges(resource)
+    required, optional, remark = map(
+        book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
+    )
+    sheet.set_row_pixels(0, _HEADER_HEIGHT)
+    for index, column in enumerate(resource.columns):
+        sheet.set_column(index, index, _width(column), cell_format(book, column))
+        sheet.write_string(0, index, column.name, required if column.required else optional)
+        sheet.write_comment(0, index, *_comment(column))
+        check = input_check(column, index, choices.get(column.name))
+        sheet.data_validation(1, index, _LAST_ROW, index, check)
+    if texts := [i for i, column in enumerate(resource.columns) if column.kind.is_text]:
+        ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
+        sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
+    for index, (name, width) in enumerate(remarks.items(), start=len(resource.columns)):
+        sheet.set_column(index, index, width)
+        sheet.write_string(0, index, name, remark)
+    widths = [*map(_width, resource.columns), *remarks.values()]
+    _set_up_view_and_print(sheet, resource, widths)
+    return sheet
+
+
+def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
+    """Add the hidden sheet that the dropdowns read, one row per column with allowed values.
+
+    A range has neither the 255 symbols that Excel grants a list in place nor its commas.
+    """
+    limited = _limited_columns(resource)
+    if not limited:
+        return
+    sheet: Worksheet = book.add_worksheet(LISTS_SHEET)
+    for row, column in enumerate(limited):
+        for index, value in enumerate((column.name, *column.allowed)):
+            sheet.write_string(row, index, value)
+    sheet.hide()
+
+
+def cell_format(book: xlsxwriter.Workbook, column: Column) -> Format:
+    """Return the format of a column's data cells."""
+    number_format: Format = book.add_format({"num_format": style.NUMBER_FORMATS[column.kind]})
+    return number_format
+
+
+def _limited_columns(resource: Resource) -> list[Column]:
+    return [column for column in resource.columns if column.allowed]
+
+
+def _choice_ranges(resource: Resource) -> dict[str, str]:
+    return {
+        column.name: f"{LISTS_SHEET}!$B${row}:${column_letters(len(column.allowed))}${row}"
+        for row, column in enumerate(_limited_columns(resource), start=1)
+    }
+
+
+def _width(column: Column) -> int:
+    text_length = column.checks.get("str_length", {}).get("max_value", 0)
+    content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
+    return min(
+        _WIDEST,
+        max(
+            len(column.name) + 6,  # bold letters, and the filter's button
+            len(example_in_words(column)) + 2,
+            _NARROWEST.get(column.kind, 0),
+            content,
+        ),
+    )
+
+
+def _comment(column: Column) -> tuple[str, dict[str, Any]]:
+    lines = [
+        f"{column.title.pt} ({obligation(column)})",
+        column.description,
+        f"Tipo: {kind_name(column)}",
+    ]
+    if rules := rules_in_words(column):
+        lines.append(f"Regras: {rules}")
+    if example := example_in_words(column):
+        lines.append(f"Exemplo: {example}")
+    height = sum(1 + len(line) // _COMMENT_SYMBOLS for line in lines) + 1
+    size = {"width": _COMMENT_WIDTH, "height": height * _COMMENT_LINE}
+    return "\n".join(lines), {**size, "font_name": style.FONT, "font_size": 10}
+
+
+def _set_up_view_and_print(sheet: Worksheet, resource: Resource, widths: Sequence[int]) -> None:
+    sheet.set_comments_author("xlbridge")
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
+    sheet.set_tab_color(style.STRONG)
+    print_across_pages(sheet, resource.title.pt, math.ceil(sum(widths) / PAGE_WIDTH))
+    sheet.repeat_rows(0)

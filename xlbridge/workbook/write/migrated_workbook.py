@@ -1,0 +1,189 @@
+"""Rows of an older workbook in the current template, with their cell formats and comments."""
+
+import datetime as dt
+import warnings
+import zipfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import xlsxwriter
+from openpyxl.cell.read_only import ReadOnlyCell
+from openpyxl.styles.numbers import BUILTIN_FORMATS_REVERSE
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.resources import Kind, Resource
+from xlbridge.workbook import style
+from xlbridge.workbook.address import cell_address
+from xlbridge.workbook.edit import edit_package
+from xlbridge.workbook.edit.comments import read_comments
+from xlbridge.workbook.edit.sheets import SheetList
+from xlbridge.workbook.read import CellColumn
+from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.write.new_workbook import write_plain_text
+from xlbridge.workbook.write.template import template_workbook
+
+_EXTRA_COLUMN_WIDTH = 20
+_NEUTRAL_FORMATS = frozenset({"General", "@"})
+_TIME_FORMATS: Mapping[type, str] = {
+    dt.datetime: "dd/mm/yyyy hh:mm:ss",
+    dt.date: "dd/mm/yyyy",
+    dt.time: "hh:mm:ss",
+    dt.timedelta: "[h]:mm:ss",
+}
+
+CellLook = Mapping[str, Any]
+"""The properties of a cell's format, as xlsxwriter calls them; ``num_format`` of filled cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedColumn:
+    """A column of the older workbook: its zero-based place there, and its name in the resource,
+    None where it is the analyst's own."""
+
+    name: str | None
+    header: str
+    cells: CellColumn
+    place: int
+
+
+class SourceFormatting:
+    """What the older workbook's cells look like, and the comments on them.
+
+    ``formulas`` counts the formulas that were seen, ``other_sheets`` are all but ours.
+    """
+
+    def __init__(self, source: Path, sheet: str) -> None:
+        self.formulas = 0
+        self._source, self._sheet = source, sheet
+        with edit_package(source) as package:
+            sheets = SheetList(package)
+            self.notes = read_comments(package, sheets.part(sheet))
+        with zipfile.ZipFile(source) as archive:
+            own = Package(archive).own_sheets()
+        self.other_sheets = [name for name in sheets.names if name not in own]
+
+    def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellLook]]:
+        """Yield the looks of each row's cells by their zero-based columns; rows count from 1."""
+        with warnings.catch_warnings():
+            # What openpyxl does not know it says in English, to developers.
+            warnings.simplefilter("ignore")
+            book = openpyxl.load_workbook(self._source, read_only=True)
+            sheet: Any = book[self._sheet]
+            sheet.reset_dimensions()
+            for row in sheet.iter_rows(min_row=first, max_row=last):
+                self.formulas += sum(cell.data_type == "f" for cell in row)
+                yield {
+                    cell.column - 1: look
+                    for cell in row
+                    if isinstance(cell, ReadOnlyCell) and (look := _cell_look(cell))
+                }
+            book.close()
+
+
+def write_migrated(
+    target: Path,
+    resource: Resource,
+    columns: Sequence[MigratedColumn],
+    looks: SourceFormatting,
+    header_row: int,
+    last_row: int,
+    hidden: Collection[int],
+) -> None:
+    """Write the rows below Excel's ``header_row`` into a workbook of the resource's template.
+
+    ``hidden`` are the Excel numbers of the rows that are hidden, and stay so. Raises
+    ``UsageError`` when it cannot be written.
+    """
+    own = [column for column in columns if column.name is None]
+    extra = {column.header: _EXTRA_COLUMN_WIDTH for column in own}
+    order = [column.name for column in resource.columns]
+    places = {
+        column.place: order.index(column.name) if column.name else len(order) + own.index(column)
+        for column in columns
+    }
+    with template_workbook(target, resource, extra) as (book, sheet):
+        writer = _CellWriter(book, sheet, resource)
+        old_rows = looks.rows(header_row + 1, last_row)
+        for row in range(header_row, last_row):
+            look = next(old_rows, {})
+            if row + 1 in hidden:
+                sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
+            for column in sorted(columns, key=lambda column: places[column.place]):
+                at = row - header_row + 1, places[column.place]
+                writer.write(*at, column.cells.value(row), look.get(column.place, {}))
+                note = looks.notes.get(cell_address(row + 1, column.place))
+                if note:
+                    sheet.write_comment(*at, note)
+        for _ in old_rows:
+            pass
+
+
+class _CellWriter:
+    """Writes values as the type that they have, in formats that are made once."""
+
+    def __init__(self, book: xlsxwriter.Workbook, sheet: Worksheet, resource: Resource) -> None:
+        self._book, self._sheet = book, sheet
+        self._kinds = [column.kind for column in resource.columns]
+        self._formats: dict[tuple[object, ...], Format] = {}
+
+    def write(self, row: int, column: int, value: Any, look: CellLook) -> None:
+        if value == "" and look.keys() <= {"num_format"}:
+            return
+        kind = self._kinds[column] if column < len(self._kinds) else None
+        form = self._format(_number_format(kind, value, look.get("num_format", "General")), look)
+        if value == "":
+            self._sheet.write_blank(row, column, None, form)
+        elif isinstance(value, str):
+            write_plain_text(self._sheet, row, column, value, form)
+        elif isinstance(value, bool):
+            self._sheet.write_boolean(row, column, value, form)
+        elif isinstance(value, int | float):
+            self._sheet.write_number(row, column, value, form)
+        else:
+            self._sheet.write_datetime(row, column, value, form)
+
+    def _format(self, number_format: str, look: CellLook) -> Format:
+        # What a built-in format shows depends on the reader's language, its code does not.
+        identity = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
+        properties = {**look, "num_format": identity}
+        key = tuple(sorted(properties.items()))
+        if key not in self._formats:
+            self._formats[key] = self._book.add_format(properties)
+        return self._formats[key]
+
+
+def _number_format(kind: Kind | None, value: object, own: str) -> str:
+    """Return the template's number format, unless the cell's ``own`` tells what its value means.
+
+    A percentage stays one, and so do zeros that only the format puts before a code.
+    """
+    if kind is None and value != "" and own != "General":
+        return own
+    if type(value) in {int, float}:
+        if own not in _NEUTRAL_FORMATS:
+            return own
+        # In the template's format the number would turn into a date.
+        return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
+    if type(value) in _TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
+        return _TIME_FORMATS[type(value)]
+    return "General" if kind is None else style.NUMBER_FORMATS[kind]
+
+
+def _cell_look(cell: Any) -> CellLook:
+    look: dict[str, Any] = {}
+    if cell.value is not None and cell.number_format != "General":
+        look["num_format"] = cell.number_format
+    if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb":
+        look["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
+    font = cell.font
+    if font.bold:
+        look["bold"] = True
+    if font.italic:
+        look["italic"] = True
+    if font.color is not None and font.color.type == "rgb" and font.color.rgb[-6:] != "000000":
+        look["font_color"] = f"#{font.color.rgb[-6:]}"
+    return look

@@ -1,0 +1,114 @@
+"""Typed rows written into workbooks: the payload that is sent, and the rejected rows."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.workbook import style
+from xlbridge.workbook.signature import REJECTS_COLUMNS
+from xlbridge.workbook.write.data_sheet import cell_format
+from xlbridge.workbook.write.new_workbook import new_workbook, write_plain_text
+from xlbridge.workbook.write.template import template_workbook
+
+_REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_EPOCH = pd.Timestamp(1899, 12, 30)
+_FIRST_OF_MARCH_1900 = 61  # Excel counts a 29 February 1900 that never was
+
+
+def write_records(path: Path, resource: Resource, frame: pd.DataFrame) -> None:
+    """Write a clean workbook of the frame's rows: nothing of the analyst's file but the values.
+
+    One sheet, named as the resource; the columns' exact names in row 1, one row per frame row from
+    row 2. Optional columns without any value are left out. Money is rounded to the cent; a missing
+    value is an empty cell. The same rows give the same bytes.
+
+    Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
+    the rows.
+    """
+    columns = [c for c in resource.columns if c.required or frame[c.name].notna().any()]
+    with new_workbook(path, constant_memory=True) as book:
+        sheet: Worksheet = book.add_worksheet(resource.name)
+        for index, column in enumerate(columns):
+            sheet.write_string(0, index, column.name)
+        _write_rows(_column_writers(book, sheet, columns, frame))
+
+
+def write_rejects(
+    path: Path,
+    resource: Resource,
+    frame: pd.DataFrame,
+    rows: Sequence[int],
+    reasons: Sequence[str],
+) -> None:
+    """Write the rejected rows in the layout of the template, ready to be mended and sent again.
+
+    ``frame`` holds the rejected rows only; ``rows`` are their row numbers in the analyst's sheet
+    and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``.
+
+    Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
+    the rows or the three differ in length.
+    """
+    if not len(frame) == len(rows) == len(reasons):
+        raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
+    with template_workbook(path, resource, _REMARK_WIDTHS) as (book, sheet):
+        quiet = book.add_format({"italic": True, "font_color": style.QUIET})
+        _write_rows(
+            [
+                *_column_writers(book, sheet, resource.columns, frame),
+                _ColumnWriter(sheet.write_number, rows, quiet),
+                _ColumnWriter(partial(write_plain_text, sheet), reasons, quiet),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnWriter:
+    """How the cells of one column are written; a value of None leaves the cell empty."""
+
+    write: Callable[[int, int, Any, Format], int]
+    values: Sequence[Any]
+    format: Format
+
+
+def _column_writers(
+    book: xlsxwriter.Workbook, sheet: Worksheet, columns: Iterable[Column], frame: pd.DataFrame
+) -> list[_ColumnWriter]:
+    return [
+        _ColumnWriter(
+            _cell_writer(sheet, column.kind),
+            _cell_values(column.kind, frame[column.name]),
+            cell_format(book, column),
+        )
+        for column in columns
+    ]
+
+
+def _cell_writer(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Format], int]:
+    if kind.is_text:
+        return partial(write_plain_text, sheet)
+    return sheet.write_boolean if kind is Kind.BOOLEAN else sheet.write_number
+
+
+def _cell_values(kind: Kind, series: pd.Series) -> list[Any]:
+    if kind is Kind.DATE:
+        days = (series - _EPOCH) / pd.Timedelta(days=1)
+        series = days.where(days >= _FIRST_OF_MARCH_1900, days - 1)
+    elif kind is Kind.MONEY:
+        series = series.round(2)
+    return series.astype(object).where(series.notna(), None).tolist()
+
+
+def _write_rows(writers: Sequence[_ColumnWriter]) -> None:
+    columns = [(index, w.write, w.format) for index, w in enumerate(writers)]
+    for row, values in enumerate(zip(*(w.values for w in writers), strict=True), start=1):
+        for value, (index, write, form) in zip(values, columns, strict=True):
+            if value is not None and write(row, index, value, form):
+                raise ValueError(f"Excel cannot hold row {row + 1}, column {index + 1}")

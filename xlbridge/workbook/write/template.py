@@ -1,0 +1,217 @@
+"""Import template of a resource: the data sheet to fill in, instructions, lists of allowed values.
+
+Source of the columns and rules: the resource's schema file, through the catalogue. The
+instructions are in Portuguese; the examples are there only, so that none is uploaded by
+mistake.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.files import report_write_errors, require_new
+from xlbridge.resources import Resource
+from xlbridge.workbook import style
+from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE, TEMPLATE_PROPERTY
+from xlbridge.workbook.write.data_sheet import (
+    OPTIONAL_HEADER,
+    REQUIRED_HEADER,
+    add_data_sheet,
+    add_lists_sheet,
+    example_in_words,
+    kind_name,
+    obligation,
+    row_rules_in_words,
+    rules_in_words,
+)
+from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+
+_TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
+_WIDTHS = (32, 15, 18, 46, 36, 30)
+"""Of the columns of the table behind the first, which is as wide as the names that it holds."""
+_NARROWEST_NAME, _WIDEST_NAME = 32, 48
+_LINE_HEIGHT, _PADDING = 15, 5
+_HIGHEST_ROW = 409  # Excel's own
+
+_STEPS = """\
+Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
+Não mude os nomes das colunas. A ordem pode mudar; coluna opcional sem uso pode ser apagada.
+Preencha as colunas obrigatórias; nas opcionais deixe em branco o que não houver, sem “-” nem “N/A”.
+Cole só valores (Colar especial > Valores), para não perder os formatos e as conferências.
+Códigos são texto: os zeros à esquerda contam, e as células já estão formatadas para guardá-los.
+Os exemplos ficam só nesta página; nada daqui é enviado.
+"""
+
+_FORMATS: Mapping[str, Mapping[str, Any]] = {
+    "title": {"bold": True, "font_size": 18, "font_color": style.STRONG},
+    "heading": {
+        "bold": True,
+        "font_size": 13,
+        "font_color": style.STRONG,
+        "bottom": 2,
+        "bottom_color": style.STRONG,
+    },
+    "plain": {},
+    "command": {"font_name": "Consolas", "bg_color": "F2F2F2", "valign": "vcenter"},
+    "required": REQUIRED_HEADER,
+    "optional": OPTIONAL_HEADER,
+    "note": {"indent": 1, "valign": "vcenter"},
+    "cell": {
+        "text_wrap": True,
+        "valign": "vcenter",
+        "indent": 1,
+        "border": 1,
+        "border_color": style.RULE,
+    },
+}
+_PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command"})
+
+
+def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
+    """Add the instructions: how to fill in, the colours, every column, and what to do next."""
+    sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
+    longest = max(len(column.name) for column in resource.columns) + 5
+    widths = (min(max(longest, _NARROWEST_NAME), _WIDEST_NAME), *_WIDTHS)
+    looks = {name: book.add_format(dict(look)) for name, look in _FORMATS.items()}
+    page = _InstructionsWriter(sheet, looks, widths)
+    for index, width in enumerate(widths):
+        sheet.set_column(index, index, width)
+    sheet.hide_gridlines(2)
+    sheet.set_tab_color(style.RULE)
+    print_across_pages(sheet, f"{resource.title.pt}: instruções")
+    page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
+    page.line("plain", resource.description)
+    _write_steps(page, resource)
+    _write_colours(page)
+    _write_columns(page, resource)
+    _write_next_steps(page, resource)
+
+
+class _InstructionsWriter:
+    """Writes lines one below the other."""
+
+    def __init__(
+        self, sheet: Worksheet, looks: Mapping[str, Format], widths: Sequence[int]
+    ) -> None:
+        self.sheet = sheet
+        self.looks = looks
+        self.widths = widths
+        self.row = 0
+
+    def line(self, look: str, *texts: str) -> None:
+        self.cells([(look, text) for text in texts])
+
+    def cells(self, cells: Sequence[tuple[str, str]]) -> None:
+        if any(look in _PADDED_FORMATS for look, _ in cells):
+            lines = max(map(_line_count, cells, self.widths))
+            height = _PADDING + _LINE_HEIGHT * lines
+            self.sheet.set_row(self.row, min(height, _HIGHEST_ROW))
+        for index, (look, text) in enumerate(cells):
+            self.sheet.write_string(self.row, index, text, self.looks[look])
+        self.row += 1
+
+    def heading(self, text: str) -> None:
+        self.row += 1
+        self.line("heading", text, *[""] * len(_WIDTHS))
+
+
+def _line_count(cell: tuple[str, str], width: int) -> int:
+    """How many lines a cell's text takes; no program works it out for a file that it opens."""
+    look, text = cell
+    return len(wrap(text, width - 3)) if look == "cell" else 1
+
+
+def _write_steps(page: _InstructionsWriter, resource: Resource) -> None:
+    page.heading("Como preencher")
+    for number, text in enumerate(_STEPS.format(sheet=resource.name).splitlines(), start=1):
+        page.line("plain", f"{number}. {text}")
+
+
+def _write_colours(page: _InstructionsWriter) -> None:
+    page.heading("Cores do cabeçalho")
+    page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
+    page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
+
+
+def _write_columns(page: _InstructionsWriter, resource: Resource) -> None:
+    page.heading("As colunas")
+    page.line("required", *_TABLE_HEADERS)
+    for column in resource.columns:
+        texts = (
+            column.title.pt,
+            obligation(column),
+            kind_name(column),
+            column.description,
+            rules_in_words(column),
+            example_in_words(column),
+        )
+        name = ("required" if column.required else "optional", column.name)
+        page.cells([name, *(("cell", text) for text in texts)])
+    rules = row_rules_in_words(resource)
+    if rules:
+        page.heading("Regras entre colunas")
+    for rule in rules:
+        page.line("plain", f"• {rule}")
+
+
+def _write_next_steps(page: _InstructionsWriter, resource: Resource) -> None:
+    page.heading("E depois")
+    for text, command in (
+        ("Confira no próprio computador:", f"xlbridge validate {resource.name}.xlsx"),
+        (
+            "Veja os erros marcados nas células:",
+            f"xlbridge validate {resource.name}.xlsx --annotate conferido.xlsx",
+        ),
+        ("Envie:", f"xlbridge upload {resource.name}.xlsx"),
+    ):
+        page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
+
+
+def write_template(path: Path, resource: Resource) -> None:
+    """Write the blank workbook: the sheet to fill in and the instructions, in Portuguese.
+
+    The same schema gives the same bytes. Raises ``UsageError`` when the file cannot be written.
+    """
+    with template_workbook(path, resource):
+        pass
+
+
+def write_templates(
+    folder: Path, resources: Iterable[Resource], *, replace: bool = False
+) -> list[Path]:
+    """Write the blank workbooks of all ``resources`` into a folder, made where it is missing.
+
+    The paths are returned. Raises ``UsageError`` when one cannot be written, and, before any is,
+    when one exists already and ``replace`` is not given: the analyst may have filled it in.
+    """
+    with report_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    paths = {folder / f"{resource.name}.xlsx": resource for resource in resources}
+    if not replace:
+        for path in paths:
+            require_new(path)
+    for path, resource in paths.items():
+        write_template(path, resource)
+    return list(paths)
+
+
+@contextmanager
+def template_workbook(
+    path: Path, resource: Resource, remarks: Mapping[str, int] | None = None
+) -> Iterator[tuple[xlsxwriter.Workbook, Worksheet]]:
+    """Give a workbook laid out as the template, and its data sheet, to be filled from row 2 on.
+
+    ``remarks`` are the names and widths of columns to add after the resource's own. Rows must be
+    written in their order. Raises ``UsageError`` when the file cannot be written.
+    """
+    with new_workbook(path, constant_memory=True) as book:
+        book.set_custom_property(TEMPLATE_PROPERTY, resource.fingerprint)
+        yield book, add_data_sheet(book, resource, remarks or {})
+        add_instructions_sheet(book, resource)
+        add_lists_sheet(book, resource)

@@ -1,1 +1,0 @@
-"""New workbooks: the blank template, rows in its layout, an older workbook moved into it."""
