@@ -25,7 +25,7 @@ def active_language() -> Language:
 
 def set_language(language: Language) -> None:
     """Render messages in ``language`` from here on, in all threads of this process."""
-    global _of_process
+    global _process_language
     _process_language = language
 
 
