@@ -10,8 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client, RecordShape

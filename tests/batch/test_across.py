@@ -16,8 +16,7 @@ from across_parts import (
     titles,
     told,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.batch.linked_codes import LinkResolver, comparable_key

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from random_records import expected_rows, records_of
 from reading import Rows, read_calamine, read_openpyxl, same, write_all
 

@@ -11,8 +11,7 @@ from random import Random
 
 import pytest
 from environment import Xlbridge, clean_environment, credentials
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sandboxes import sandbox_process
 from update_times import (
     DAY,

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from faults import KINDS, PATIENCE, Kind
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     precondition,

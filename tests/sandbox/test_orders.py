@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from servers import Start, log_in
 
 from xlbridge.sandbox.areas.financial.rules import proportional_parts

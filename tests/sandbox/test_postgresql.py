@@ -19,8 +19,7 @@ from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.areas.registry.tables import abc_costs
-from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.storage import engines as dialect
+from xlbridge.sandbox.storage import Storage, database_url, engines as dialect
 from xlbridge.wire import OPERATIONS
 
 pytestmark = pytest.mark.one_database

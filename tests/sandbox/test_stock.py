@@ -12,8 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from databases import open_storage
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 

@@ -31,10 +31,10 @@ from xlbridge.parallel import (
     LostItem,
     SerialExecutor,
     WorkerDefect,
+    cluster as cluster_module,
     connect_cluster,
     export_all,
 )
-from xlbridge.parallel import cluster as cluster_module
 from xlbridge.parallel.cluster import (
     DaskExecutor,
     OpaqueBytes,

@@ -16,6 +16,7 @@ from xlbridge.upload import (
     ModeChoice,
     RequestedMode,
     Resolution,
+    RowOutcome as RowFate,
     RunOptions,
     State,
     UploadContext,
@@ -29,7 +30,6 @@ from xlbridge.upload import (
     resolve_job,
     run_job,
 )
-from xlbridge.upload import RowOutcome as RowFate
 from xlbridge.upload.payload import file_hash
 from xlbridge.validation import validate_workbook
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from damages import DAMAGES, Damage
 from good_rows import make_rows
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sheets import write_rows
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue

@@ -16,8 +16,7 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mended_copies import mended, places
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records

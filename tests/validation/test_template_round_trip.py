@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf

@@ -4,8 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xlbridge.validation.cells.text_parsing import date_meanings, number_meanings, whole_meanings
 

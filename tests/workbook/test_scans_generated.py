@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from packing import MAIN
 
 from xlbridge.workbook import column_letters

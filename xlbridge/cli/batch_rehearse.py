@@ -137,8 +137,7 @@ def rehearse_command(
     form: str,
 ) -> ExitCode:
     require_extra()
-    from xlbridge.batch.rehearsal import rehearsal as rehearsing
-    from xlbridge.batch.rehearsal import rehearsal_json, rehearsal_text
+    from xlbridge.batch.rehearsal import rehearsal as rehearsing, rehearsal_json, rehearsal_text
 
     settings = settings_without_profile()
     parameters = parameters_from_options(month, given)

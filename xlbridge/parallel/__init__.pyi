@@ -1,30 +1,16 @@
-from .cluster import (
-    connect_cluster as connect_cluster,
-)
+from .cluster import connect_cluster as connect_cluster
 from .executor import (
     Executor as Executor,
-)
-from .executor import (
     LostItem as LostItem,
-)
-from .executor import (
     SerialExecutor as SerialExecutor,
 )
 from .exports import (
     ExportRequest as ExportRequest,
-)
-from .exports import (
     export_all as export_all,
 )
 from .local import (
     LocalExecutor as LocalExecutor,
-)
-from .local import (
     default_worker_count as default_worker_count,
 )
-from .messages import (
-    WorkerDefect as WorkerDefect,
-)
-from .workbooks import (
-    validate_workbooks as validate_workbooks,
-)
+from .messages import WorkerDefect as WorkerDefect
+from .workbooks import validate_workbooks as validate_workbooks

@@ -2,8 +2,7 @@
 
 from xlbridge.sandbox.areas.financial import tables as financial
 from xlbridge.sandbox.areas.purchasing import tables as purchasing
-from xlbridge.sandbox.areas.registry import codes
-from xlbridge.sandbox.areas.registry import tables as registry
+from xlbridge.sandbox.areas.registry import codes, tables as registry
 from xlbridge.sandbox.areas.sales import tables as sales
 from xlbridge.sandbox.areas.stock import tables as stock
 from xlbridge.sandbox.columns import metadata

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xlbridge.batch.proof.matches import different_cells, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus

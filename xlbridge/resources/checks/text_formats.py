@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
-from stdnum.br import cnpj as stdnum_cnpj
-from stdnum.br import cpf as stdnum_cpf
+from stdnum.br import cnpj as stdnum_cnpj, cpf as stdnum_cpf
 
 _MASK = re.compile(r"[\W_]+")
 _CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
