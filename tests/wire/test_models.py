@@ -1,6 +1,5 @@
 """What is read needs no more than what identifies it, and has every field that the spec shows."""
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
+from xlbridge.resources.interface import wire_model
 from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 TYPES = {
@@ -48,8 +48,7 @@ class Shown:
 def shown() -> Iterator[Shown]:
     entries = yaml.safe_load((Path(__file__).parent / "spec_fields.yaml").read_text("utf-8"))
     for entry in entries:
-        module, _, name = entry["model"].rpartition(".")
-        model = getattr(importlib.import_module(f"xlbridge.wire.{module}"), name)
+        model = wire_model(entry["model"])
         fields = {
             field: kind for word, kind in TYPES.items() for field in entry.get(word, "").split()
         }

@@ -21,8 +21,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-import xlbridge.sandbox.handlers  # noqa: F401 - registers what answers each operation
-from xlbridge.sandbox.call import HANDLERS, Call, Handler, Sandbox
+from xlbridge.sandbox.call import Call, Handler, Sandbox
+from xlbridge.sandbox.handlers import HANDLERS
 from xlbridge.sandbox.http import messages
 from xlbridge.sandbox.http.messages import (
     bounded_request,
