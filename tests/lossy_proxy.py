@@ -18,9 +18,30 @@ Fate = Literal[
     "refuse after",
     "refuse",
     "unavailable",
+    "busy",
+    "too large",
+    "moved",
+    "token refused",
 ]
 
+# Answers of the proxy itself, before the request is executed: status, a header.
+ANSWERED_HERE: dict[Fate, tuple[int, tuple[str, str] | None]] = {
+    "refuse": (400, None),
+    "unavailable": (429, None),
+    "busy": (503, ("Retry-After", "40")),
+    "too large": (413, None),
+    "moved": (308, ("Location", "/v3")),
+    "token refused": (401, None),
+}
+
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
+
+# Answers that are sent in place of the system's own, once the request was executed.
+CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
+    "html": (200, b"<html>Bad gateway</html>", "text/html"),
+    "500 after": (500, b"{}", "application/json"),
+    "refuse after": (400, REFUSAL, "application/json"),
+}
 
 
 @dataclass
@@ -67,8 +88,9 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             if fate == "lose request":
                 self.close_connection = True
                 return
-            if fate in ("refuse", "unavailable"):
-                self.answer(400 if fate == "refuse" else 429, REFUSAL)
+            if fate in ANSWERED_HERE:
+                status, header = ANSWERED_HERE[fate]
+                self.answer(status, REFUSAL, header=header)
                 return
             headers = {
                 name: value
@@ -80,18 +102,22 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
                 self.close_connection = True
                 return
             replaced = [body for part, body in proxy.answers.items() if part in self.path]
-            content, status, kind = answer.content, answer.status_code, "application/json"
-            if fate == "html":
-                content, status, kind = b"<html>Bad gateway</html>", 200, "text/html"
-            elif fate == "500 after":
-                content, status = b"{}", 500
-            elif fate == "refuse after":
-                content, status = REFUSAL, 400
+            status, content, kind = CHANGED_AFTERWARDS.get(
+                fate, (answer.status_code, answer.content, "application/json")
+            )
             self.answer(status, replaced[0] if replaced else content, kind)
 
-        def answer(self, status: int, content: bytes, kind: str = "application/json") -> None:
+        def answer(
+            self,
+            status: int,
+            content: bytes,
+            kind: str = "application/json",
+            header: tuple[str, str] | None = None,
+        ) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
+            if header is not None:
+                self.send_header(*header)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -29,8 +29,8 @@ def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Cl
     profile = choose_profile(settings)
     if profile.source is not ProfileSource.EMBEDDED:
         target = target_of(settings, profile)
-        kept = TokenFile(settings.home, target.base_url, target.email, target.password)
-        with Client(target, kept=kept) as client:
+        token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
+        with Client(target, token_file=token_file) as client:
             yield client
         return
     from xlbridge.sandbox import embedded_sandbox

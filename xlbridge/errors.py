@@ -12,6 +12,7 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
     ├── LocalDatabaseError  a SQLite file of xlbridge cannot be read or written
     └── ApiError
         ├── TransportError        no usable answer came, and nothing was applied
+        │   └── TruncatedAnswer   the answer to a listing broke off
         ├── AuthenticationFailed  the credentials were not accepted
         ├── RemoteRejected        the server rejected the request
         └── InDoubt               whether a write was applied is unknown
@@ -79,6 +80,10 @@ class ApiError(XlbridgeError):
 
 class TransportError(ApiError):
     """No usable answer came, and nothing was applied."""
+
+
+class TruncatedAnswer(TransportError):
+    """The answer to a listing broke off before its end: it may come whole the next time."""
 
 
 class AuthenticationFailed(ApiError):

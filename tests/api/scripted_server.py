@@ -114,5 +114,5 @@ def _read_request(connection: socket.socket) -> Request | None:
 
 def open_client(base_url: str, pauses: list[float], **options: Any) -> Client:
     """Open a client whose pauses are noted instead of waited for."""
-    backoff = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
-    return Client(Target("test", base_url, EMAIL, PASSWORD), backoff=backoff, **options)
+    policy = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
+    return Client(Target("test", base_url, EMAIL, PASSWORD), retry_policy=policy, **options)

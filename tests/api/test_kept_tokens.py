@@ -37,7 +37,7 @@ def opened(
     server: ScriptedServer, home: Path, password: str = PASSWORD, email: str = EMAIL
 ) -> Client:
     target = Target("test", server.base_url, email, password)
-    return Client(target, kept=TokenFile(home, server.base_url, email, password))
+    return Client(target, token_file=TokenFile(home, server.base_url, email, password))
 
 
 def sent(server: ScriptedServer) -> list[str]:

@@ -74,11 +74,11 @@ REJECTED = {
 }
 
 NOT_EXECUTED = {
-    "413": (answer(413, b"<html>too large</html>", "text/html"), None),
-    "429": (answer(429, b"", Retry_After="17"), 17.0),
-    "429 without a time": (answer(429, b""), None),
-    "307": (answer(307, b"", Location="https://elsewhere.example/x?token=1"), None),
-    "308": (answer(308, b"", Location="/v3"), None),
+    "413": (answer(413, b"<html>too large</html>", "text/html"), None, True),
+    "429": (answer(429, b"", Retry_After="17"), 17.0, False),
+    "429 without a time": (answer(429, b""), None, False),
+    "307": (answer(307, b"", Location="https://elsewhere.example/x?token=1"), None, True),
+    "308": (answer(308, b"", Location="/v3"), None, True),
 }
 
 
@@ -99,16 +99,27 @@ def test_a_refusal_carries_its_complaints(
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("step", "retry_after"), NOT_EXECUTED.values(), ids=NOT_EXECUTED)
-def test_what_was_not_executed_may_be_sent_again(
-    server: ScriptedServer, client: Client, step, retry_after
+@pytest.mark.parametrize(
+    ("step", "retry_after", "permanent"), NOT_EXECUTED.values(), ids=NOT_EXECUTED
+)
+def test_what_was_not_executed_says_whether_it_may_be_sent_again(
+    server: ScriptedServer, client: Client, step, retry_after, permanent
 ) -> None:
     server.steps = [step]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, NotExecuted)
-    assert outcome.retry_after == retry_after
+    assert (outcome.retry_after, outcome.permanent) == (retry_after, permanent)
     assert "token" not in outcome.reason.en
     assert len(server.requests) == 1
+
+
+def test_a_doubt_carries_the_pause_that_the_system_asks_for(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [answer(503, b"", Retry_After="17")]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Doubtful)
+    assert outcome.retry_after == 17.0
 
 
 def test_a_success_carries_its_typed_data(server: ScriptedServer, client: Client) -> None:
@@ -127,7 +138,9 @@ def test_a_success_carries_its_typed_data(server: ScriptedServer, client: Client
 def test_a_refused_connection_executes_nothing(server: ScriptedServer, client: Client) -> None:
     client.login()
     server.stop()
-    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), NotExecuted)
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, NotExecuted)
+    assert not outcome.permanent
 
 
 def test_nothing_listens_at_all(pauses: list[float]) -> None:
@@ -137,6 +150,8 @@ def test_nothing_listens_at_all(pauses: list[float]) -> None:
         outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, NotExecuted)
     assert base_url in outcome.reason.pt
+    assert len(pauses) == 5
+    assert outcome.permanent, "the login has been repeated already"
 
 
 def test_silence_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> None:
@@ -156,7 +171,9 @@ def test_an_expired_token_is_renewed_once(server: ScriptedServer, client: Client
 
 def test_a_second_401_ends_it(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(401, b"")]
-    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), NotExecuted)
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, NotExecuted)
+    assert outcome.permanent
     assert (len(server.requests), server.logins) == (2, 2)
 
 
@@ -164,6 +181,7 @@ def test_wrong_credentials_execute_nothing(server: ScriptedServer, client: Clien
     server.login = answer(200, {"authenticated": False, "message": "Senha incorreta"})
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
     assert isinstance(outcome, NotExecuted)
+    assert outcome.permanent
     assert "Senha incorreta" in str(outcome.reason)
     assert (server.requests, server.logins) == ([], 1)
 

@@ -73,9 +73,9 @@ def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
     untrusted: tuple[str, list[bytes]], certificate: Path, pauses: list[float]
 ) -> None:
     base_url, read = untrusted
-    backoff = RetryPolicy(tries=1, sleep=pauses.append)
+    policy = RetryPolicy(tries=1, sleep=pauses.append)
     target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=certificate)
-    with Client(target, backoff=backoff) as client, pytest.raises(TransportError):
+    with Client(target, retry_policy=policy) as client, pytest.raises(TransportError):
         client.login()
     assert read[0].startswith(b"POST /v2/autenticar ")
 

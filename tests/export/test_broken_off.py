@@ -57,7 +57,7 @@ def exported(
     running: RunningSandbox, output: Path, unfinished: ResumeStore | None, **options: Any
 ) -> tuple[ExportResult, list[dict[str, Any]]]:
     target = Target("t", running.base_url, running.email, running.password)
-    with Client(target, backoff=RetryPolicy(tries=1)) as client:
+    with Client(target, retry_policy=RetryPolicy(tries=1)) as client:
         done = export_listing(
             client,
             LISTINGS["pedidos"],

@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from xlbridge.client import Client, ListingCache, Target
+from xlbridge.client import Client, ListingCache, RetryPolicy, Target
+from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export import (
     FORMATS,
     LISTINGS,
@@ -46,6 +47,8 @@ class Business:
         self.calls = 0
         self.before_call: dict[int, Any] = {}
         self.cut_at: set[int] = set()
+        self.status = 200
+        self.body: bytes | None = None
         self.files: dict[str, bytes] = {}
         self.told = datetime.isoformat
 
@@ -70,6 +73,8 @@ class Business:
             for moment, code in found
         ]  # fmt: skip
         body = json.dumps({"success": True, "data": data}).encode()
+        if self.body is not None:
+            return self.body
         return body[: len(body) // 2] if self.calls in self.cut_at else body
 
 
@@ -103,10 +108,10 @@ def address(business: Business) -> Iterator[str]:
                 assert "Authorization" not in self.headers
                 self._send(business.files[parts.path])
                 return
-            self._send(business.answer(parse_qs(parts.query)))
+            self._send(business.answer(parse_qs(parts.query)), business.status)
 
-        def _send(self, body: bytes) -> None:
-            self.send_response(200)
+        def _send(self, body: bytes, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
             self.wfile.write(body)
@@ -124,8 +129,15 @@ def address(business: Business) -> Iterator[str]:
 
 
 @pytest.fixture
-def client(address: str) -> Iterator[Client]:
-    with Client(Target("t", address, "a@example.com", "unused")) as opened:
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def client(address: str, pauses: list[float]) -> Iterator[Client]:
+    policy = RetryPolicy(sleep=pauses.append, random=lambda: 1.0)
+    target = Target("t", address, "a@example.com", "unused")
+    with Client(target, retry_policy=policy) as opened:
         yield opened
 
 
@@ -151,13 +163,34 @@ def test_a_record_that_changes_is_neither_lost_nor_doubled(
     assert done.records == len(lines)
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(
-    tmp_path: Path, client: Client, business: Business
+def test_an_answer_that_breaks_off_is_asked_for_again_after_a_pause(
+    tmp_path: Path, client: Client, business: Business, pauses: list[float]
 ) -> None:
-    business.cut_at = {2, 4}
+    business.cut_at = {2, 3, 5}
     done, lines = exported_lines(client, tmp_path / "c.jsonl")
     assert sorted(line["codigoDoCliente"] for line in lines) == list(range(1, 1_301))
     assert (done.complete, done.records) == (True, 1_300)
+    assert pauses == [0.5, 1.0, 0.5]
+
+
+def test_answers_that_always_break_off_are_given_up_after_six_tries(
+    tmp_path: Path, client: Client, business: Business, pauses: list[float]
+) -> None:
+    business.cut_at = set(range(100))
+    with pytest.raises(TruncatedAnswer):
+        exported_lines(client, tmp_path / "c.jsonl")
+    assert business.calls == 6
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(("status", "calls"), [(200, 1), (404, 1), (503, 6)])
+def test_only_the_client_repeats_a_call_that_gets_no_listing(
+    tmp_path: Path, client: Client, business: Business, status: int, calls: int
+) -> None:
+    business.status, business.body = status, b"<html>down</html>"
+    with pytest.raises(TransportError):
+        exported_lines(client, tmp_path / "c.jsonl")
+    assert business.calls == calls
 
 
 def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:

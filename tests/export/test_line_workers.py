@@ -107,7 +107,7 @@ def client(system: System) -> Iterator[Client]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     target = Target("t", f"http://127.0.0.1:{server.server_address[1]}", "a@example.com", "unused")
-    with Client(target, backoff=RetryPolicy(tries=1)) as opened:
+    with Client(target, retry_policy=RetryPolicy(tries=1)) as opened:
         yield opened
     system.held.set()
     server.shutdown()

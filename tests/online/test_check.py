@@ -221,7 +221,7 @@ def test_a_failure_leaves_the_sheet_as_it_was(tmp_path: Path, catalogue: Catalog
     before = list(sheet.findings)
     target = Target("nowhere", f"http://127.0.0.1:{free_port()}", "a@b.co", "secret")
     with (
-        Client(target, backoff=RetryPolicy(tries=1)) as nowhere,
+        Client(target, retry_policy=RetryPolicy(tries=1)) as nowhere,
         pytest.raises(TransportError),
     ):
         OnlineCheck(nowhere).add_findings(sheet)

@@ -96,4 +96,6 @@ def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
 
 def quick_client(site: Site, timeout: float) -> Client:
     """Return a client that waits for nothing but answers."""
-    return Client(site.target(), timeout=timeout, backoff=RetryPolicy(sleep=lambda _seconds: None))
+    return Client(
+        site.target(), timeout=timeout, retry_policy=RetryPolicy(sleep=lambda _seconds: None)
+    )

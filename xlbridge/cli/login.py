@@ -118,8 +118,8 @@ def _log_in(
     if asked:
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)
-    kept = TokenFile(settings.home, target.base_url, target.email, target.password)
-    with Client(target, kept=kept) as client:
+    token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
+    with Client(target, token_file=token_file) as client:
         expiration = client.login().expiration
         if save:
             save_profile(settings.home, profile)

@@ -40,7 +40,7 @@ from xlbridge.client.outcomes import (
     is_json_or_empty,
     lost_answer_error,
 )
-from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.retry import RetryPolicy, pause_after_reply
 from xlbridge.client.session import (
     LOGIN_REFUSED,
     Session,
@@ -65,9 +65,9 @@ class Client(Operations):
     Every operation is there by its name, with typed arguments and answers:
     ``client.financial.receivables.list_open(codigoDoCliente=7)``.
 
-    The token lives as long as the client, in memory, or in ``kept``, where other processes find
-    it. ``timeout`` is in seconds, for each step of a request. Raises ``ConfigError`` for an
-    address that is not https (http to loopback is fine) or missing credentials.
+    The token is held in memory, and in ``token_file`` where other processes are to find it.
+    ``timeout`` is in seconds, for each step of a request. Raises ``ConfigError`` for an address
+    that is not https (http to loopback is fine) or missing credentials.
     """
 
     def __init__(
@@ -75,16 +75,18 @@ class Client(Operations):
         target: Target,
         *,
         timeout: float = 60.0,
-        backoff: RetryPolicy | None = None,
-        kept: TokenFile | None = None,
+        retry_policy: RetryPolicy | None = None,
+        token_file: TokenFile | None = None,
     ) -> None:
         super().__init__(self.call)
         self.target = target
-        self._backoff = backoff or RetryPolicy()
+        self.retry_policy = retry_policy or RetryPolicy()
         self._secrets = SecretRedactor(target.password)
         self._timeout = timeout
         self._transport = Transport(target.base_url, timeout, target.ca_bundle)
-        self._session = Session(self._transport, target, self._backoff, self._secrets, kept)
+        self._session = Session(
+            self._transport, target, self.retry_policy, self._secrets, token_file
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +144,10 @@ class Client(Operations):
         def attempt() -> Reply:
             return self._session.exchange(call)
 
-        reply = self._backoff.repeat(attempt) if operation.repeatable else attempt()
+        if operation.repeatable:
+            reply = self.retry_policy.repeat(attempt, pause_after_reply)
+        else:
+            reply = attempt()
         return self._data_of(operation, reply, _typed_reader(operation))
 
     def records(
@@ -183,7 +188,9 @@ class Client(Operations):
         Raises what ``call`` raises.
         """
         call = call_of(operation, path, query)
-        reply = self._backoff.repeat(lambda: self._session.exchange(call, streamed=True))
+        reply = self.retry_policy.repeat(
+            lambda: self._session.exchange(call, streamed=True), pause_after_reply
+        )
         if isinstance(reply, httpx.Response) and reply.is_success:
             return ListingAnswer(operation, reply, self._secrets, operation.asks_for_one(query))
         self._data_of(operation, reply, rows_of_data)
@@ -205,8 +212,9 @@ class Client(Operations):
         try:
             reply = self._session.exchange(call)
         except ApiError as error:
-            # Only a login raises, before the request or after its 401.
-            return NotExecuted(error.message)
+            # Only a login raises, before the request or after its 401, and it has been repeated
+            # already where that could help.
+            return NotExecuted(error.message, permanent=True)
         return classify_reply(reply, _typed_reader(operation), self._secrets)
 
     def raw(
@@ -232,7 +240,8 @@ class Client(Operations):
             )
         reply = self._session.exchange(Call(method.upper(), path, query, body))
         if isinstance(reply, NoAnswer):
-            raise lost_answer_error(reply.reason, doubtful=reply.begun and method.upper() != "GET")
+            doubtful = reply.may_be_executed and method.upper() != "GET"
+            raise lost_answer_error(reply.reason, doubtful=doubtful)
         return reply
 
     def text_of(self, reply: httpx.Response) -> str:

@@ -28,7 +28,7 @@ from xlbridge.client.outcomes import (
     data_or_raise,
     describe_reply,
 )
-from xlbridge.errors import TransportError
+from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
 
@@ -108,14 +108,15 @@ class ListingAnswer:
         """
         text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers)
         convert = shape.converter()
-        is_object, opening = _begins_with_object(text), text.opening(_MAX_OPENING_LENGTH)
-        if not is_object:
-            raise self._undocumented(opening)
         try:
+            is_object, opening = _begins_with_object(text), text.opening(_MAX_OPENING_LENGTH)
+            if not is_object:
+                raise self._undocumented(opening)
             yield from map(convert, _complete_records(text))
             yield from map(convert, self._rest(text, opening))
         except UnexpectedContent as error:
-            raise TransportError(error.reason, CHECK_ADDRESS) from None
+            failure = TruncatedAnswer if error.truncated else TransportError
+            raise failure(error.reason, CHECK_ADDRESS) from None
 
     def _rest(self, text: ListingReader, opening: str) -> list[Any]:
         """Judge what stands around the records; return the rows of data that is no list."""
@@ -145,8 +146,10 @@ def is_plain_success(envelope: Mapping[str, Any]) -> bool:
 def _begins_with_object(text: ListingReader) -> bool:
     try:
         return text.begins_with("{")
-    except (InvalidJson, TruncatedBody):
+    except InvalidJson:
         return False
+    except TruncatedBody:
+        raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
 def _complete_records(text: ListingReader) -> Iterator[Any]:
@@ -156,9 +159,7 @@ def _complete_records(text: ListingReader) -> Iterator[Any]:
         for record in text.records():
             yield record
             count += 1
-    except InvalidJson as error:
-        raise UnexpectedContent(
-            (_TRUNCATED if error.ended else _NOT_JSON).format(n=count)
-        ) from None
-    except TruncatedBody:
-        raise UnexpectedContent(_TRUNCATED.format(n=count)) from None
+    except (InvalidJson, TruncatedBody) as error:
+        truncated = isinstance(error, TruncatedBody) or error.ended
+        reason = _TRUNCATED if truncated else _NOT_JSON
+        raise UnexpectedContent(reason.format(n=count), truncated=truncated) from None

@@ -20,11 +20,15 @@ from xlbridge.i18n import Text
 
 
 class UnexpectedContent(ValueError):
-    """A body that is not what the interface documents; ``reason`` says what came instead."""
+    """A body that is not what the interface documents; ``reason`` says what came instead.
 
-    def __init__(self, reason: Text) -> None:
+    ``truncated`` says that it broke off before its end.
+    """
+
+    def __init__(self, reason: Text, *, truncated: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.truncated = truncated
 
 
 class TruncatedBody(Exception):

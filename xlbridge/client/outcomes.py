@@ -46,13 +46,17 @@ class SecretRedactor:
 
 @dataclass(frozen=True, slots=True)
 class NotExecuted:
-    """The request was certainly not applied; it may be sent again.
+    """The request was certainly not applied.
 
-    ``retry_after`` is the number of seconds the remote system asked to wait, where it did.
+    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did.
+    ``permanent`` says that repeating the request now cannot help: the credentials or the token
+    were refused, the login has used up its own tries, the certificate is not trusted, the request
+    is too large, or the address redirects.
     """
 
     reason: Text
     retry_after: float | None = None
+    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,13 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """Whether the request was applied cannot be known from what came back."""
+    """Whether the request was applied cannot be known from what came back.
+
+    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did.
+    """
 
     reason: Text
+    retry_after: float | None = None
 
 
 Outcome = NotExecuted | Rejected | Executed | Doubtful
@@ -161,16 +169,18 @@ def classify_reply(reply: Reply, read_data: ReadData, secrets: SecretRedactor) -
     other redirect may be the answer to a request that was, and stays in doubt.
     """
     if isinstance(reply, NoAnswer):
-        return Doubtful(reply.reason) if reply.begun else NotExecuted(reply.reason)
+        if reply.may_be_executed:
+            return Doubtful(reply.reason)
+        return NotExecuted(reply.reason, permanent=reply.permanent)
     if reply.is_success:
         return _classify_success(reply, read_data, secrets)
     if reply.is_client_error:
         return _classify_client_error(reply, secrets)
     if reply.status_code in _NOT_EXECUTED_REDIRECTS:
-        return NotExecuted(_redirect_message(reply))
-    return Doubtful(
-        _redirect_message(reply) if reply.has_redirect_location else describe_reply(reply, secrets)
-    )
+        return NotExecuted(_redirect_message(reply), permanent=True)
+    if reply.has_redirect_location:
+        return Doubtful(_redirect_message(reply))
+    return Doubtful(describe_reply(reply, secrets), retry_after(reply))
 
 
 def parse_json(reply: httpx.Response) -> Any:
@@ -223,13 +233,14 @@ def _classify_success(
 
 def _classify_client_error(reply: httpx.Response, secrets: SecretRedactor) -> Outcome:
     if reply.status_code == HTTPStatus.UNAUTHORIZED:
-        return NotExecuted(TOKEN_REFUSED)
+        return NotExecuted(TOKEN_REFUSED, permanent=True)
     if reply.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return NotExecuted(
             Text(
                 pt="O sistema recusou o envio por ser grande demais (413).",
                 en="The system refused the request because it is too large (413).",
-            )
+            ),
+            permanent=True,
         )
     if reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return NotExecuted(

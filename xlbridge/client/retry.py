@@ -1,5 +1,6 @@
-"""Retry policy: full jitter, ``Retry-After``, and which replies are retried. Source: the spec,
-Errors (5xx).
+"""Retry policy of all requests: how often one is repeated, and after which pauses.
+
+Source: the spec, Errors (5xx).
 """
 
 import random
@@ -9,18 +10,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from typing import TypeVar
 
 import httpx
 
 from xlbridge.client.transport import NoAnswer, Reply
 
+_Result = TypeVar("_Result")
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Full jitter: before try n, a random pause of up to ``first`` · 2ⁿ⁻¹ seconds.
+    """Full jitter: before try n + 1, a random pause of up to ``first`` · 2ⁿ⁻¹ seconds.
 
-    ``longest`` bounds one pause, ``total`` all of them together with the tries, in seconds.
-    A longer ``Retry-After`` is honoured; one that does not fit into ``total`` ends the trying.
+    ``longest`` bounds one pause, ``total`` the tries and their pauses together, both in seconds.
+    A longer ``Retry-After`` is honoured; one that does not fit into ``total`` ends the retrying.
     """
 
     first: float = 0.5
@@ -31,34 +35,45 @@ class RetryPolicy:
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
 
-    def repeat(self, attempt: Callable[[], Reply]) -> Reply:
-        """Return the first reply that is not worth asking again for, or the last one."""
+    def repeat(
+        self,
+        attempt: Callable[[], _Result],
+        least_pause: Callable[[_Result], float | None],
+    ) -> _Result:
+        """Return the first result that is not to be retried, or the last one.
+
+        ``least_pause`` returns the seconds to wait at least after a result, None where it is not
+        to be retried.
+        """
         end = self.clock() + self.total
-        reply = attempt()
+        result = attempt()
         for number in range(self.tries - 1):
-            if not is_retryable(reply):
+            least = least_pause(result)
+            if least is None:
                 break
-            pause = max(self._jitter(number), retry_after(reply) or 0.0)
+            pause = max(self._jitter(number), least)
             if self.clock() + pause > end:
                 break
             self.sleep(pause)
-            reply = attempt()
-        return reply
+            result = attempt()
+        return result
 
     def _jitter(self, number: int) -> float:
         return self.random() * min(self.longest, self.first * 2.0**number)
 
 
-def is_retryable(reply: Reply) -> bool:
-    """Say whether the same request may get a better reply later."""
+def pause_after_reply(reply: Reply) -> float | None:
+    """Return the least pause before an idempotent request is repeated, None to keep its reply."""
     if isinstance(reply, NoAnswer):
-        return not reply.hopeless
-    return reply.is_server_error or reply.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        return None if reply.permanent else 0.0
+    if reply.is_server_error or reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        return retry_after(reply) or 0.0
+    return None
 
 
-def retry_after(reply: Reply) -> float | None:
+def retry_after(reply: httpx.Response) -> float | None:
     """Return how many seconds a reply asks to wait: ``Retry-After``, as seconds or as a date."""
-    text = reply.headers.get("Retry-After", "") if isinstance(reply, httpx.Response) else ""
+    text = reply.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return float(text)
     try:

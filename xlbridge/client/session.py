@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from xlbridge.client.outcomes import CHECK_ADDRESS, SecretRedactor, content_type, parse_json
-from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.retry import RetryPolicy, pause_after_reply
 from xlbridge.client.target import Target
 from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of
 from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
@@ -97,21 +97,21 @@ def _is_unexpired(expiration: str | None) -> bool:
 
 
 class Session:
-    """One integration user's access. The token is never shown; ``kept`` outlives the process."""
+    """Access of one integration user; the token is never shown."""
 
     def __init__(
         self,
         transport: Transport,
         target: Target,
-        backoff: RetryPolicy,
+        retry_policy: RetryPolicy,
         secrets: SecretRedactor,
-        kept: TokenFile | None,
+        token_file: TokenFile | None,
     ) -> None:
         self._transport = transport
         self._credentials = _credentials(target)
-        self._backoff = backoff
+        self._retry_policy = retry_policy
         self._secrets = secrets
-        self._kept = kept
+        self._token_file = token_file
         self._token: str | None = None
         self._lock = threading.Lock()
 
@@ -152,7 +152,7 @@ class Session:
     def _renew(self, refused: str | None) -> None:
         """Take the token that another process has got since, else log in."""
         with self._shared():
-            token = None if self._kept is None else self._kept.read()
+            token = None if self._token_file is None else self._token_file.read()
             if token is None or token == refused:
                 self._login()
                 return
@@ -160,7 +160,7 @@ class Session:
             self._token = token
 
     def _shared(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._kept is None else self._kept.locked()
+        return nullcontext() if self._token_file is None else self._token_file.locked()
 
     def _held(self) -> str:
         if self._token is None:
@@ -169,10 +169,11 @@ class Session:
 
     def _login(self) -> Authentication:
         call = call_of(AUTHENTICATE, {}, body=self._credentials)
-        answer = self._read(self._backoff.repeat(lambda: self._transport.exchange(call)))
+        reply = self._retry_policy.repeat(lambda: self._transport.exchange(call), pause_after_reply)
+        answer = self._read(reply)
         if answer.accessToken is None:
-            if self._kept is not None:
-                self._kept.remove()
+            if self._token_file is not None:
+                self._token_file.remove()
             raise AuthenticationFailed(
                 Text(
                     pt="O sistema não aceitou as credenciais: {message}",
@@ -185,8 +186,8 @@ class Session:
             )
         self._secrets.add(answer.accessToken)
         self._token = answer.accessToken
-        if self._kept is not None:
-            self._kept.write(answer)
+        if self._token_file is not None:
+            self._token_file.write(answer)
         return answer.model_copy(update={"accessToken": None})
 
     def _read(self, reply: Reply) -> Authentication:

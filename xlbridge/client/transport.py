@@ -1,8 +1,7 @@
 """HTTP transport: one request, one reply.
 
 TLS is always verified and redirects are never followed: a write must not be repeated elsewhere,
-and ``Authorization`` must not reach another origin. Plain HTTP is for loopback only, and
-loopback
+and ``Authorization`` must not reach another origin. Plain HTTP is for loopback only, and loopback
 never goes through a proxy.
 """
 
@@ -59,13 +58,13 @@ class Call:
 class NoAnswer:
     """No complete answer came.
 
-    ``begun`` says that the request had begun to go out, so that it may have been executed;
-    ``hopeless`` that asking again cannot help.
+    ``may_be_executed`` says that the request had begun to go out; ``permanent`` that repeating it
+    cannot help.
     """
 
     reason: Text
-    begun: bool
-    hopeless: bool = False
+    may_be_executed: bool
+    permanent: bool = False
 
 
 Reply = httpx.Response | NoAnswer
@@ -118,13 +117,13 @@ class Transport:
 
         With ``streamed`` the body of a success is left to be read, and the reply to be closed.
         """
-        begun = False
+        request_begun = False
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
-            nonlocal begun
+            nonlocal request_begun
             # CONNECT is the talk with a proxy: nothing has reached the remote system yet.
             if event.endswith("send_request_headers.started"):
-                begun = begun or info["request"].method != b"CONNECT"
+                request_begun = request_begun or info["request"].method != b"CONNECT"
 
         try:
             request = self._http.build_request(
@@ -142,7 +141,9 @@ class Transport:
                 with closing(reply):
                     reply.read()
         except httpx.RequestError as error:
-            return NoAnswer(self._describe(error), begun, hopeless=_is_certificate_error(error))
+            return NoAnswer(
+                self._describe(error), request_begun, permanent=_is_certificate_error(error)
+            )
         return reply
 
     def _describe(self, error: httpx.RequestError) -> Text:

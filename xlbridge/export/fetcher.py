@@ -3,18 +3,19 @@
 Records that change while the export runs are treated in ``docs/exports.md``.
 """
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xlbridge.client import Client, Record, Window, WindowSplitter
-from xlbridge.errors import TransportError
+from xlbridge.errors import TruncatedAnswer
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import Listing, PerRecord
@@ -31,9 +32,6 @@ from xlbridge.export.windows import (
     plain_calls,
     window_call,
 )
-
-_ATTEMPTS = 3
-"""So often a window is asked for whose answer breaks off; each call has its own backoff."""
 
 _RECORDS_PER_PART = 100
 """So many records that are read one by one make a part."""
@@ -246,19 +244,31 @@ class Fetcher:
         self._tell(0)
 
     def _part(self, requests: Sequence[ListingCall], *, of_many: bool = False) -> Part:
-        """Fetch some calls as one part; what breaks off is asked for again from its beginning."""
-        for attempt in count(1):
-            before = self._records
-            try:
-                return self._whole_part(requests, of_many=of_many)
-            except TransportError:
-                self._tell(before - self._records)
-                if attempt == _ATTEMPTS or self._reader.is_stopped:
-                    raise
-        raise AssertionError("the loop ends by returning or raising")
+        """Fetch some calls as one part, anew where an answer breaks off.
 
-    def _whole_part(self, requests: Sequence[ListingCall], *, of_many: bool) -> Part:
-        part = self._spool.new_part()
+        The client repeats calls that get no answer, or an error, by itself.
+        """
+
+        def attempt() -> Part | TruncatedAnswer:
+            part = self._spool.new_part()
+            try:
+                self._read_part(part, requests, of_many=of_many)
+            except TruncatedAnswer as error:
+                self._tell(-part.records)
+                return error
+            return part
+
+        def least_pause(result: Part | TruncatedAnswer) -> float | None:
+            return None if isinstance(result, Part) or self._reader.is_stopped else 0.0
+
+        # Answers may take minutes to come in; only how often they break off is bounded.
+        policy = replace(self._client.retry_policy, total=math.inf)
+        result = policy.repeat(attempt, least_pause)
+        if isinstance(result, TruncatedAnswer):
+            raise result
+        return result
+
+    def _read_part(self, part: Part, requests: Sequence[ListingCall], *, of_many: bool) -> None:
         if of_many:
             self._reader.read_with_help(part, requests[0])
         else:
@@ -266,7 +276,6 @@ class Fetcher:
         window, cap = requests[0].window, self._listing.cap
         if is_final(window, self.begun) and (cap is None or part.records < cap):
             part.finish(window, self.begun)
-        return part
 
     def _tell(self, more: int) -> None:
         with self._lock:

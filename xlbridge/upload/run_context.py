@@ -1,7 +1,7 @@
 """Run context: connection, journal and payloads, with the operations that all steps share."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,6 @@ from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
-
-MAX_TRIES = 3
-_FIRST_WAIT, _MAX_WAIT = 0.5, 20.0
 
 Step = tuple[Job, bool]
 """A job after a step, and whether there is a next one to take."""
@@ -97,21 +94,21 @@ class RunContext:
         return self.client.send(operation, path=path, query=query, file=file)
 
     def until_executed(self, attempt: Callable[[], Outcome]) -> Outcome:
-        """Try again only what was certainly not executed."""
-        return self.retried(attempt, lambda outcome: isinstance(outcome, NotExecuted))
+        """Repeat an attempt by the client's policy while it was certainly not executed."""
+        return self._repeat(attempt, even_if_doubtful=False)
 
     def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:
-        """Try again whatever did not come through: the request changes nothing by itself."""
-        return self.retried(attempt, lambda outcome: isinstance(outcome, NotExecuted | Doubtful))
+        """Repeat a request that changes nothing by itself, even while its outcome is doubtful."""
+        return self._repeat(attempt, even_if_doubtful=True)
 
-    def retried(self, attempt: Callable[[], Outcome], again: Callable[[Outcome], bool]) -> Outcome:
-        """Make up to ``MAX_TRIES`` attempts, as long as ``again`` says so of the outcome."""
-        outcome = attempt()
-        for number in range(1, MAX_TRIES):
-            if not again(outcome):
-                break
-            asked = getattr(outcome, "retry_after", None)
-            wait = _FIRST_WAIT * 2**number if asked is None else asked
-            self.options.sleep(min(wait, _MAX_WAIT))
-            outcome = attempt()
-        return outcome
+    def _repeat(self, attempt: Callable[[], Outcome], *, even_if_doubtful: bool) -> Outcome:
+        def least_pause(outcome: Outcome) -> float | None:
+            match outcome:
+                case NotExecuted(retry_after=asked, permanent=False):
+                    return asked or 0.0
+                case Doubtful(retry_after=asked) if even_if_doubtful:
+                    return asked or 0.0
+            return None
+
+        policy = replace(self.client.retry_policy, sleep=self.options.sleep)
+        return policy.repeat(attempt, least_pause)
