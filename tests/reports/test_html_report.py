@@ -14,7 +14,7 @@ from xlbridge.i18n import Text, set_language
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import report_html
+from xlbridge.validation.reports import FORMS, Report
 from xlbridge.validation.results import FixedCell, FixedCopy
 
 SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
@@ -31,7 +31,7 @@ def written(
     tmp_path: Path, *judged: ValidatedSheet | RefusedFile, limit: int | None = None
 ) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(report_html(judged, limit), encoding="utf-8")
+    path.write_text("".join(FORMS["html"].render(Report.of(judged, limit))), encoding="utf-8")
     return path
 
 
@@ -177,7 +177,7 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
 
 def test_what_was_mended_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
-    sample.mending = FixedCopy(tmp_path / "mended.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
+    sample.fixes = FixedCopy(tmp_path / "mended.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
     page.open(written(tmp_path, sample), width=360)
     page.run("document.querySelector('summary').click()")
     told = page.run("document.querySelector('details').innerText")

@@ -13,7 +13,7 @@ from environment import ROOT, Xlbridge, clean_environment
 
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.reports import report_text
+from xlbridge.validation.reports import Report, report_lines
 
 SAMPLES = ROOT / "samples"
 
@@ -28,7 +28,7 @@ def many(count: int, file: str = "cr.xlsx") -> ValidatedSheet:
 
 
 def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
-    lines = list(report_text([many(100_000)]))
+    lines = list(report_lines(Report.of([many(100_000)])))
     assert "errors: 100000 · warnings: 1" in lines[0]
     assert lines[1] == "  • codigo: This is neither true nor false.  [type-boolean] ×100000"
     assert lines[2].startswith("      B2='x2', B3='x3', B4='x4', B5='x5', B6='x6' … and 99995 more")
@@ -37,16 +37,16 @@ def test_a_hundred_thousand_findings_are_a_few_lines() -> None:
 
 
 def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
-    lines = list(report_text([many(7)], 7))
+    lines = list(report_lines(Report.of([many(7)], 7)))
     assert "B8='x8'" in lines[2]
     assert "more" not in lines[2]
-    bare = list(report_text([many(7)], 0))
+    bare = list(report_lines(Report.of([many(7)], 0)))
     assert not any("B2" in line for line in bare)
     assert "×7" in bare[1]
 
 
 def test_several_files_have_a_total() -> None:
-    *_, last = report_text([many(3), many(4, "cp.xlsx")])
+    *_, last = report_lines(Report.of([many(3), many(4, "cp.xlsx")]))
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 

@@ -12,7 +12,7 @@ from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ParseOptions, RefusedFile, ValidatedSheet, ValidationRequest
-from xlbridge.validation.reports import report_json
+from xlbridge.validation.reports import Report, report_document
 
 _NAMES = (
     "contasreceber-com-erros.xlsx",
@@ -82,7 +82,7 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
     here = list(validate_workbooks(asked, own, SerialExecutor(), limits=limits))
     with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
         there = list(validate_workbooks(asked, own, workers, limits=limits))
-    assert report_json(list(chain(*there))) == report_json(list(chain(*here)))
+    assert report_document(Report.of(chain(*there))) == report_document(Report.of(chain(*here)))
     judged, refused = (items[0] for items in there)
     assert isinstance(refused, RefusedFile)
     assert refused.code == "hostile"

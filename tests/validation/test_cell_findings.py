@@ -15,8 +15,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import report_json, report_json_chunks, report_text
-from xlbridge.validation.results import SkippedSheet, by_rule, rule_key
+from xlbridge.validation.reports import FORMS, Report, report_document, report_lines
+from xlbridge.validation.reports.model import by_rule, rule_key
+from xlbridge.validation.results import SkippedSheet
 from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind, row_numbers
 
 ROWS = 4_500
@@ -89,7 +90,7 @@ def test_counts_and_groups_are_of_all(judged: ValidatedSheet) -> None:
         row_numbers(group) == [f.row for f in group]
         for group in by_column_and_kind(judged.findings)
     )
-    shown = "\n".join(report_text([judged], limit=0))
+    shown = "\n".join(report_lines(Report.of([judged], limit=0)))
     assert all(f"[{code}] ×{len(group)}" in shown for (_, code), group in groups.items())
 
 
@@ -101,8 +102,9 @@ def test_the_json_report_in_pieces_is_the_document(
         Path('"findings": [].xlsx'), WorkbookRefused("damaged", Text(pt='"findings": []', en="x"))
     )
     items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
-    document = report_json(items, limit)
-    assert json.loads("".join(report_json_chunks(items, limit))) == document
+    report = Report.of(items, limit)
+    document = report_document(report)
+    assert json.loads("".join(FORMS["json"].render(report))) == document
     total = ROWS * len(COLUMNS)
     (_, file) = document["files"]
     assert file["errors"] + file["warnings"] == total

@@ -11,7 +11,7 @@ from sheets import GOOD, ErrorCell, Formula, write_records
 
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ParseOptions, validate_workbook
-from xlbridge.validation.reports import report_text
+from xlbridge.validation.reports import Report, report_lines
 from xlbridge.validation.text import quoted
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
@@ -399,6 +399,6 @@ def test_people_without_a_document_are_not_one_another(
 def test_what_cannot_be_seen_has_a_visible_mark(tmp_path: Path, catalogue: Catalogue) -> None:
     text = "R$\N{NO-BREAK SPACE}1.234,56"
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
-    told = "\n".join(report_text([validate_workbook(path, catalogue)]))
+    told = "\n".join(report_lines(Report.of([validate_workbook(path, catalogue)])))
     assert "'R$␣1.234,56'" in told
     assert quoted("a\tb\n\u200b") == "'a⇥b↵⟨U+200B⟩'"

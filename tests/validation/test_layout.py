@@ -9,7 +9,7 @@ from sheets import GOOD, ErrorCell, write_rows
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import report_text
+from xlbridge.validation.reports import Report, report_lines
 
 CLIENT = list(GOOD["cliente"])
 ROW = list(GOOD["cliente"].values())
@@ -228,7 +228,7 @@ def test_thousands_of_unknown_columns_are_one_group(tmp_path: Path, catalogue: C
     path = write_rows(tmp_path / "a.xlsx", [*CLIENT, *strange], [ROW])
     judged = validate_workbook(path, catalogue, resource="cliente")
     assert [finding.kind.code for finding in judged.findings] == ["column-unknown"] * 5_000
-    lines = list(report_text([judged]))
+    lines = list(report_lines(Report.of([judged])))
     assert len(lines) < 12
     assert any("5000" in line or "4995" in line for line in lines)
 

@@ -16,7 +16,6 @@ from xlbridge.client import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_workbooks
 from xlbridge.resources import Catalogue
-from xlbridge.resources.findings import Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload import Registries
 from xlbridge.validation import (
@@ -199,10 +198,9 @@ def _in_linked_form(judged: JudgedFile, step: WorkbookStep, catalogue: Catalogue
 def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
-        errors = (f for f in judged.findings if f.kind.severity is Severity.ERROR)
         told = tuple(
             f"{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
-            for finding in islice(errors, _MOST_TOLD)
+            for finding in islice(judged.error_findings(), _MOST_TOLD)
         )
         return CheckRecord(digest, len(judged.rows), judged.errors, judged.warnings, told=told)
     refused = isinstance(judged.refusal, WorkbookRefused)

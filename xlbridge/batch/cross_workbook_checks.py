@@ -13,7 +13,7 @@ import pandas as pd
 from xlbridge.batch.links import key_fields
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.resources import REFERENCES, Resource
-from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload import Registries
 from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import (
@@ -111,8 +111,8 @@ def summarize_sheet(step: str, sheet: ValidatedSheet, folder: Path) -> SheetSumm
         file=relative_file(folder, sheet.file),
         frame=sheet.frame[[name for name in sheet.frame if name in compared]],
         rows=array("i", sheet.rows),
-        findings=[f for f in sheet.findings if f.kind.severity is Severity.ERROR],
-        mending=None,
+        findings=list(sheet.error_findings()),
+        fixes=None,
     )
     return SheetSummary(step, sheet.file, kept, unkeyed_row_digests(sheet))
 

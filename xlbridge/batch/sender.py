@@ -13,7 +13,6 @@ from xlbridge.batch.unit_status import UnitOverview, UnitStatus, workbook_overvi
 from xlbridge.client import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.findings import Severity
 from xlbridge.upload import (
     UNSENT,
     CorrectedRows,
@@ -197,7 +196,7 @@ class WorkbookSender:
 def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
-    first = next(f for f in judged.findings if f.kind.severity is Severity.ERROR)
+    first = next(judged.error_findings())
     return UsageError(
         Text(
             pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",

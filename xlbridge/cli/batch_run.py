@@ -25,10 +25,10 @@ from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.output import print_error, remark, show_progress
 from xlbridge.cli.workers import cluster_executor, executor_for
 from xlbridge.errors import ApiError, UsageError, XlbridgeError
-from xlbridge.files import lock_or_fail, replace_atomically, report_write_errors
+from xlbridge.files import lock_or_fail, report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.upload import RunOptions
-from xlbridge.validation.reports import report_html
+from xlbridge.validation.reports import FORMS, Report
 
 _YES = frozenset({"s", "sim", "y", "yes"})
 
@@ -204,8 +204,7 @@ def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    with replace_atomically(page) as temporary:
-        temporary.write_text(report_html(checked.bad), encoding="utf-8")
+    FORMS["html"].write(Report.of(checked.bad), page)
     return page
 
 

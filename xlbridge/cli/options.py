@@ -12,6 +12,7 @@ import click
 from xlbridge.i18n import Text
 from xlbridge.settings import SCHEMAS_VARIABLE
 from xlbridge.validation import DateOrder, NumberStyle
+from xlbridge.validation.reports import PRINTABLE_FORMS
 
 Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]
@@ -56,7 +57,7 @@ format_option = _option(
 validate_format_option = _option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "html"]),
+    type=click.Choice(PRINTABLE_FORMS),
     default="text",
     show_default=True,
     pt="Texto no terminal, JSON para programas, ou uma página para o navegador.",

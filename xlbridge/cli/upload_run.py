@@ -34,7 +34,7 @@ from xlbridge.upload import (
     store_remote_codes,
 )
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.reports import report_text
+from xlbridge.validation.reports import Report, report_lines
 
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
@@ -81,7 +81,7 @@ def run_upload(desk: UploadContext, client: Client, job: Job, sending: UploadArg
 
 def report_invalid_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
     """Tell why the sheet is not sent; nothing has left this computer."""
-    for line in fit_to_terminal(report_text([judged]), sys.stderr):
+    for line in fit_to_terminal(report_lines(Report.of([judged])), sys.stderr):
         remark(line)
     remark(
         Text(

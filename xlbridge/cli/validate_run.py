@@ -21,7 +21,7 @@ from xlbridge.cli.output import (
     show_progress,
 )
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
-from xlbridge.files import replace_atomically, require_distinct, require_new
+from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, validate_workbooks
 from xlbridge.resources import Catalogue, load_catalogue
@@ -37,52 +37,36 @@ from xlbridge.validation import (
     warm_up,
 )
 from xlbridge.validation.cross_sheet import registered_codes
-from xlbridge.validation.reports import report_html, report_json, report_json_chunks, report_text
+from xlbridge.validation.reports import FORMS, Report, report_document, report_lines
 from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 from xlbridge.workbook.read import PendingWorkbook
 
 
-def write_report(
-    judged: Sequence[ValidationResult], form: str, output: Path | None, limit: int | None
-) -> None:
-    """Print the report as ``text``, ``json`` or ``html``, or write it to ``output``.
+def write_report(report: Report, form: str, output: Path | None) -> None:
+    """Print the report in one of the ``PRINTABLE_FORMS``, or write it to ``output``.
 
     Raises ``UsageError`` when the file cannot be written; the report is printed then, a page as
     text.
     """
-    if output is not None:
-        try:
-            _write_to_file(judged, form, output, limit)
-        except UsageError:
-            write_report(judged, "text" if form == "html" else form, None, limit)
-            raise
-    elif form == "json" and sys.stdout.isatty():
-        print_json(report_json(judged, limit))
-    elif form == "json":
-        print_pieces(report_json_chunks(judged, limit))
-    elif form == "html":
-        print_result(report_html(judged, limit))
-    else:
-        for line in fit_to_terminal(report_text(judged, limit), sys.stdout):
-            print_result(line)
-
-
-def _write_to_file(
-    judged: Sequence[ValidationResult], form: str, output: Path, limit: int | None
-) -> None:
-    with replace_atomically(output) as temporary, temporary.open("w", encoding="utf-8") as file:
-        file.writelines(_content(judged, form, limit))
+    if output is None:
+        _print_report(report, form)
+        return
+    try:
+        FORMS[form].write(report, output)
+    except UsageError:
+        _print_report(report, "text" if form == "html" else form)
+        raise
     remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
 
 
-def _content(judged: Sequence[ValidationResult], form: str, limit: int | None) -> Iterator[str]:
-    if form == "json":
-        yield from report_json_chunks(judged, limit)
-        yield "\n"
-    elif form == "html":
-        yield report_html(judged, limit)
+def _print_report(report: Report, form: str) -> None:
+    if form == "json" and sys.stdout.isatty():
+        print_json(report_document(report))
+    elif form == "text":
+        for line in fit_to_terminal(report_lines(report), sys.stdout):
+            print_result(line)
     else:
-        yield from (f"{line}\n" for line in report_text(judged, limit))
+        print_pieces(FORMS[form].render(report))
 
 
 def run_validation(
@@ -114,10 +98,10 @@ def run_validation(
             judged = [*left, *_others_of(judged)]
     failure = _ask_online(_sheets_of(judged), settings) if task.online else None
     with setbacks.noted():
-        write_report(judged, task.form, task.output, task.limit)
-    if task.annotated and (sheets := _sheets_of(judged)):
+        write_report(Report.of(judged, task.limit), task.form, task.output)
+    if task.annotated and _sheets_of(judged):
         with setbacks.noted():
-            _write_marked_copy(sheets, task.annotated, task.limit)
+            _write_marked_copy(Report.of(judged, task.limit), task.annotated)
     gravest = setbacks.told()
     if failure is not None:
         raise failure
@@ -309,15 +293,12 @@ def _write_fixed_copy(
         mended = write_fixed_copy(sheets, target)
         left = {sheet.sheet: sheet for sheet in judge().sheets}
     return [
-        replace(left[sheet.sheet], file=sheet.file, mending=mending)
+        replace(left[sheet.sheet], file=sheet.file, fixes=mending)
         for sheet, mending in zip(sheets, mended, strict=True)
     ]
 
 
-def _write_marked_copy(sheets: Sequence[ValidatedSheet], target: Path, limit: int | None) -> None:
-    # Imported here for the same reason as what mends.
-    from xlbridge.validation.reports import annotate_sheets
-
+def _write_marked_copy(report: Report, target: Path) -> None:
     with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-        annotate_sheets(sheets, target, limit)
+        FORMS["workbook"].write(report, target)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

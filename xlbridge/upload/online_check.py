@@ -13,7 +13,7 @@ from xlbridge.client import Client, CompleteListing, ListingCache, Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, Resource
-from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup import lookup_for, rows_of
 from xlbridge.upload.snapshot import RowSnapshot
@@ -191,7 +191,7 @@ class OnlineCheck:
         read_back = resource.read_back
         if read_back is None:
             return
-        wrong = {f.row for f in judged.findings if f.kind.severity is Severity.ERROR}
+        wrong = {finding.row for finding in judged.error_findings()}
         positions = [i for i, row in enumerate(judged.rows) if row not in wrong]
         rows = rows_of(judged.frame.iloc[positions])
         if not rows:

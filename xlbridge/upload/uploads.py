@@ -14,7 +14,6 @@ from xlbridge.errors import UsageError
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.findings import Severity
 from xlbridge.upload.context import ModeChoice, RunOptions, UploadContext
 from xlbridge.upload.evidence import write_evidence
 from xlbridge.upload.job import UNSENT, Job, JobSpec, State
@@ -193,7 +192,6 @@ class _SheetSlices:
 
 def invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
     """Return the answer for a sheet that local validation stops: no row of it is accepted."""
-    errors = [f for f in sheet.findings if f.kind.severity is Severity.ERROR]
     rows = len(sheet.rows)
     return {
         "version": 1,
@@ -205,7 +203,7 @@ def invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
         "rows": Verdict(read=rows, accepted=0, unknown=0).counted,
         "rejected": [
             {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
-            for f in errors
+            for f in sheet.error_findings()
         ],
         "rejects_file": None,
     }

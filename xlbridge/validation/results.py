@@ -1,11 +1,7 @@
-"""Results of validating files: validated sheets, refused files, skipped sheets, and their findings
-by rule.
-"""
+"""Results of validating files: validated sheets, refused files, skipped sheets."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +11,15 @@ from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import CATALOGUE, CorrectedValue, Finding, Severity
-from xlbridge.validation.sheet_findings import by_column_and_kind, count_errors
+from xlbridge.validation.sheet_findings import count_errors
 from xlbridge.validation.text import display
-from xlbridge.workbook import cell_address, column_index
+from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import CellColumn
 
 
 @dataclass(frozen=True, slots=True)
 class FixedCell:
-    """One mended cell: the finding that it had, and what it holds now."""
+    """One fixed cell: the finding that it had, and what it holds now."""
 
     finding: Finding
     new: CorrectedValue
@@ -39,7 +35,7 @@ class UnfixedCell:
 
 @dataclass(frozen=True, slots=True)
 class FixedCopy:
-    """A mended copy, every change that was made in it, and what was left."""
+    """A fixed copy, every change that was made in it, and what was left."""
 
     file: Path
     changes: list[FixedCell]
@@ -55,8 +51,8 @@ class ValidatedSheet:
     position in the sheet of each column that is there, ``own`` the cells as they are of those that
     hold codes. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
-    empty and nothing tells what it is for. ``mending`` tells of the copy in which what is certain
-    was mended: then the findings are those that are left.
+    empty and nothing tells what it is for. ``fixes`` tells of the copy in which what is certain
+    was fixed: then the findings are those that are left.
     """
 
     file: Path
@@ -68,12 +64,16 @@ class ValidatedSheet:
     columns: dict[str, int] = field(default_factory=dict)
     own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
     findings: Sequence[Finding] = field(default_factory=list, repr=False)
-    mending: FixedCopy | None = field(default=None, repr=False)
+    fixes: FixedCopy | None = field(default=None, repr=False)
 
     @property
     def errors(self) -> int:
         """How many findings stop an upload."""
         return count_errors(self.findings)
+
+    def error_findings(self) -> Iterator[Finding]:
+        """Yield the findings that stop an upload, in their order."""
+        return (finding for finding in self.findings if finding.kind.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> int:
@@ -89,8 +89,7 @@ class ValidatedSheet:
     def readable(self) -> bool:
         """Whether the layout has no error, so that all cells could be read."""
         header = self.header_row
-        wrong = (f.row or 0 for f in self.findings if f.kind.severity is Severity.ERROR)
-        return header is not None and all(row > header for row in wrong)
+        return header is not None and all((f.row or 0) > header for f in self.error_findings())
 
     def finding(
         self, code: str, column: str, position: int, details: Mapping[str, object]
@@ -158,39 +157,3 @@ ValidationResult = ValidatedSheet | RefusedFile | SkippedSheet
 def is_ok(item: ValidationResult) -> bool:
     """Whether nothing stands against what was looked at."""
     return isinstance(item, SkippedSheet) or (isinstance(item, ValidatedSheet) and item.ok)
-
-
-RuleKey = tuple[str | None, str]
-"""A column, None for the layout as a whole, and the code of what is found there."""
-
-
-_POOLED_CODES = frozenset({"column-unknown", "column-unnamed"})
-"""The findings that are one group whatever their column: there may be thousands."""
-
-
-def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
-    """Group findings by ``rule_key``.
-
-    Errors come before warnings, the layout before the cells, then the columns as they stand.
-    """
-    found: defaultdict[RuleKey, list[Sequence[Finding]]] = defaultdict(list)
-    for group in by_column_and_kind(findings):
-        found[rule_key(group[0])].append(group)
-    groups = {
-        rule: same[0] if len(same) == 1 else list(chain.from_iterable(same))
-        for rule, same in found.items()
-    }
-    return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
-
-
-def rule_key(finding: Finding) -> RuleKey:
-    """Return the group that a finding belongs to."""
-    code = finding.kind.code
-    return (None if code in _POOLED_CODES else finding.column), code
-
-
-def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
-    column, code = rule_key(first)
-    letters = (first.cell or "").rstrip("0123456789") if column else ""
-    is_warning = first.kind.severity is Severity.WARNING
-    return is_warning, column_index(letters), column or "", code

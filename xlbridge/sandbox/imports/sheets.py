@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.resources.findings import Finding, Severity
+from xlbridge.resources.findings import Finding
 from xlbridge.sandbox.imports.records import UploadedLine, UploadedSheet
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -31,7 +31,7 @@ def read_workbook(
         path = Path(folder) / "upload.xlsx"
         path.write_bytes(content)
         validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
-    errors = [f for f in validated.findings if f.kind.severity is Severity.ERROR]
+    errors = list(validated.error_findings())
     if validated.header_row is None:
         return UploadedSheet([], [_problem(finding) for finding in errors])
     sheet = UploadedSheet(

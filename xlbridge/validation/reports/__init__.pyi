@@ -1,7 +1,4 @@
-from .annotated_copy import annotate_sheets as annotate_sheets
-from .html_report import report_html as report_html
-from .json_report import (
-    report_json as report_json,
-    report_json_chunks as report_json_chunks,
-)
-from .text_report import report_text as report_text
+from .forms import FORMS as FORMS, PRINTABLE_FORMS as PRINTABLE_FORMS
+from .json_report import report_document as report_document
+from .model import Report as Report
+from .text_report import report_lines as report_lines

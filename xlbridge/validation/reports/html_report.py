@@ -8,7 +8,7 @@ the data as text only, so that nothing in a workbook becomes markup.
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from importlib.resources import files
 from itertools import islice
@@ -17,16 +17,15 @@ from typing import Any
 
 from xlbridge import __version__
 from xlbridge.i18n import Text, active_language
-from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, Finding, mark_invisible
-from xlbridge.validation.reports.text_report import fixes_text
-from xlbridge.validation.results import (
-    RefusedFile,
-    SkippedSheet,
-    ValidatedSheet,
-    ValidationResult,
-    by_rule,
+from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
+from xlbridge.validation.reports.model import (
+    Report,
+    ReportItem,
+    SheetReport,
+    fixes_text,
     rule_key,
 )
+from xlbridge.validation.results import RefusedFile, SkippedSheet
 
 DEFAULT_LIMIT = 10_000
 """How many findings of a file the page details, unless told otherwise."""
@@ -93,21 +92,20 @@ _PAGE_TEXTS = {
 }
 
 
-def report_html(judged: Sequence[ValidationResult], limit: int | None = None) -> str:
-    """Return the report as an HTML page in the active language.
+def render(report: Report) -> Iterator[str]:
+    """Yield the report as an HTML page in the active language.
 
-    ``limit`` caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it is None; the
-    counts stay exact, and the page says that there are more.
+    The report's limit caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it has
+    none; the counts stay exact, and the page says that there are more.
     """
-    most = DEFAULT_LIMIT if limit is None else limit
     about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
     data = {
         "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
-        "files": [_file(item, most) for item in judged],
+        "files": [_file(item) for item in report.items(DEFAULT_LIMIT)],
     }
     page = files("xlbridge.validation.reports").joinpath("page")
     script, style = (page.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))
-    return Template(page.joinpath("page.html").read_text("utf-8")).substitute(
+    yield Template(page.joinpath("page.html").read_text("utf-8")).substitute(
         lang=active_language(),
         title=str(_TITLE),
         noscript=str(_NO_SCRIPT),
@@ -131,7 +129,7 @@ def _script_safe_json(data: Any) -> str:
     return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
 
 
-def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
+def _file(item: ReportItem) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         hint = item.refusal.hint
         return {
@@ -142,22 +140,22 @@ def _file(item: ValidationResult, limit: int) -> dict[str, Any]:
         }
     if isinstance(item, SkippedSheet):
         return {"file": str(item.file), "skipped": str(item.note)}
-    shown = item.findings[:limit]
+    sheet = item.sheet
     return {
-        "file": str(item.file),
-        "ok": item.ok,
-        "resource": item.resource.name if item.resource else "?",
-        "sheet": item.sheet,
-        "rows": len(item.rows),
-        "errors": item.errors,
-        "warnings": item.warnings,
-        "cut": len(shown) < len(item.findings),
-        "mended": [line.strip() for line in fixes_text(item.mending)] if item.mending else [],
-        **_details(item, shown),
+        "file": str(sheet.file),
+        "ok": sheet.ok,
+        "resource": item.resource or "?",
+        "sheet": sheet.sheet,
+        "rows": len(sheet.rows),
+        "errors": sheet.errors,
+        "warnings": sheet.warnings,
+        "cut": item.truncated,
+        "mended": [line.strip() for line in fixes_text(sheet.fixes)] if sheet.fixes else [],
+        **_details(item),
     }
 
 
-def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
+def _details(item: SheetReport) -> dict[str, Any]:
     """Return the rules with their exact counts, and the findings, each text told once."""
     texts: dict[str, int] = {}
     marks: dict[tuple[str, str], None] = {}
@@ -165,7 +163,7 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
     def told(text: Text) -> int:
         return texts.setdefault(str(text), len(texts))
 
-    groups = by_rule(item.findings)
+    groups = item.groups()
     places = {key: place for place, key in enumerate(groups)}
     findings = [
         [
@@ -175,7 +173,7 @@ def _details(item: ValidatedSheet, shown: Sequence[Finding]) -> dict[str, Any]:
             told(finding.message),
             told(finding.hint),
         ]
-        for finding in shown
+        for finding in item.sheet.findings[: item.limit]
     ]
     rules = [
         {

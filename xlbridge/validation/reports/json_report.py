@@ -1,26 +1,20 @@
 """The report as the contract's JSON document. Source: the product brief, ``validate``."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.results import (
-    FixedCopy,
-    RefusedFile,
-    SkippedSheet,
-    ValidatedSheet,
-    ValidationResult,
-    is_ok,
-)
+from xlbridge.validation.reports.model import Report, SheetReport
+from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet
 
 
-def fixes_json(mending: FixedCopy) -> dict[str, Any]:
+def fixes_json(fixes: FixedCopy) -> dict[str, Any]:
     """Return the changes as JSON: dates as ISO dates, numbers with a point, both as text."""
     return {
-        "file": str(mending.file),
+        "file": str(fixes.file),
         "changes": [
             {
                 "cell": change.finding.cell,
@@ -30,7 +24,7 @@ def fixes_json(mending: FixedCopy) -> dict[str, Any]:
                 "old": change.finding.value,
                 "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
             }
-            for change in mending.changes
+            for change in fixes.changes
         ],
         "left": [
             {
@@ -40,7 +34,7 @@ def fixes_json(mending: FixedCopy) -> dict[str, Any]:
                 "code": left.finding.kind.code,
                 "reason": str(left.reason),
             }
-            for left in mending.left
+            for left in fixes.left
         ],
     }
 
@@ -54,26 +48,23 @@ _text = json.JSONEncoder(ensure_ascii=False).encode
 _Detailed = Callable[[Iterable[Finding]], list[dict[str, Any]]]
 
 
-def report_json(judged: Sequence[ValidationResult], limit: int | None = None) -> dict[str, Any]:
+def report_document(report: Report) -> dict[str, Any]:
     """Return the report as a JSON document.
 
-    ``limit`` caps the findings listed for each file; the counts stay exact, and ``truncated``
-    says that there are more. ``skipped`` are the sheets that are for no resource.
+    The report's limit caps the findings listed for each file; the counts stay exact, and
+    ``truncated`` says that there are more. ``skipped`` are the sheets that are for no resource.
     """
-    return _document(judged, limit, lambda findings: [finding_json(f) for f in findings])
+    return _document(report, lambda findings: [finding_json(finding) for finding in findings])
 
 
-def report_json_chunks(
-    judged: Sequence[ValidationResult], limit: int | None = None
-) -> Iterator[str]:
+def render(report: Report) -> Iterator[str]:
     """Yield the text of the same document piece by piece: it may be longer than memory is large."""
     # No string in JSON can hold the mark, as it has quotes of its own.
-    skeleton = _text(_document(judged, limit, lambda _: []))
+    skeleton = _text(_document(report, lambda _: []))
     *before, end = skeleton.split(_NO_FINDINGS)
-    files = [item for item in judged if not isinstance(item, SkippedSheet)]
-    for item, piece in zip(files, before, strict=True):
+    for item, piece in zip(_files(report), before, strict=True):
         yield f"{piece}{_NO_FINDINGS[:-1]}"
-        yield from _findings_text(_shown(item, limit))
+        yield from _findings_text(_shown(item))
         yield "]"
     yield end
 
@@ -89,26 +80,24 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _document(
-    judged: Sequence[ValidationResult], limit: int | None, detailed: _Detailed
-) -> dict[str, Any]:
-    skipped = [item for item in judged if isinstance(item, SkippedSheet)]
-    files = [item for item in judged if not isinstance(item, SkippedSheet)]
+def _document(report: Report, detailed: _Detailed) -> dict[str, Any]:
     return {
         "version": 1,
-        "ok": all(map(is_ok, judged)),
-        "files": [_file(item, limit, detailed(_shown(item, limit))) for item in files],
-        "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in skipped],
+        "ok": report.ok,
+        "files": [_file(item, detailed(_shown(item))) for item in _files(report)],
+        "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in report.skipped],
     }
 
 
-def _shown(item: ValidatedSheet | RefusedFile, limit: int | None) -> Iterable[Finding]:
-    return () if isinstance(item, RefusedFile) else islice(item.findings, limit)
+def _files(report: Report) -> list[SheetReport | RefusedFile]:
+    return [item for item in report.items() if not isinstance(item, SkippedSheet)]
 
 
-def _file(
-    item: ValidatedSheet | RefusedFile, limit: int | None, findings: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _shown(item: SheetReport | RefusedFile) -> Iterable[Finding]:
+    return () if isinstance(item, RefusedFile) else islice(item.sheet.findings, item.limit)
+
+
+def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> dict[str, Any]:
     if isinstance(item, RefusedFile):
         return {
             "file": str(item.file),
@@ -122,17 +111,18 @@ def _file(
             "refused": {"code": item.code, "message": str(item.refusal)},
             "findings": findings,
         }
+    sheet = item.sheet
     return {
-        "file": str(item.file),
-        "resource": item.resource.name if item.resource else None,
-        "sheet": item.sheet,
-        "header_row": item.header_row,
-        "rows": len(item.rows),
-        "errors": item.errors,
-        "warnings": item.warnings,
-        "truncated": limit is not None and len(item.findings) > limit,
+        "file": str(sheet.file),
+        "resource": item.resource,
+        "sheet": sheet.sheet,
+        "header_row": sheet.header_row,
+        "rows": len(sheet.rows),
+        "errors": sheet.errors,
+        "warnings": sheet.warnings,
+        "truncated": item.truncated,
         "findings": findings,
-        **({"fixed": fixes_json(item.mending)} if item.mending else {}),
+        **({"fixed": fixes_json(sheet.fixes)} if sheet.fixes else {}),
     }
 
 

@@ -1,0 +1,203 @@
+"""Report model: what every form of the validation report tells, computed in one place."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import chain
+
+from xlbridge.i18n import Text
+from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.validation.results import (
+    FixedCopy,
+    RefusedFile,
+    SkippedSheet,
+    UnfixedCell,
+    ValidatedSheet,
+    ValidationResult,
+    is_ok,
+)
+from xlbridge.validation.sheet_findings import by_column_and_kind
+from xlbridge.validation.text import display, localised_number, quoted
+from xlbridge.workbook import column_index
+
+RuleKey = tuple[str | None, str]
+"""A column, None for the layout as a whole, and the code of what is found there."""
+
+_POOLED_CODES = frozenset({"column-unknown", "column-unnamed"})
+"""Findings that make one group whatever their column: there may be thousands."""
+
+
+def rule_key(finding: Finding) -> RuleKey:
+    """Return the group that a finding belongs to."""
+    code = finding.kind.code
+    return (None if code in _POOLED_CODES else finding.column), code
+
+
+def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
+    """Group findings by ``rule_key``.
+
+    Errors come before warnings, the layout before the cells, then the columns as they stand.
+    """
+    found: defaultdict[RuleKey, list[Sequence[Finding]]] = defaultdict(list)
+    for group in by_column_and_kind(findings):
+        found[rule_key(group[0])].append(group)
+    groups = {
+        rule: same[0] if len(same) == 1 else list(chain.from_iterable(same))
+        for rule, same in found.items()
+    }
+    return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
+
+
+def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
+    column, code = rule_key(first)
+    letters = (first.cell or "").rstrip("0123456789") if column else ""
+    is_warning = first.kind.severity is Severity.WARNING
+    return is_warning, column_index(letters), column or "", code
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over all files: ``good`` are the files without errors."""
+
+    files: int
+    good: int
+    rows: int
+    errors: int
+    warnings: int
+
+
+@dataclass(frozen=True, slots=True)
+class SheetReport:
+    """One validated sheet, and how many of its findings are detailed (None: all of them)."""
+
+    sheet: ValidatedSheet
+    limit: int | None = None
+
+    @property
+    def resource(self) -> str | None:
+        """Name of the resource; None where the workbook is empty and nothing tells it."""
+        return self.sheet.resource.name if self.sheet.resource else None
+
+    @property
+    def detailed(self) -> int:
+        """How many findings are detailed."""
+        total = len(self.sheet.findings)
+        return total if self.limit is None else min(self.limit, total)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there are more findings than are detailed; the counts are always of all."""
+        return self.detailed < len(self.sheet.findings)
+
+    def groups(self) -> dict[RuleKey, Sequence[Finding]]:
+        """Group all findings by column and rule, whatever the limit: see ``by_rule``."""
+        return by_rule(self.sheet.findings)
+
+
+ReportItem = SheetReport | RefusedFile | SkippedSheet
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Results of validating files, in the order of the files, as all forms tell them.
+
+    ``limit`` is what the user asked for, None for the form's own default.
+    """
+
+    results: Sequence[ValidationResult]
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, results: Iterable[ValidationResult], limit: int | None = None) -> "Report":
+        """Make the report of some results."""
+        return cls(list(results), limit)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against any of the files."""
+        return all(map(is_ok, self.results))
+
+    @property
+    def sheets(self) -> list[ValidatedSheet]:
+        """Sheets that were validated."""
+        return [item for item in self.results if isinstance(item, ValidatedSheet)]
+
+    @property
+    def skipped(self) -> list[SkippedSheet]:
+        """Sheets that are for no resource."""
+        return [item for item in self.results if isinstance(item, SkippedSheet)]
+
+    @property
+    def refused(self) -> list[RefusedFile]:
+        """Files that could not be validated at all."""
+        return [item for item in self.results if isinstance(item, RefusedFile)]
+
+    @property
+    def totals(self) -> Totals:
+        """Counts over all files."""
+        sheets = self.sheets
+        files = {item.file for item in self.results}
+        bad = {item.file for item in self.results if not is_ok(item)}
+        return Totals(
+            files=len(files),
+            good=len(files) - len(bad),
+            rows=sum(len(sheet.rows) for sheet in sheets),
+            errors=sum(sheet.errors for sheet in sheets),
+            warnings=sum(sheet.warnings for sheet in sheets),
+        )
+
+    def items(self, default_limit: int | None = None) -> Iterator[ReportItem]:
+        """Yield what there is to tell, in order; ``default_limit`` caps each sheet's detailed
+        findings where the user asked for no limit."""
+        limit = default_limit if self.limit is None else self.limit
+        for item in self.results:
+            yield SheetReport(item, limit) if isinstance(item, ValidatedSheet) else item
+
+
+_MOST_FIXES = 200
+_MOST_UNFIXED = 10
+
+
+def fixes_text(fixes: FixedCopy) -> Iterator[str]:
+    """Yield the lines that tell a person what was fixed; of very many only the first."""
+    changes = fixes.changes
+    head = Text(
+        pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
+        en="Fixed in {file}: {count}. What follows is what is left to fix.",
+    )
+    yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
+    for change in changes[:_MOST_FIXES]:
+        found = change.finding
+        old, new = quoted(found.shown or ""), _fixed_value(change.new)
+        yield f"      {found.cell} {found.column}: {old} → {new}"
+    if len(changes) > _MOST_FIXES:
+        rest = Text(
+            pt="… e mais {n}; todas com --format json",
+            en="… and {n} more; all of them with --format json",
+        )
+        yield f"      {rest.format(n=len(changes) - _MOST_FIXES)}"
+    yield from _unfixed_text(fixes.left)
+
+
+def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:
+    """Yield each reason for which cells were left, with the cells."""
+    cells: dict[tuple[str, str | None], list[str]] = {}
+    for item in left:
+        place = str(item.reason), item.finding.column
+        cells.setdefault(place, []).append(item.finding.cell or "")
+    head = Text(pt="Fica como está", en="Left as it is")
+    for (reason, column), names in cells.items():
+        rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
+        yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
+
+
+def _fixed_value(value: CorrectedValue) -> str:
+    match value:
+        case Decimal():
+            return str(localised_number(value))
+        case date():
+            return display(value)
+        case _:
+            return quoted(value)
