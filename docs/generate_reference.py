@@ -182,7 +182,7 @@ def _resource(resource: Resource) -> Lines:
     if resource.row_checks:
         yield from ("", "Across columns and rows:", "")
     for check in resource.row_checks:
-        yield f"- {_both(ROW_RULES[check.name].statement(check.statistics))}"
+        yield f"- {_both(ROW_RULES[check.name].wording(check.statistics))}"
 
 
 def _route(operation: Operation, resource: Resource) -> str:
@@ -191,7 +191,7 @@ def _route(operation: Operation, resource: Resource) -> str:
 
 
 def _column_cells(column: Column) -> tuple[str, ...]:
-    rules = [_both(RULES[name].statement(values)) for name, values in column.checks.items()]
+    rules = [_both(RULES[name].wording(values)) for name, values in column.checks.items()]
     if column.references:
         rules.append(f"a {column.references} · um registro de {column.references}")
     return (

@@ -88,6 +88,6 @@ def test_the_marked_copy_has_a_comma_too(
     [(0.01, "maior que 0,01", "greater than 0.01"), (2e6, "maior que 2000000", "than 2000000")],
 )
 def test_a_bound_is_written_in_full(catalogue: Catalogue, bound: float, pt: str, en: str) -> None:
-    statement = RULES["greater_than"].statement({"value": bound})
+    statement = RULES["greater_than"].wording({"value": bound})
     assert pt in statement.pt
     assert en in statement.en

@@ -12,7 +12,6 @@ import pytest
 from xlbridge.errors import UsageError
 from xlbridge.resources import REFERENCES, Catalogue, Kind, register_checks, row_model
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.checks.pandas_checks import CHECKS
 from xlbridge.resources.findings import CATALOGUE
 
 RESOURCES = (
@@ -98,12 +97,11 @@ def test_every_column_is_explained(catalogue: Catalogue, name: str) -> None:
 
 
 def test_every_rule_has_a_function_and_a_finding() -> None:
-    builtin = {"greater_than", "greater_than_or_equal_to", "less_than", "less_than_or_equal_to"}
     for name, rule in RULES.items():
-        assert rule.finding in CATALOGUE
-        assert name in builtin | {"in_range", "str_length", "isin"} or name in CHECKS
-    for name in ROW_RULES:
-        assert name in CHECKS
+        assert CATALOGUE[rule.finding.code] is rule.finding
+        assert rule.column_test or callable(getattr(pa.Check, name))
+    for row_rule in ROW_RULES.values():
+        assert row_rule.finding is None or CATALOGUE[row_rule.finding.code] is row_rule.finding
 
 
 def test_fingerprints_differ_and_tell_the_resource(catalogue: Catalogue) -> None:
@@ -144,13 +142,15 @@ def test_fingerprints_differ_and_tell_the_resource(catalogue: Catalogue) -> None
     ],
 )
 def test_formats(check: str, right: list[str], wrong: list[str]) -> None:
+    column_test = RULES[check].column_test
+    assert column_test is not None
     values = pd.Series([*right, *wrong, None], dtype="str")
     expected = [True] * len(right) + [False] * len(wrong) + [True]
-    assert CHECKS[check](values).tolist() == expected
+    assert column_test(values).tolist() == expected
 
 
 def test_a_condition_is_told_as_cells_show_it() -> None:
-    told = ROW_RULES["required_when"].statement(
+    told = ROW_RULES["required_when"].wording(
         {"column": "motivo", "other": "aprovada", "values": [False, None]}
     )
     assert told.pt == "motivo: obrigatória quando aprovada é FALSO ou está em branco"
@@ -160,10 +160,10 @@ def test_a_condition_is_told_as_cells_show_it() -> None:
 def test_of_many_allowed_values_the_first_are_named() -> None:
     rule = RULES["isin"]
     few, many = ({"value": [f"v{n}" for n in range(count)]} for count in (12, 300))
-    assert rule.statement(few).en == "one of: " + ", ".join(few["value"])
+    assert rule.wording(few).en == "one of: " + ", ".join(few["value"])
     assert str(rule.details(many)["allowed"]) == f"{', '.join(few['value'])}… (300 in all)"
 
 
 def test_one_length_is_told_as_one() -> None:
-    assert RULES["str_length"].statement({"min_value": 7, "max_value": 7}).pt == "7 caracteres"
-    assert RULES["in_range"].statement({"min_value": 1, "max_value": 7}).pt == "de 1 a 7"
+    assert RULES["str_length"].wording({"min_value": 7, "max_value": 7}).pt == "7 caracteres"
+    assert RULES["in_range"].wording({"min_value": 1, "max_value": 7}).pt == "de 1 a 7"

@@ -1,15 +1,13 @@
 """Rules of a resource as pandera checks, made from what its schema file says."""
 
-from collections.abc import Mapping
-from functools import cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial, wraps
 from typing import Any
 
 import pandas as pd
 import pandera.pandas as pa
 
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.checks.pandas_checks import CHECKS
-from xlbridge.resources.checks.rules import RowRule, Rule
 from xlbridge.resources.column import Column
 from xlbridge.resources.resource import RowCheck
 
@@ -19,12 +17,22 @@ pa.Check.get_backend(pd.Series(dtype=object))
 
 def column_checks(column: Column) -> dict[str, pa.Check]:
     """Return the checks of a column by their names, in the order of the schema file."""
-    return {name: _check(name, statistics) for name, statistics in column.checks.items()}
+    return {name: _column_check(name, stated) for name, stated in column.checks.items()}
 
 
 def row_check(declared: RowCheck) -> pa.Check:
     """Return a check across columns or rows."""
-    return _check(declared.name, declared.statistics)
+    test = ROW_RULES[declared.name].row_test
+    return pa.Check(partial(test, **declared.statistics), name=declared.name)
+
+
+def _column_check(name: str, statistics: Mapping[str, Any]) -> pa.Check:
+    test = RULES[name].column_test
+    if test is not None:
+        return pa.Check(partial(test, **statistics), name=name)
+    make = getattr(pa.Check, name)
+    made: pa.Check = make(statistics["value"]) if "value" in statistics else make(**statistics)
+    return made
 
 
 @cache
@@ -33,18 +41,21 @@ def register_checks() -> None:
 
     For ``DataFrameSchema.from_yaml`` outside xlbridge, whose validator needs no registration.
     """
+    for rule in RULES.values():
+        if rule.column_test is not None:
+            _register(rule.name, rule.column_test, rule.statistics)
+    for row_rule in ROW_RULES.values():
+        _register(row_rule.name, row_rule.row_test, row_rule.statistics)
+
+
+def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str, Any]) -> None:
     # It imports hypothesis where that is installed.
     from pandera.extensions import register_check_method  # type: ignore[attr-defined]
 
-    named: dict[str, Rule | RowRule] = {**RULES, **ROW_RULES}
-    for name, rule in named.items():
-        if name in CHECKS:
-            register_check_method(CHECKS[name], statistics=list(rule.statistics))
+    @wraps(test)
+    def check(*values: Any, **stated: Any) -> pd.Series:
+        return test(*values, **stated)
 
-
-def _check(name: str, statistics: Mapping[str, Any]) -> pa.Check:
-    if name in CHECKS:
-        return pa.Check(partial(CHECKS[name], **statistics), name=name)
-    make = getattr(pa.Check, name)
-    made: pa.Check = make(statistics["value"]) if "value" in statistics else make(**statistics)
-    return made
+    # pandera registers a function by its name.
+    check.__name__ = name
+    register_check_method(check, statistics=list(statistics))

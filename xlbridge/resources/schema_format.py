@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.checks.rules import Rule
+from xlbridge.resources.checks.rule import RowRule, Rule, StatisticSchema
 from xlbridge.resources.column import KIND_OF_DTYPE, Kind
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import ExistingPolicy
@@ -18,32 +18,8 @@ from xlbridge.wire import OPERATIONS
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _FLAG: Schema = {"type": "boolean"}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
 _MAX_NAME_LENGTH = 31  # of a sheet in Excel, which is named for the resource
 _MAX_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
-
-_STATISTICS: Mapping[str, Schema] = {
-    "min_value": {"type": "number"},
-    "max_value": {"type": "number"},
-    "places": _COUNT,
-    "width": {"type": "integer", "minimum": 1},
-    "separators": {"type": "string"},
-    "column": _TEXT,
-    "other": _TEXT,
-    "columns": {**_NAMES, "minItems": 1},
-    "values": {"type": "array", "minItems": 1},
-    "check": {"enum": [name for name, rule in RULES.items() if not rule.statistics]},
-}
-"""What the statistics of checks may be, by their names; any other may be anything."""
-
-_LONE_STATISTICS: Mapping[str, Schema] = {
-    "isin": {"type": "array", "minItems": 1},
-    "greater_than": {"type": "number"},
-    "greater_than_or_equal_to": {"type": "number"},
-    "less_than": {"type": "number"},
-    "less_than_or_equal_to": {"type": "number"},
-}
-"""What the lone statistic of a check may be, which is written without its name."""
 
 
 @cache
@@ -163,22 +139,23 @@ def _column() -> Schema:
         "required": _FLAG,
         "nullable": described(_FLAG, "false: the column is required, and each of its cells."),
         **{key: {"const": False} for key in ("coerce", "unique", "regex")},
-        **{name: _check(name, rule) for name, rule in RULES.items()},
+        **{name: _check(rule) for name, rule in RULES.items()},
     }
     return block_schema(properties, needed=("dtype",))
 
 
-def _check(name: str, rule: Rule) -> Schema:
-    needed = tuple(s for s in rule.statistics if s not in rule.optional)
-    if name == "str_length":
-        return block_schema(dict.fromkeys(rule.statistics, _COUNT), needed=needed)
-    if rule.statistics == ("value",):
-        return _LONE_STATISTICS.get(name, {})
-    return _statistics(rule.statistics, needed)
+def _check(rule: Rule) -> Schema:
+    statistics = _statistics(rule.statistics)
+    if list(statistics) == ["value"]:
+        return dict(statistics["value"])
+    needed = tuple(name for name in statistics if name not in rule.optional)
+    return block_schema(statistics, needed=needed)
 
 
-def _statistics(names: tuple[str, ...], needed: tuple[str, ...]) -> Schema:
-    return block_schema({name: _STATISTICS.get(name, {}) for name in names}, needed=needed)
+def _statistics(statistics: Mapping[str, StatisticSchema]) -> Schema:
+    return {
+        name: dict(schema() if callable(schema) else schema) for name, schema in statistics.items()
+    }
 
 
 def _row_check() -> Schema:
@@ -187,16 +164,14 @@ def _row_check() -> Schema:
         "type": "object",
         "required": ["options"],
         "properties": {"options": named},
-        "allOf": [_row_check_statistics(name) for name in ROW_RULES],
+        "allOf": [_row_check_statistics(rule) for rule in ROW_RULES.values()],
     }
 
 
-def _row_check_statistics(name: str) -> Schema:
-    statistics = ROW_RULES[name].statistics
-    body = _statistics(statistics, statistics)
-    body["properties"] = {"options": True, **body["properties"]}
-    asked = {"properties": {"check_name": {"const": name}}, "required": ["check_name"]}
+def _row_check_statistics(rule: RowRule) -> Schema:
+    statistics = {"options": True, **_statistics(rule.statistics)}
+    asked = {"properties": {"check_name": {"const": rule.name}}, "required": ["check_name"]}
     return {
         "if": {"properties": {"options": asked}, "required": ["options"]},
-        "then": body,
+        "then": block_schema(statistics, needed=tuple(rule.statistics)),
     }

@@ -3,15 +3,14 @@
 One value is judged at a time, without the libraries that judge whole columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES, RULES, bare_document, is_cnpj, is_cpf
-from xlbridge.resources.checks.rules import Statistics, checks_of
-from xlbridge.resources.checks.text_formats import TEXT_CHECKS
+from xlbridge.resources.checks.rule import Statistics
+from xlbridge.resources.checks.rules import checks_of
 from xlbridge.resources.column import DTYPES_OF_KIND, Kind
 from xlbridge.resources.yaml_files import YamlPath
 from xlbridge.resources.yaml_files.validation import format_yaml_value
@@ -25,41 +24,6 @@ _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
 }
 _DOCUMENTS = {Kind.CNPJ: is_cnpj, Kind.CPF: is_cpf}
 
-_ValueTest = Callable[[Any, Statistics], bool]
-
-
-def _text_test(judge: Callable[[str], bool]) -> _ValueTest:
-    return lambda example, _: judge(example)
-
-
-def _has_digits(example: str, statistics: Statistics) -> bool:
-    bare = example.translate(dict.fromkeys(map(ord, statistics.get("separators", ""))))
-    return bare.isascii() and bare.isdecimal() and len(bare) == statistics["width"]
-
-
-def _has_places(example: float, statistics: Statistics) -> bool:
-    exponent = Decimal(str(example)).normalize().as_tuple().exponent
-    return isinstance(exponent, int) and -exponent <= statistics["places"]
-
-
-_VALUE_TESTS: Mapping[str, _ValueTest] = {
-    **{name: _text_test(passes) for name, passes in TEXT_CHECKS.items()},
-    # An example may have the mask.
-    "cnpj": _text_test(lambda example: is_cnpj(bare_document(example))),
-    "cpf": _text_test(lambda example: is_cpf(bare_document(example))),
-    "greater_than": lambda example, s: example > s["value"],
-    "greater_than_or_equal_to": lambda example, s: example >= s["value"],
-    "less_than": lambda example, s: example < s["value"],
-    "less_than_or_equal_to": lambda example, s: example <= s["value"],
-    "in_range": lambda example, s: s["min_value"] <= example <= s["max_value"],
-    "str_length": lambda example, s: s["min_value"] <= len(example) <= s["max_value"],
-    "isin": lambda example, s: example in s["value"],
-    "decimals": _has_places,
-    "digits": _has_digits,
-    "no_repeats": lambda _example, _: True,
-}
-"""What each check of a column says of one value."""
-
 
 def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
     """Return what an example should be and is not, None where nothing stands against it."""
@@ -67,10 +31,11 @@ def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object)
     if words is not None:
         return words
     if kind in _DOCUMENTS and not _DOCUMENTS[kind](bare_document(str(example))):
-        return RULES[kind].statement({})
+        return RULES[kind].wording({})
     for name, statistics in checks.items():
-        if not _VALUE_TESTS[name](example, statistics):
-            return RULES[name].statement(statistics)
+        test = RULES[name].value_test
+        if test is not None and not test(example, statistics):
+            return RULES[name].wording(statistics)
     return None
 
 

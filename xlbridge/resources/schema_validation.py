@@ -200,7 +200,7 @@ def _column_names(root: _Content) -> Iterator[tuple[YamlPath, object]]:
     for number, check in enumerate(root.get("checks") or ()):
         rule = ROW_RULES[check["options"]["check_name"]]
         yield ("checks", number, "column"), check["column"]
-        for name in rule.columns({k: v for k, v in check.items() if k != "options"}):
+        for name in rule.columns_read({k: v for k, v in check.items() if k != "options"}):
             key = next(k for k, v in check.items() if k not in {"options", "column"} and name in v)
             yield ("checks", number, key), name
 

@@ -76,18 +76,18 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
         for name, check in column_checks(column).items():
-            details = RULES[name].details(column.checks[name])
-            code = RULES[name].finding
-            failing = partial(_failing if code == _REPEATED else _failing_cells, check, values)
-            yield _CellRule(column.name, code, failing, details)
+            rule = RULES[name]
+            failing = partial(_failing if rule.whole_column else _failing_cells, check, values)
+            details = rule.details(column.checks[name])
+            yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
-        rule, statistics = ROW_RULES[declared.name], declared.statistics
+        row_rule, statistics = ROW_RULES[declared.name], declared.statistics
         yield _CellRule(
             statistics["column"],
-            rule.finding(statistics),
+            row_rule.finding_of(statistics).code,
             partial(_failing, row_check(declared), frame),
-            rule.details(statistics),
-            others=rule.columns(statistics),
+            row_rule.details(statistics),
+            others=row_rule.columns_read(statistics),
         )
 
 

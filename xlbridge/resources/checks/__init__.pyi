@@ -1,5 +1,15 @@
-from .pandas_checks import (
+from .column_checks import (
     has_decimal_places as has_decimal_places,
+)
+from .documents import (
+    bare_document as bare_document,
+    is_boleto as is_boleto,
+    is_cnpj as is_cnpj,
+    is_cpf as is_cpf,
+    masked_cnpj as masked_cnpj,
+    masked_cpf as masked_cpf,
+)
+from .row_checks import (
     is_one_of as is_one_of,
 )
 from .rules import (
@@ -8,10 +18,4 @@ from .rules import (
 )
 from .text_formats import (
     access_key_digit as access_key_digit,
-    bare_document as bare_document,
-    is_boleto as is_boleto,
-    is_cnpj as is_cnpj,
-    is_cpf as is_cpf,
-    masked_cnpj as masked_cnpj,
-    masked_cpf as masked_cpf,
 )

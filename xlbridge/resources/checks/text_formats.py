@@ -1,107 +1,37 @@
-"""Formats of a single text: documents, bank slips, Brazilian registry codes, phones, e-mail.
+"""Rules of the formats of texts: e-mail, Brazilian registry codes, access keys, telephones.
 
 Each ``is_…`` function takes a text as it was typed and tells whether it has the structure:
-digits,
-known prefixes, check digits. What a registry has issued is not known here. Source of the bank-
-slip
-codes: the layouts of FEBRABAN for collection slips (47 digits typed) and for utility bills (48
-digits typed, first digit 8).
+digits, known prefixes, check digits. Whether it was ever issued is not known here.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
-from stdnum.br import cnpj as stdnum_cnpj, cpf as stdnum_cpf
+from xlbridge.i18n import Text
+from xlbridge.resources.checks.documents import is_cnpj, is_cpf
+from xlbridge.resources.checks.rule import text_check
+from xlbridge.resources.findings.finding import error, warning
 
-_MASK = re.compile(r"[\W_]+")
-_CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
-_CPF_SHAPE = re.compile(r"[0-9]{11}")
-
-
-def is_cnpj(text: str) -> bool:
-    """Tell whether ``text`` is a CNPJ without mask, numeric or alphanumeric."""
-    return _is_document(_CNPJ_SHAPE, text) and bool(stdnum_cnpj.is_valid(text))
-
-
-def is_cpf(text: str) -> bool:
-    """Tell whether ``text`` is a CPF without mask."""
-    return _is_document(_CPF_SHAPE, text) and bool(stdnum_cpf.is_valid(text))
+_MARKS = "\u0300-\u036f\u0900-\u0eff"
+_LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"
+_SYMBOL = rf"(?:[^\W_]|[{_MARKS}])"
+_ATOM = rf"(?!')[\w{_MARKS}!#$%&'*+=?^`{{|}}~-]+"
+_LABEL = rf"{_SYMBOL}(?:(?:{_SYMBOL}|-)*{_SYMBOL})?"
+_EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{_LETTER}{{2,}}|xn--[0-9A-Za-z-]+)")
 
 
-def bare_document(text: str) -> str:
-    """Return a document as documents are compared: without its mask, in capitals."""
-    return _MASK.sub("", text).upper()
-
-
-def masked_cnpj(text: str) -> str:
-    """Return a CNPJ of fourteen symbols as people write it."""
-    return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
-
-
-def masked_cpf(text: str) -> str:
-    """Return a CPF of eleven digits as people write it."""
-    return f"{text[:3]}.{text[3:6]}.{text[6:9]}-{text[9:]}"
-
-
-def _is_document(shape: re.Pattern[str], text: str) -> bool:
-    """One symbol repeated passes the check digits, and is never a document."""
-    return shape.fullmatch(text) is not None and len(set(text)) > 1
-
-
-_BARCODE, _TYPED_SLIP, _TYPED_BILL = 44, 47, 48
-
-
-def is_boleto(code: str) -> bool:
-    """Tell whether ``code`` is a barcode or typed line whose check digits are all right.
-
-    Spaces, points and hyphens between the digits are allowed.
-    """
-    digits = code.translate(str.maketrans("", "", " .-"))
-    if not (digits.isascii() and digits.isdigit()):
-        return False
-    if digits.startswith("8"):
-        return _is_bill(digits)
-    if len(digits) == _TYPED_SLIP:
-        fields = (digits[0:10], digits[10:21], digits[21:32])
-        if any(_mod10(field[:-1]) != field[-1] for field in fields):
-            return False
-        digits = digits[:4] + digits[32:] + digits[4:9] + digits[10:20] + digits[21:31]
-    return len(digits) == _BARCODE and digits[4] == _slip_digit(digits[:4] + digits[5:])
-
-
-def _is_bill(digits: str) -> bool:
-    check = _mod10 if digits[2] in "67" else _bill_mod11
-    if len(digits) == _TYPED_BILL:
-        blocks = [digits[start : start + 12] for start in range(0, _TYPED_BILL, 12)]
-        if any(check(block[:-1]) != block[-1] for block in blocks):
-            return False
-        digits = "".join(block[:-1] for block in blocks)
-    return len(digits) == _BARCODE and digits[3] == check(digits[:3] + digits[4:])
-
-
-def _weighted(digits: str, weights: Sequence[int]) -> list[int]:
-    backwards = enumerate(reversed(digits))
-    return [int(digit) * weights[place % len(weights)] for place, digit in backwards]
-
-
-def _mod10(digits: str) -> str:
-    total = sum(sum(divmod(product, 10)) for product in _weighted(digits, (2, 1)))
-    return str(-total % 10)
-
-
-def _mod11(digits: str) -> int:
-    return sum(_weighted(digits, range(2, 10))) % 11
-
-
-def _slip_digit(digits: str) -> str:
-    digit = 11 - _mod11(digits)
-    return str(digit if digit in range(2, 10) else 1)
-
-
-def _bill_mod11(digits: str) -> str:
-    rest = _mod11(digits)
-    return str({0: 0, 1: 0, 10: 1}.get(rest, 11 - rest))
+@text_check(
+    "email",
+    finding=error(
+        "email-invalid",
+        Text(pt="O e-mail não é válido.", en="The e-mail address is not valid."),
+        Text(pt="Escreva-o como nome@empresa.com.br.", en="Write it as name@company.com.br."),
+    ),
+    wording=Text(pt="e-mail válido", en="a valid e-mail address"),
+)
+def is_email(text: str) -> bool:
+    """Tell whether ``text`` is one e-mail address, in letters and digits of any alphabet."""
+    return _EMAIL.fullmatch(text) is not None
 
 
 STATES = {
@@ -135,17 +65,58 @@ _LAST_NCM_CHAPTER, _RESERVED_NCM_CHAPTER = 97, 77
 _LAST_NBS_CHAPTER = 27
 
 
+@text_check(
+    "cep",
+    finding=error(
+        "cep-invalid",
+        Text(pt="O CEP não é válido.", en="The postcode (CEP) is not valid."),
+        Text(
+            pt="Escreva os oito algarismos, como 01310-100.",
+            en="Write its eight digits, such as 01310-100.",
+        ),
+    ),
+    wording=Text(pt="CEP válido", en="a valid postcode (CEP)"),
+    width=8,
+)
 def is_cep(text: str) -> bool:
     """Eight digits, with or without the hyphen; the lowest postcodes begin with 01000."""
     match = _CEP.fullmatch(text)
     return match is not None and int(match[1]) >= 1000
 
 
+@text_check(
+    "uf",
+    finding=error(
+        "uf-invalid",
+        Text(pt="Não é a sigla de um estado.", en="These are not the letters of a state."),
+        Text(
+            pt="Escreva a sigla em maiúsculas, como SP.",
+            en="Write the letters in capitals, such as SP.",
+        ),
+    ),
+    wording=Text(pt="sigla de um estado", en="the letters of a state"),
+)
 def is_uf(text: str) -> bool:
     """The two letters of a state."""
     return text in STATES
 
 
+@text_check(
+    "ncm",
+    finding=error(
+        "ncm-invalid",
+        Text(
+            pt="O código NCM não é válido (oito algarismos, capítulo existente).",
+            en="The NCM code is not valid (eight digits, a chapter that there is).",
+        ),
+        Text(
+            pt="Confira o código na tabela NCM, como 8471.30.12.",
+            en="Check the code against the NCM table, such as 8471.30.12.",
+        ),
+    ),
+    wording=Text(pt="código NCM", en="an NCM code"),
+    width=8,
+)
 def is_ncm(text: str) -> bool:
     """Eight digits, with or without points, of a chapter that the nomenclature has."""
     match = _NCM.fullmatch(text)
@@ -155,12 +126,44 @@ def is_ncm(text: str) -> bool:
     return 1 <= chapter <= _LAST_NCM_CHAPTER and chapter != _RESERVED_NCM_CHAPTER
 
 
+@text_check(
+    "nbs",
+    finding=error(
+        "nbs-invalid",
+        Text(
+            pt="O código NBS não é válido (nove algarismos, começa com 1, capítulo existente).",
+            en="The NBS code is not valid (nine digits, begins with 1, a chapter that there is).",
+        ),
+        Text(
+            pt="Confira o código na tabela NBS, como 1.1502.10.00.",
+            en="Check the code against the NBS table, such as 1.1502.10.00.",
+        ),
+    ),
+    wording=Text(pt="código NBS", en="an NBS code"),
+    width=9,
+)
 def is_nbs(text: str) -> bool:
     """Nine digits, with or without points: 1, then one of 27 chapters."""
     match = _NBS.fullmatch(text)
     return match is not None and 1 <= int(match[1]) <= _LAST_NBS_CHAPTER
 
 
+@text_check(
+    "municipality",
+    finding=error(
+        "municipality-invalid",
+        Text(
+            pt="O código IBGE do município não é válido (estado ou dígito verificador).",
+            en="The IBGE code of the municipality is not valid (state or check digit).",
+        ),
+        Text(
+            pt="Confira o código de sete algarismos, como 3550308.",
+            en="Check the code of seven digits, such as 3550308.",
+        ),
+    ),
+    wording=Text(pt="código IBGE de município", en="an IBGE code of a municipality"),
+    width=7,
+)
 def is_municipality(text: str) -> bool:
     """The seven digits that IBGE gives to a municipality: the state's prefix, a check digit."""
     if _MUNICIPALITY.fullmatch(text) is None or text[:2] not in STATES.values():
@@ -170,6 +173,22 @@ def is_municipality(text: str) -> bool:
     return -total % 10 == int(text[6]) or text in UNCHECKED_MUNICIPALITIES
 
 
+@text_check(
+    "access_key",
+    finding=error(
+        "access-key-invalid",
+        Text(
+            pt="A chave de acesso não é válida (tamanho, emitente ou dígito verificador).",
+            en="The access key is not valid (length, issuer or check digit).",
+        ),
+        Text(
+            pt="Copie os 44 símbolos da nota, como texto.",
+            en="Copy the 44 symbols from the invoice, as text.",
+        ),
+    ),
+    wording=Text(pt="chave de acesso válida", en="a valid access key"),
+    width=44,
+)
 def is_access_key(text: str) -> bool:
     """The 44 symbols of an NF-e or NFC-e: state, month, issuer, model and check digit."""
     key = text.replace(" ", "").upper()
@@ -191,36 +210,22 @@ def access_key_digit(symbols: str) -> str:
     return str(11 - rest if rest > 1 else 0)
 
 
+@text_check(
+    "telephone",
+    finding=warning(
+        "phone-doubtful",
+        Text(
+            pt="Não parece um telefone com DDD.",
+            en="This does not look like a telephone number with its area code.",
+        ),
+        Text(
+            pt="Escreva-o como (11) 98765-4321, ou com + e o código do país.",
+            en="Write it as (11) 98765-4321, or with + and the country code.",
+        ),
+    ),
+    wording=Text(pt="telefone com DDD", en="a telephone number"),
+)
 def is_phone(text: str) -> bool:
     """A number with an area code, one of a service such as 0800, or a foreign one after a +."""
     digits = text.translate(_PHONE_MARKS)
     return any(form.fullmatch(digits) for form in (_NATIONAL_PHONE, _SERVICE_PHONE, _FOREIGN_PHONE))
-
-
-_MARKS = "\u0300-\u036f\u0900-\u0eff"
-_LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"
-_SYMBOL = rf"(?:[^\W_]|[{_MARKS}])"
-_ATOM = rf"(?!')[\w{_MARKS}!#$%&'*+=?^`{{|}}~-]+"
-_LABEL = rf"{_SYMBOL}(?:(?:{_SYMBOL}|-)*{_SYMBOL})?"
-_EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{_LETTER}{{2,}}|xn--[0-9A-Za-z-]+)")
-
-
-def is_email(text: str) -> bool:
-    """Tell whether ``text`` is one e-mail address, in letters and digits of any alphabet."""
-    return _EMAIL.fullmatch(text) is not None
-
-
-TEXT_CHECKS: Mapping[str, Callable[[str], bool]] = {
-    "email": is_email,
-    "cnpj": is_cnpj,
-    "cpf": is_cpf,
-    "boleto": is_boleto,
-    "cep": is_cep,
-    "uf": is_uf,
-    "ncm": is_ncm,
-    "nbs": is_nbs,
-    "municipality": is_municipality,
-    "access_key": is_access_key,
-    "telephone": is_phone,
-}
-"""What they say in words stands in ``rules.py``."""

@@ -5,17 +5,6 @@ from xlbridge.resources.findings.finding import FindingKind, error, warning
 
 RECORD_FINDINGS: tuple[FindingKind, ...] = (
     error(
-        "duplicate-in-sheet",
-        Text(
-            pt="O valor se repete nesta planilha (primeira vez em {first}).",
-            en="The value is repeated in this sheet (first in {first}).",
-        ),
-        Text(
-            pt="Deixe só uma das linhas, ou corrija o valor.",
-            en="Keep only one of the rows, or correct the value.",
-        ),
-    ),
-    error(
         "duplicate-across-sheets",
         Text(
             pt="O valor se repete: já está em {first}.",

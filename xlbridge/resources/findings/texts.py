@@ -190,4 +190,12 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="Delete the text and type it again.",
         ),
     ),
+    warning(
+        "value-spelling",
+        Text(
+            pt="O valor difere do permitido em maiúsculas ou acentos; será lido como {read}.",
+            en="The value differs from the allowed one in case or accents; it is read as {read}.",
+        ),
+        Text(pt="Escreva {read}.", en="Write {read}."),
+    ),
 )

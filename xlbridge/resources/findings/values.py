@@ -10,33 +10,6 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
         Text(pt="Preencha a célula.", en="Fill in the cell."),
     ),
     error(
-        "required-when",
-        Text(
-            pt="Falta o valor, obrigatório quando {condition}.",
-            en="The value is missing; it is required when {condition}.",
-        ),
-        Text(
-            pt="Preencha a célula, ou corrija {condition_column}.",
-            en="Fill in the cell, or correct {condition_column}.",
-        ),
-    ),
-    error(
-        "not-before",
-        Text(
-            pt="A data é anterior à de {other}.",
-            en="The date is earlier than that of {other}.",
-        ),
-        Text(pt="Confira as duas datas.", en="Check both dates."),
-    ),
-    error(
-        "net-exceeds-gross",
-        Text(
-            pt="O valor é maior que {other}.",
-            en="The value is greater than {other}.",
-        ),
-        Text(pt="Confira os dois valores.", en="Check both values."),
-    ),
-    error(
         "type-integer",
         Text(pt="Não é um número inteiro{why}.", en="This is not a whole number{why}."),
         Text(pt="Digite só algarismos, como 12.", en="Type digits only, such as 12."),

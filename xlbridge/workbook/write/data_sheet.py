@@ -54,13 +54,13 @@ def obligation(column: Column) -> str:
 
 def rules_in_words(column: Column) -> str:
     """Return the rules of the column's own values, separated by semicolons."""
-    checks = [RULES[name].statement(statistics).pt for name, statistics in column.checks.items()]
+    checks = [RULES[name].wording(statistics).pt for name, statistics in column.checks.items()]
     return "; ".join((*_KIND_RULES.get(column.kind, ()), *checks))
 
 
 def row_rules_in_words(resource: Resource) -> list[str]:
     """Return the rules across columns and rows, one sentence each."""
-    return [ROW_RULES[c.name].statement(c.statistics).pt for c in resource.row_checks]
+    return [ROW_RULES[c.name].wording(c.statistics).pt for c in resource.row_checks]
 
 
 def example_in_words(column: Column) -> str:

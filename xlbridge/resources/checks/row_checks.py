@@ -1,0 +1,222 @@
+"""Rules across the columns of a row, and across rows: conditions, comparisons, repetition."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from xlbridge.i18n import Text
+from xlbridge.resources.checks.rule import (
+    ALL_DTYPES,
+    ANY_VALUES,
+    COLUMN_NAME,
+    COLUMN_NAMES,
+    DATE_DTYPES,
+    NUMBER_DTYPES,
+    Statistics,
+    column_check,
+    declared_rules,
+    row_check,
+)
+from xlbridge.resources.findings.finding import error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_one_of(frame: "pd.DataFrame", other: str, wanted: Sequence[Any]) -> "pd.Series":
+    """Tell the rows in which ``other`` has one of the ``wanted`` values, None for a missing one."""
+    filled = [value for value in wanted if value is not None]
+    holds = frame[other].isin(filled)
+    return holds | frame[other].isna() if None in wanted else holds
+
+
+def _cell_text(value: object) -> Text:
+    """Write a value as the cells of a sheet show it."""
+    if isinstance(value, bool):
+        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
+    return Text(pt=str(value), en=str(value))
+
+
+def _condition(statistics: Statistics) -> Text:
+    filled = [_cell_text(value) for value in statistics["values"] if value is not None]
+    empty = None in statistics["values"]
+    return Text(
+        pt="{other} é {values}" + (" ou está em branco" if empty else ""),
+        en="{other} is {values}" + (" or blank" if empty else ""),
+    ).format(
+        other=statistics["other"],
+        values=Text(
+            pt=" ou ".join(value.pt for value in filled),
+            en=" or ".join(value.en for value in filled),
+        ),
+    )
+
+
+@row_check(
+    "valid_when",
+    finding=None,
+    wording=lambda s: Text(
+        pt="{column}: {rule} quando {condition}", en="{column}: {rule} when {condition}"
+    ).format(
+        column=s["column"],
+        rule=declared_rules[s["check"]].wording({}),
+        condition=_condition(s),
+    ),
+    statistics={
+        "column": COLUMN_NAME,
+        "check": lambda: {
+            "enum": [name for name, rule in declared_rules.items() if not rule.statistics]
+        },
+        "other": COLUMN_NAME,
+        "values": ANY_VALUES,
+    },
+)
+def valid_when(
+    frame: "pd.DataFrame", *, column: str, check: str, other: str, values: Sequence[Any]
+) -> "pd.Series":
+    """``column`` passes the single-column ``check`` where ``other`` has one of ``values``."""
+    test = declared_rules[check].column_test
+    if test is None:
+        raise ValueError(f"{check} is a check of pandera's, which takes values of its own.")
+    return ~is_one_of(frame, other, values) | test(frame[column])
+
+
+@row_check(
+    "required_when",
+    finding=error(
+        "required-when",
+        Text(
+            pt="Falta o valor, obrigatório quando {condition}.",
+            en="The value is missing; it is required when {condition}.",
+        ),
+        Text(
+            pt="Preencha a célula, ou corrija {condition_column}.",
+            en="Fill in the cell, or correct {condition_column}.",
+        ),
+    ),
+    wording=lambda s: Text(
+        pt="{column}: obrigatória quando {condition}",
+        en="{column}: required when {condition}",
+    ).format(column=s["column"], condition=_condition(s)),
+    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME, "values": ANY_VALUES},
+    details=lambda s: {"condition": _condition(s), "condition_column": s["other"]},
+)
+def required_when(
+    frame: "pd.DataFrame", *, column: str, other: str, values: Sequence[Any]
+) -> "pd.Series":
+    """``column`` is filled where ``other`` has one of ``values`` (None: is blank)."""
+    return ~(is_one_of(frame, other, values) & frame[column].isna())
+
+
+@row_check(
+    "not_before",
+    finding=error(
+        "not-before",
+        Text(
+            pt="A data é anterior à de {other}.",
+            en="The date is earlier than that of {other}.",
+        ),
+        Text(pt="Confira as duas datas.", en="Check both dates."),
+    ),
+    wording=lambda s: Text(
+        pt="{column}: não antes de {other}", en="{column}: not before {other}"
+    ).format(column=s["column"], other=s["other"]),
+    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME},
+    details=lambda s: {"other": s["other"]},
+    dtypes=DATE_DTYPES,
+)
+def not_before(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
+    """The date in ``column`` is not before the one in ``other``, where both are there."""
+    return ~(frame[column] < frame[other])
+
+
+@row_check(
+    "not_above",
+    finding=error(
+        "net-exceeds-gross",
+        Text(
+            pt="O valor é maior que {other}.",
+            en="The value is greater than {other}.",
+        ),
+        Text(pt="Confira os dois valores.", en="Check both values."),
+    ),
+    wording=lambda s: Text(
+        pt="{column}: não maior que {other}", en="{column}: not greater than {other}"
+    ).format(column=s["column"], other=s["other"]),
+    statistics={"column": COLUMN_NAME, "other": COLUMN_NAME},
+    details=lambda s: {"other": s["other"]},
+    dtypes=NUMBER_DTYPES,
+)
+def not_above(frame: "pd.DataFrame", *, column: str, other: str) -> "pd.Series":
+    """The number in ``column`` is not above the one in ``other``, where both are there."""
+    return ~(frame[column] > frame[other]).fillna(value=False).astype(bool)
+
+
+@row_check(
+    "sum_not_above",
+    finding=error(
+        "sum-exceeds-gross",
+        Text(
+            pt="O valor, somado a {columns}, é maior que {other}.",
+            en="The value, added to {columns}, is greater than {other}.",
+        ),
+        Text(
+            pt="Confira os valores retidos e o valor bruto.",
+            en="Check the retained amounts and the gross amount.",
+        ),
+    ),
+    wording=lambda s: Text(
+        pt="{column}: com {columns}, não maior que {other}",
+        en="{column}: with {columns}, not greater than {other}",
+    ).format(column=s["column"], columns=", ".join(s["columns"]), other=s["other"]),
+    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES, "other": COLUMN_NAME},
+    details=lambda s: {"columns": ", ".join(s["columns"]), "other": s["other"]},
+    dtypes=NUMBER_DTYPES,
+)
+def sum_not_above(
+    frame: "pd.DataFrame", *, column: str, columns: Sequence[str], other: str
+) -> "pd.Series":
+    """``column`` and ``columns`` together are not above ``other``, where both ends are there.
+
+    Missing ones of ``columns`` count as nothing; half a cent is tolerated.
+    """
+    total = frame[column] + frame[list(columns)].fillna(0).sum(axis="columns")
+    return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
+
+
+_REPEATED = error(
+    "duplicate-in-sheet",
+    Text(
+        pt="O valor se repete nesta planilha (primeira vez em {first}).",
+        en="The value is repeated in this sheet (first in {first}).",
+    ),
+    Text(
+        pt="Deixe só uma das linhas, ou corrija o valor.",
+        en="Keep only one of the rows, or correct the value.",
+    ),
+)
+
+
+@column_check(
+    "no_repeats",
+    finding=_REPEATED,
+    wording=lambda _: Text(pt="sem repetição na planilha", en="not repeated in the sheet"),
+    dtypes=ALL_DTYPES,
+    whole_column=True,
+)
+def no_repeats(values: "pd.Series") -> "pd.Series":
+    """No value twice in the column; missing values do not count."""
+    return ~(values.duplicated() & values.notna())
+
+
+@row_check(
+    "no_repeated_rows",
+    finding=_REPEATED,
+    wording=lambda s: Text(
+        pt="linhas sem repetição de: {columns}", en="rows with no repeated: {columns}"
+    ).format(columns=", ".join(s["columns"])),
+    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
+)
+def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
+    """No two rows with the same values in ``columns``; rows with a missing one do not count."""
+    keys = frame[list(columns)]
+    return ~(keys.duplicated() & keys.notna().all(axis="columns"))
