@@ -1,10 +1,24 @@
-"""Imports point down the floors."""
+"""Imports point down the floors, and a room is entered by its face only."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from environment import ROOT, unmeasured_environment
+
+PACKAGE = ROOT / "xlbridge"
+FACES = {
+    ".".join(path.relative_to(ROOT).parent.parts) for path in PACKAGE.rglob("__init__.pyi")
+} - {"xlbridge"}
+"""Packages that list what other rooms may use."""
+OPEN_MODULES = {"xlbridge.cli.main", "xlbridge.validation.cross_sheet"}
+"""The entry point, and checks between sheets, which batches and online checks build on."""
+OPEN_ROOMS = ("xlbridge.wire",)
+"""Rooms whose modules are their faces, one for each business area."""
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_imports_point_down_the_floors() -> None:
@@ -18,3 +32,40 @@ def test_imports_point_down_the_floors() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def room_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def enters_by_a_side_door(importer: str, module: str) -> bool:
+    room = room_of(module)
+    return (
+        module.startswith("xlbridge.")
+        and room != room_of(importer)
+        and not room.startswith(OPEN_ROOMS)
+        and (PACKAGE / room.rpartition(".")[2]).is_dir()
+        and module not in FACES | OPEN_MODULES
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_is_entered_by_its_face(path: Path) -> None:
+    importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    found = [name for name in imported_modules(path) if enters_by_a_side_door(importer, name)]
+    assert found == []
+
+
+@pytest.mark.parametrize("face", sorted(FACES))
+def test_a_face_gives_all_that_it_lists(face: str) -> None:
+    room = __import__(face, fromlist=["__all__"])
+    assert room.__all__
+    assert [name for name in room.__all__ if not hasattr(room, name)] == []
