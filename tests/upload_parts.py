@@ -2,17 +2,28 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from stdnum.br import cnpj
 
-from xlbridge.client import Client
-from xlbridge.upload import Job, RequestedMode, RunOptions, UploadContext, choose_mode, create_job
+from xlbridge.client import Client, Target
+from xlbridge.upload import (
+    ApproveAll,
+    Job,
+    RequestedMode,
+    UploadContext,
+    UploadOptions,
+    Uploads,
+)
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
 MakeClients = Callable[..., Path]
-YES = RunOptions(consent=lambda _job, _seen: True)
+
+YES = UploadOptions(consent=ApproveAll(), settle_seconds=900)
+QUICK = replace(YES, sleep=lambda _seconds: None)
+AT_ONCE = replace(QUICK, settle_seconds=0)
 
 _numbers = itertools.count(1)
 
@@ -29,11 +40,16 @@ def registered(client: Client, document: str) -> bool:
 
 
 def write_job(
-    desk: UploadContext, path: Path, mode: RequestedMode, again: str | None = None
+    context: UploadContext,
+    path: Path,
+    mode: RequestedMode,
+    *,
+    again: str | None = None,
+    chunk_rows: int | None = None,
+    profile: str = "rehearsal",
 ) -> Job:
-    """Judge a workbook and write its job down, as the command does."""
-    sheet = validate_workbook(path, desk.catalogue)
-    assert sheet.ok
-    assert sheet.resource is not None
-    plan = choose_mode(sheet.resource, mode)
-    return create_job(desk, sheet, sheet.resource, plan, "rehearsal", again=again)
+    """Validate a workbook and create its job: nothing listens there, and nothing is asked."""
+    sheet = validate_workbook(path, context.catalogue)
+    options = replace(YES, mode=mode, again=again, chunk_rows=chunk_rows)
+    with Client(Target(profile, "http://127.0.0.1:9", "nobody@example.com", "-")) as client:
+        return Uploads(context, client).create(sheet, options)

@@ -15,7 +15,8 @@ from xlbridge.batch.links import link_mistakes, linked_catalogue, linked_resourc
 from xlbridge.client import Client, ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, Kind, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
-from xlbridge.upload import OnlineCheck, Registries, rows_of
+from xlbridge.upload import OnlineCheck, Registries
+from xlbridge.upload.lookup import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
 

@@ -16,16 +16,15 @@ from xlbridge.client import Client
 from xlbridge.errors import ApiError
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
+    ApproveAll,
     Job,
     Journal,
     Resolution,
-    RunOptions,
     State,
     UploadContext,
-    choose_mode,
-    create_job,
+    UploadOptions,
+    Uploads,
     resolve_job,
-    run_job,
 )
 from xlbridge.validation import validate_workbook
 
@@ -174,9 +173,12 @@ class _Course:
         self._now = datetime(2026, 11, 2, 9, 0)
         settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         self._journal = Journal(settings.journal, now=lambda: self._now)
-        self._desk = UploadContext(settings, site.catalogue, self._journal)
-        self._options = RunOptions(
-            consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
+        self._context = UploadContext(settings, site.catalogue, self._journal)
+        self._options = UploadOptions(
+            consent=ApproveAll(),
+            mode=subject.mode,  # type: ignore[arg-type]
+            sleep=lambda _s: None,
+            settle_seconds=_SETTLE,
         )
 
     def close(self) -> None:
@@ -198,7 +200,7 @@ class _Course:
         """Say what a person sees in the database, and send again what is not there."""
         self._now += timedelta(seconds=_SETTLE)
         seen = Resolution.APPLIED if there else Resolution.NOT_APPLIED
-        resolve_job(self._desk, job, seen, "looked in the database")
+        resolve_job(self._context, job, seen, "looked in the database")
         if not there:
             self.send_again()
 
@@ -211,13 +213,11 @@ class _Course:
 
     def _run(self, client: Client, job: Job) -> Job:
         try:
-            return run_job(self._desk, client, job, self._options)
+            return Uploads(self._context, client).run(job, self._options)
         except ApiError:
             return self._journal.job(job.id)
 
     def _write_down(self) -> Job:
         sheet = validate_workbook(self._path, self._site.catalogue, resource=self._subject.resource)
-        if sheet.resource is None:
-            raise AssertionError(sheet)
-        plan = choose_mode(sheet.resource, self._subject.mode)  # type: ignore[arg-type]
-        return create_job(self._desk, sheet, sheet.resource, plan, "rehearsal")
+        with quick_client(self._site, self._patience) as client:
+            return Uploads(self._context, client).create(sheet, self._options)

@@ -11,7 +11,7 @@ from typing import Any
 from xlbridge.client import Client, Target
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import read_settings
-from xlbridge.upload import Journal, RunOptions, UploadContext, choose_mode, create_job, run_job
+from xlbridge.upload import ApproveAll, Journal, UploadContext, UploadOptions, Uploads
 from xlbridge.validation import validate_workbook
 
 
@@ -32,8 +32,10 @@ class KillingJournal(Journal):
     def record(self, *arguments: Any, **options: Any) -> Any:
         return self._write(lambda: super(KillingJournal, self).record(*arguments, **options))
 
-    def keep_reading(self, *arguments: Any, **options: Any) -> Any:
-        return self._write(lambda: super(KillingJournal, self).keep_reading(*arguments, **options))
+    def store_snapshot(self, *arguments: Any, **options: Any) -> Any:
+        return self._write(
+            lambda: super(KillingJournal, self).store_snapshot(*arguments, **options)
+        )
 
     def _write(self, write: Callable[[], Any]) -> Any:
         number, self.writes = self.writes, self.writes + 1
@@ -61,12 +63,13 @@ def run() -> None:
         environment["XLBRIDGE_PASSWORD"],
     )
     sheet = validate_workbook(Path(file), catalogue)
-    if sheet.resource is None:
-        raise AssertionError(sheet)
-    plan = choose_mode(sheet.resource, mode)  # type: ignore[arg-type]
     killing = KillingJournal(settings.journal, int(write), before=when == "before")
     with closing(killing) as journal, Client(target) as client:
-        desk = UploadContext(settings, catalogue, journal)
-        job = create_job(desk, sheet, sheet.resource, plan, target.profile)
-        run_job(desk, client, job, RunOptions(consent=lambda _job, _seen: True, settle_seconds=0))
+        context = UploadContext(settings, catalogue, journal)
+        options = UploadOptions(
+            consent=ApproveAll(),
+            mode=mode,  # type: ignore[arg-type]
+            settle_seconds=0,
+        )
+        Uploads(context, client).send(sheet, options)
         os.write(1, str(killing.writes).encode())

@@ -8,7 +8,7 @@ sandbox's database tells whether a promise was broken.
 import itertools
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
@@ -28,21 +28,21 @@ from wire_proxy import Exchange, Fault, Point, Request, passed_on
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
+    ApproveAll,
     Job,
     Journal,
     Resolution,
-    RunOptions,
     State,
     UploadContext,
-    choose_mode,
-    create_job,
+    UploadOptions,
+    Uploads,
     resolve_job,
-    run_job,
 )
 from xlbridge.validation import validate_workbook
 
 ROWS = 3
 _SETTLE = 900.0
+OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
 _RUNS_TO_THE_END = 8
 _WRITING = ("importacao", "processar-arquivo", "log-importacao")
 _PROMPT = sorted(name for name in KINDS if "silence" not in name)
@@ -76,7 +76,7 @@ class UploadMachine(RuleBasedStateMachine):
         self.time = datetime(2026, 11, 2, 9, 0)
         environment = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": str(_SETTLE)})
         self.journal = Journal(environment.journal, now=lambda: self.time)
-        self.desk = UploadContext(environment, self.site.catalogue, self.journal)
+        self.context = UploadContext(environment, self.site.catalogue, self.journal)
         self.sheets: list[Sheet] = []
         self.doubts = 0
         self._heal()
@@ -197,12 +197,9 @@ class UploadMachine(RuleBasedStateMachine):
 
     def _run(self, sheet: Sheet, job_id: str) -> None:
         self._count()
-        options = RunOptions(
-            consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=_SETTLE
-        )
         with quick_client(self.site, PATIENCE) as client:
             try:
-                run_job(self.desk, client, self.journal.job(job_id), options)
+                Uploads(self.context, client).run(self.journal.job(job_id), OPTIONS)
             except ApiError:
                 assert not self.journal.job(job_id).state.is_final
 
@@ -226,23 +223,20 @@ class UploadMachine(RuleBasedStateMachine):
         )
         there = [found.get(row, 0) for row in job.what.rows]
         seen = Resolution.APPLIED if all(there) else Resolution.NOT_APPLIED
-        resolve_job(self.desk, job, seen, "looked in the database")
+        resolve_job(self.context, job, seen, "looked in the database")
 
     def _write_down(self, sheet: Sheet) -> Job:
         judged_sheet = validate_workbook(
             sheet.path, self.site.catalogue, resource=sheet.subject.resource
         )
         assert judged_sheet.ok
-        assert judged_sheet.resource is not None
-        plan = choose_mode(judged_sheet.resource, sheet.subject.mode)  # type: ignore[arg-type]
-        return create_job(
-            self.desk,
-            judged_sheet,
-            judged_sheet.resource,
-            plan,
-            "rehearsal",
+        options = replace(
+            OPTIONS,
+            mode=sheet.subject.mode,  # type: ignore[arg-type]
             chunk_rows=sheet.parts,
         )
+        with quick_client(self.site, PATIENCE) as client:
+            return Uploads(self.context, client).create(judged_sheet, options)
 
     def _hold(self, sheet: Sheet) -> None:
         """No row is there twice, and a job that is over says what is so."""

@@ -40,7 +40,7 @@ def client(proxy: LossyProxy, sandbox: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.fixture
-def desk(home: Path, catalogue: Catalogue) -> Iterator[UploadContext]:
+def context(home: Path, catalogue: Catalogue) -> Iterator[UploadContext]:
     settings: Settings = read_settings({"XLBRIDGE_HOME": str(home), "XLBRIDGE_SETTLE": "0"})
     journal = Journal(settings.journal)
     yield UploadContext(settings, catalogue, journal)

@@ -9,12 +9,12 @@ from upload_parts import YES, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox.areas.registry.seed_demo import cpf_number
-from xlbridge.upload import RequestedMode, UploadContext, job_json, run_job
+from xlbridge.upload import RequestedMode, UploadContext, Uploads, job_json
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
 def test_a_number_that_is_registered_is_told_at_its_cell(
-    desk: UploadContext, client: Client, tmp_path: Path, mode: RequestedMode
+    context: UploadContext, client: Client, tmp_path: Path, mode: RequestedMode
 ) -> None:
     random = Random(new_cnpj())
     firm, person, other = new_cnpj(), cpf_number(random), cpf_number(random)
@@ -28,6 +28,6 @@ def test_a_number_that_is_registered_is_told_at_its_cell(
         ["Nova", "J", None, other],
     ]
     path = write_rows(tmp_path / "clients.xlsx", header, rows)
-    job = run_job(desk, client, write_job(desk, path, mode), YES)
+    job = Uploads(context, client).run(write_job(context, path, mode), YES)
     rejected = [(row["cell"], row["column"]) for row in job_json(job)["rejected"]]
     assert rejected == [("C2", "cnpj"), ("D3", "cpf"), ("D4", "cpf")]

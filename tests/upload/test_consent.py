@@ -1,6 +1,7 @@
 """What is told before anything is written, and what counts as agreeing to it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,75 +13,97 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
-    Job,
-    RunOptions,
+    ApproveAll,
+    Confirmed,
+    ConsentRequest,
     State,
     UploadContext,
-    confirmation_token,
+    Uploads,
     job_json,
-    plan_lines,
-    require_confirmation,
-    run_job,
 )
 
 
 def test_the_plan_counts_what_is_there(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
     for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
         client.registry.clients.create(nomeComercial=name, cnpj=document)
     told: list[str] = []
 
-    def refuse(job: Job, seen: int | None) -> bool:
-        resource = desk.catalogue["cliente"]
-        told.extend(map(str, plan_lines(job, resource, "https://erp.example", seen)))
+    def refuse(request: ConsentRequest) -> bool:
+        told.extend(map(str, request.lines()))
         return False
 
     path = make_clients(same, other, fresh, called="Novo")
-    job = run_job(desk, client, write_job(desk, path, "direct"), RunOptions(consent=refuse))
+    job = Uploads(context, client).run(
+        write_job(context, path, "direct"), replace(YES, consent=refuse)
+    )
     assert job_json(job)["plan"] == {"create": 1, "update": 1, "unchanged": 1, "unread": 0}
     text = "\n".join(told)
     for words in (
-        "cliente to rehearsal (https://erp.example) · rows: 3",
+        f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
         "rows read: 3",
         "1 new, 1 there with other values, 1 there and the same, 0 not looked up",
         "refuses",
-        confirmation_token(job),
+        f"3:{job.what.digest[:8]}",
     ):
         assert words in text
     assert not registered(client, fresh)
 
 
-def test_a_changed_sheet_cannot_ride_an_old_consent(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+def test_a_changed_sheet_is_not_covered_by_an_old_consent(
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    first = write_job(desk, make_clients(new_cnpj()), "direct")
-    second = write_job(desk, make_clients(new_cnpj(), name="other.xlsx"), "direct")
-    require_confirmation(first, f" {confirmation_token(first).upper()} ")
+    first = request_for(context, client, make_clients(new_cnpj()))
+    second = request_for(context, client, make_clients(new_cnpj(), name="other.xlsx"))
+    assert Confirmed(f" {first.token.upper()} ")(first)
     with pytest.raises(UsageError, match="1 row") as caught:
-        require_confirmation(second, confirmation_token(first))
-    assert confirmation_token(second) in str(caught.value.hint)
+        Confirmed(first.token)(second)
+    assert second.token in str(caught.value.hint)
+
+
+def request_for(context: UploadContext, client: Client, path: Path) -> ConsentRequest:
+    job = write_job(context, path, "direct")
+    return ConsentRequest(job, context.catalogue["cliente"], client.target, None)
+
+
+def test_a_general_approval_does_not_cover_production(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    request = request_for(context, client, make_clients(new_cnpj()))
+    assert ApproveAll()(request)
+    production = replace(request, target=replace(client.target, production=True))
+    with pytest.raises(UsageError, match="production") as caught:
+        ApproveAll()(production)
+    assert request.token in str(caught.value.hint)
+    assert Confirmed(request.token)(production)
 
 
 def test_a_count_that_differs_sends_nothing(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.answers["preview=true"] = b'{"success": true, "data": {"totalDeRegistros": 7}}'
-    job = run_job(desk, client, write_job(desk, make_clients(document), "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, make_clients(document), "direct"), YES)
     assert (job.state, job.last("previewed")) == (State.ABANDONED, 7)
     assert "7" in str(job.reason)
     assert not registered(client, document)
 
 
 def test_rows_without_a_key_are_said_to_be_unread(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    job = run_job(desk, client, write_job(desk, make_clients("", ""), "direct"), YES)
+    told: list[str] = []
+
+    def agree(request: ConsentRequest) -> bool:
+        told.extend(map(str, request.lines()))
+        return True
+
+    job = write_job(context, make_clients("", ""), "direct")
+    job = Uploads(context, client).run(job, replace(YES, consent=agree))
     assert job.last("plan") == {"create": 0, "update": 0, "unchanged": 0, "unread": 2}
-    text = "\n".join(map(str, plan_lines(job, desk.catalogue["cliente"], "https://x", 2)))
-    assert "no key" in text
+    assert "no key" in "\n".join(told)
 
 
 def test_the_command_takes_the_confirmation_of_just_these_rows(

@@ -3,7 +3,7 @@
 from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.client import Client
-from xlbridge.upload import UploadContext, Verdict, job_json, job_lines, run_job
+from xlbridge.upload import UploadContext, Uploads, Verdict, job_json, job_lines
 from xlbridge.upload.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
@@ -21,13 +21,13 @@ def test_values_do_not_make_a_rule() -> None:
 
 
 def test_refusals_of_an_upload_are_counted_and_shown(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = [new_cnpj(), new_cnpj()]
     for document in taken:
         client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
     path = make_clients(*taken, new_cnpj(), called="Novo")
-    job = run_job(desk, client, write_job(desk, path, "queue"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert taken[0] not in rule["rule"]

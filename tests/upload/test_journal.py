@@ -69,7 +69,7 @@ def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as earlier:
         earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX retries;")
     journal = Journal(path)
-    assert journal.readings("none") == []
+    assert journal.snapshots("none") == []
     journal.close()
 
 

@@ -12,7 +12,7 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import UploadContext, run_job, store_remote_codes, write_status_copy
+from xlbridge.upload import UploadContext, Uploads, store_remote_codes, write_status_copy
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
 
@@ -28,15 +28,15 @@ def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
 
 
 def test_states_reasons_and_codes_stand_beside_the_rows(
-    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     path = make_clients(fresh, taken, called="Novo")
-    job = run_job(desk, client, write_job(desk, path, "queue"), YES)
-    store_remote_codes(desk, client, job)
+    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
+    store_remote_codes(context, client, job)
     copy = tmp_path / "viva.xlsx"
-    write_status_copy(desk, job, copy)
+    write_status_copy(context, job, copy)
     sheet = load_workbook(copy)["Clientes"]
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
@@ -44,34 +44,34 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     assert told[4] == ("accepted", None, str(code))
     assert (told[5][0], told[5][2]) == ("rejected", None)
     assert "já está cadastrado" in str(told[5][1])
-    again = validate_workbook(copy, desk.catalogue)
+    again = validate_workbook(copy, context.catalogue)
     assert (again.ok, again.warnings) == (True, 0)
 
 
 def test_a_copy_of_a_copy_replaces_the_remarks(
-    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     path = make_clients(new_cnpj())
-    job = run_job(desk, client, write_job(desk, path, "preview"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "preview"), YES)
     copy = tmp_path / "viva.xlsx"
-    write_status_copy(desk, job, copy)
+    write_status_copy(context, job, copy)
     assert remarks(load_workbook(copy)["Clientes"])[4][0] == "not sent"
-    sent = run_job(desk, client, write_job(desk, copy, "direct"), YES)
-    write_status_copy(desk, sent, tmp_path / "outra.xlsx")
+    sent = Uploads(context, client).run(write_job(context, copy, "direct"), YES)
+    write_status_copy(context, sent, tmp_path / "outra.xlsx")
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
     assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0]) == 1
     assert remarks(sheet)[4][0] == "accepted"
 
 
 def test_rows_of_a_file_that_changed_are_not_remarked_on(
-    desk: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = run_job(desk, client, write_job(desk, path, "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "direct"), YES)
     make_clients(new_cnpj(), document)
     with pytest.raises(UsageError, match="no longer the file"):
-        write_status_copy(desk, job, tmp_path / "viva.xlsx")
+        write_status_copy(context, job, tmp_path / "viva.xlsx")
     assert not (tmp_path / "viva.xlsx").exists()
 
 

@@ -1,19 +1,17 @@
 """What is lost on the way is never sent twice, and never called done without proof."""
 
+from dataclasses import replace
+
 import pytest
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+from upload_parts import AT_ONCE, QUICK, YES, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, JournalError, TransportError
 from xlbridge.i18n import Text
-from xlbridge.upload import RunOptions, State, UploadContext, job_json, run_job
+from xlbridge.upload import State, UploadContext, Uploads, job_json
 
-QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
-SETTLED = RunOptions(
-    consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=0
-)
-NO_PREVIEW = RunOptions(consent=lambda _job, _seen: True, preview=False, sleep=lambda _s: None)
+NO_PREVIEW = replace(QUICK, preview=False)
 
 
 def imports(proxy: LossyProxy, *needles: str) -> int:
@@ -22,87 +20,93 @@ def imports(proxy: LossyProxy, *needles: str) -> int:
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
 def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
     proxy.lose_once(fate, "importacao/cliente")
-    job = run_job(desk, client, write_job(desk, path, "direct"), NO_PREVIEW)
+    job = Uploads(context, client).run(write_job(context, path, "direct"), NO_PREVIEW)
     report = job_json(job)
     assert report["state"] == "in_doubt"
     assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
     assert registered(client, document)
-    assert run_job(desk, client, job, QUICK).state is State.IN_DOUBT
-    assert run_job(desk, client, job, SETTLED).state is State.DONE
+    assert Uploads(context, client).run(job, QUICK).state is State.IN_DOUBT
+    assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
     assert imports(proxy, "importacao/cliente") == 1
     with pytest.raises(JournalError):
-        write_job(desk, path, "direct")
+        write_job(context, path, "direct")
 
 
 def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.lose_once("lose request", "importacao/cliente")
-    job = run_job(desk, client, write_job(desk, make_clients(document), "direct"), NO_PREVIEW)
+    job = Uploads(context, client).run(
+        write_job(context, make_clients(document), "direct"), NO_PREVIEW
+    )
     assert job.state is State.IN_DOUBT
     assert not registered(client, document)
-    assert run_job(desk, client, job, SETTLED).state is State.NEEDS_PERSON
+    assert Uploads(context, client).run(job, AT_ONCE).state is State.NEEDS_PERSON
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
 def test_a_preview_is_simply_repeated(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
     proxy.lose_once(fate, "preview=true")
-    job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "direct"), QUICK)
+    job = Uploads(context, client).run(
+        write_job(context, make_clients(new_cnpj()), "direct"), QUICK
+    )
     assert job.state is State.DONE
     assert imports(proxy, "preview=true") == 2
 
 
 def test_a_queue_that_runs_by_itself_is_never_staged_twice(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     proxy.lose_once("lose answer", "/fila")
-    job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), NO_PREVIEW)
+    job = Uploads(context, client).run(
+        write_job(context, make_clients(new_cnpj()), "queue"), NO_PREVIEW
+    )
     assert job.state is State.IN_DOUBT
-    assert run_job(desk, client, job, QUICK).state is State.IN_DOUBT
+    assert Uploads(context, client).run(job, QUICK).state is State.IN_DOUBT
     assert imports(proxy, "/fila") == 1
 
 
 def test_polling_goes_on_after_lost_answers_and_resumes(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     proxy.lose_once("lose answer", "log-importacao")
-    job = run_job(desk, client, write_job(desk, make_clients(document), "queue"), QUICK)
+    job = Uploads(context, client).run(write_job(context, make_clients(document), "queue"), QUICK)
     assert job.state is State.DONE
     assert imports(proxy, "/fila") == 1
 
 
 def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    job = write_job(desk, make_clients(new_cnpj()), "direct")
+    job = write_job(context, make_clients(new_cnpj()), "direct")
     proxy.decide = lambda _method, path: "lose request" if "preview" in path else "pass"
     with pytest.raises(TransportError) as caught:
-        run_job(desk, client, job, QUICK)
+        Uploads(context, client).run(job, QUICK)
     assert job.id in str(caught.value.hint)
-    assert desk.journal.job(job.id).state is State.PREPARED
+    assert context.journal.job(job.id).state is State.PREPARED
     proxy.decide = lambda _method, _path: "pass"
-    assert run_job(desk, client, job, QUICK).state is State.DONE
+    assert Uploads(context, client).run(job, QUICK).state is State.DONE
 
 
 def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    job = write_job(desk, make_clients(new_cnpj()), "queue")
+    job = write_job(context, make_clients(new_cnpj()), "queue")
     proxy.decide = lambda _method, path: "html" if "log-importacao" in path else "pass"
     with pytest.raises(InDoubt):
-        run_job(desk, client, job, QUICK)
-    assert desk.journal.job(job.id).state is State.POLLING
+        Uploads(context, client).run(job, QUICK)
+    assert context.journal.job(job.id).state is State.POLLING
     proxy.decide = lambda _method, _path: "pass"
-    assert run_job(desk, client, job, YES).state is State.DONE
+    assert Uploads(context, client).run(job, YES).state is State.DONE
 
 
 @pytest.mark.parametrize(
@@ -113,20 +117,20 @@ def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
     ],
 )
 def test_a_direct_job_that_died_in_the_middle(
-    desk: UploadContext, client: Client, make_clients: MakeClients, state: State, resumed: State
+    context: UploadContext, client: Client, make_clients: MakeClients, state: State, resumed: State
 ) -> None:
-    job = write_job(desk, make_clients(new_cnpj()), "direct")
-    job = desk.journal.record(job, state, attempt=1)
-    assert run_job(desk, client, job, QUICK).state is resumed
+    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = context.journal.record(job, state, attempt=1)
+    assert Uploads(context, client).run(job, QUICK).state is resumed
 
 
 def test_nothing_of_the_password_is_in_the_journal(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     told: list[Text] = []
-    options = RunOptions(consent=lambda _job, _seen: True, tell=told.append)
-    run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), options)
+    options = replace(YES, progress=told.append)
+    Uploads(context, client).run(write_job(context, make_clients(new_cnpj()), "queue"), options)
     secret = client.target.password.encode()
-    files = [path for path in desk.settings.home.rglob("*") if path.is_file()]
+    files = [path for path in context.settings.home.rglob("*") if path.is_file()]
     assert files
     assert not any(secret in path.read_bytes() for path in files)

@@ -10,7 +10,7 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext, look_up_rows, run_job
+from xlbridge.upload import State, UploadContext, Uploads, look_up_rows
 from xlbridge.upload.bulk_lookup import MAX_REQUESTS
 from xlbridge.upload.snapshot import RowAction, count_actions
 
@@ -25,14 +25,14 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(MAX_REQUESTS + 20)]
-    resource = desk.catalogue.named("cliente")
+    resource = context.catalogue.named("cliente")
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
     reading, why = look_up_rows(client, resource, rows)
     assert (count_actions(reading)[RowAction.CREATE], why) == (len(rows), None)
-    job = run_job(desk, client, write_job(desk, make_clients(*documents), "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, make_clients(*documents), "direct"), YES)
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
     reading, why = look_up_rows(client, resource, rows[:60])
     assert (count_actions(reading)[RowAction.UNCHANGED], why) == (60, None)
@@ -40,5 +40,5 @@ def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
     assert count_actions(reading)[RowAction.UNREAD] == len(rows)
     assert str(len(rows)) in str(why)
     assert "--chunk-rows" not in str(why)
-    job = run_job(desk, client, write_job(desk, make_clients(*documents), "preview"), YES)
+    job = Uploads(context, client).run(write_job(context, make_clients(*documents), "preview"), YES)
     assert f"--chunk-rows {MAX_REQUESTS} " in job.last("unread")["en"]

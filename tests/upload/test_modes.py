@@ -1,5 +1,6 @@
 """The three ways of sending, against the real sandbox over a real socket."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,31 +12,32 @@ from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
-    Job,
+    ConsentRequest,
     Journal,
     RequestedMode,
-    RunOptions,
     State,
     UploadContext,
+    Uploads,
     choose_mode,
-    create_job,
     job_json,
-    run_job,
     write_evidence,
 )
-from xlbridge.validation import validate_workbook
 
 
 @pytest.mark.parametrize(
     ("mode", "state"), [("direct", "done"), ("queue", "done"), ("auto", "done")]
 )
 def test_a_good_sheet_is_applied(
-    desk: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode, state: str
+    context: UploadContext,
+    client: Client,
+    make_clients: MakeClients,
+    mode: RequestedMode,
+    state: str,
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
     told: list[Text] = []
-    options = RunOptions(consent=lambda _job, _seen: True, tell=told.append)
-    job = run_job(desk, client, write_job(desk, make_clients(*documents), mode), options)
+    options = replace(YES, progress=told.append)
+    job = Uploads(context, client).run(write_job(context, make_clients(*documents), mode), options)
     report = job_json(job)
     assert report["state"] == state
     assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
@@ -45,23 +47,23 @@ def test_a_good_sheet_is_applied(
 
 
 def test_a_preview_writes_nothing(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = run_job(desk, client, write_job(desk, path, "preview"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "preview"), YES)
     assert (job.state, job.last("previewed")) == (State.PREVIEWED, 1)
     assert not registered(client, document)
-    assert run_job(desk, client, write_job(desk, path, "direct"), YES).state is State.DONE
+    assert Uploads(context, client).run(write_job(context, path, "direct"), YES).state is State.DONE
 
 
 def test_rejected_lines_come_back_to_the_analysts_cells(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = run_job(desk, client, write_job(desk, path, "queue"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
     report = job_json(job)
     assert report["state"] == "partial"
     assert report["rows"] == {"read": 2, "accepted": 1, "rejected": 1, "unknown": 0}
@@ -77,12 +79,12 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 
 
 def test_a_direct_import_is_all_or_nothing(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = run_job(desk, client, write_job(desk, path, "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, path, "direct"), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
     assert report["rows"] == {"read": 2, "accepted": 0, "rejected": 2, "unknown": 0}
@@ -93,110 +95,111 @@ def test_a_direct_import_is_all_or_nothing(
 
 
 def test_the_same_rows_are_not_sent_twice(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    first = run_job(desk, client, write_job(desk, path, "direct"), YES)
+    first = Uploads(context, client).run(write_job(context, path, "direct"), YES)
     with pytest.raises(JournalError, match=first.id):
-        write_job(desk, path, "queue")
+        write_job(context, path, "queue")
     with pytest.raises(JournalError, match=first.id):
-        write_job(desk, make_clients(document, name="copia.xlsx"), "direct")
-    assert write_job(desk, path, "preview").state is State.PREPARED
+        write_job(context, make_clients(document, name="copia.xlsx"), "direct")
+    assert write_job(context, path, "preview").state is State.PREPARED
     with pytest.raises(UsageError, match="reason"):
-        write_job(desk, path, "direct", again=" ")
-    again = write_job(desk, path, "direct", again="the first was deleted by hand")
+        write_job(context, path, "direct", again=" ")
+    again = write_job(context, path, "direct", again="the first was deleted by hand")
     assert again.events[0].detail["instead_of"] == [first.id]
 
 
 def test_rows_are_known_again_in_any_order_and_company(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
-    run_job(desk, client, write_job(desk, make_clients(one, two), "direct"), YES)
+    Uploads(context, client).run(write_job(context, make_clients(one, two), "direct"), YES)
     with pytest.raises(JournalError, match="2 of these rows"):
-        write_job(desk, make_clients(two, one, name="trocadas.xlsx"), "direct")
+        write_job(context, make_clients(two, one, name="trocadas.xlsx"), "direct")
     with pytest.raises(JournalError, match="1 of these rows"):
-        write_job(desk, make_clients(three, two, name="novas.xlsx"), "direct")
-    alone = write_job(desk, make_clients(three, name="nova.xlsx"), "direct")
-    assert run_job(desk, client, alone, YES).state is State.DONE
+        write_job(context, make_clients(three, two, name="novas.xlsx"), "direct")
+    alone = write_job(context, make_clients(three, name="nova.xlsx"), "direct")
+    assert Uploads(context, client).run(alone, YES).state is State.DONE
 
 
 def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = write_job(desk, path, "queue")
-    assert run_job(desk, client, job, YES).state is State.PARTIAL
+    job = write_job(context, path, "queue")
+    assert Uploads(context, client).run(job, YES).state is State.PARTIAL
     with pytest.raises(JournalError, match="1 of these rows") as caught:
-        write_job(desk, path, "queue")
+        write_job(context, path, "queue")
     assert "xlbridge retry" in str(caught.value.hint)
 
 
 def test_refused_consent_sends_nothing_and_frees_the_rows(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
     asked: list[int | None] = []
 
-    def refuse(_job: Job, seen: int | None) -> bool:
-        asked.append(seen)
+    def refuse(request: ConsentRequest) -> bool:
+        asked.append(request.previewed_rows)
         return False
 
-    job = run_job(desk, client, write_job(desk, path, "direct"), RunOptions(consent=refuse))
+    job = Uploads(context, client).run(
+        write_job(context, path, "direct"), replace(YES, consent=refuse)
+    )
     assert (job.state, asked) == (State.ABANDONED, [1])
     assert not registered(client, document)
-    assert run_job(desk, client, write_job(desk, path, "direct"), YES).state is State.DONE
+    assert Uploads(context, client).run(write_job(context, path, "direct"), YES).state is State.DONE
 
 
 def test_a_job_that_waits_is_taken_up_again(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
-    assert write_job(desk, path, "direct").id == write_job(desk, path, "direct").id
+    assert write_job(context, path, "direct").id == write_job(context, path, "direct").id
 
 
 def test_without_waiting_the_job_is_resumed_later(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    options = RunOptions(consent=lambda _job, _seen: True, wait=False)
-    job = run_job(desk, client, write_job(desk, make_clients(new_cnpj()), "queue"), options)
+    options = replace(YES, wait=False)
+    job = Uploads(context, client).run(
+        write_job(context, make_clients(new_cnpj()), "queue"), options
+    )
     report = job_json(job)
     assert report["state"] == "processing"
     assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
-    assert run_job(desk, client, job, YES).state is State.DONE
+    assert Uploads(context, client).run(job, YES).state is State.DONE
 
 
-def test_a_mode_that_the_resource_lacks_is_refused(desk: UploadContext) -> None:
+def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> None:
     with pytest.raises(UsageError, match="direct, preview"):
-        choose_mode(desk.catalogue["enderecamento-de-produto"], "queue")
-    assert choose_mode(desk.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
+        choose_mode(context.catalogue["enderecamento-de-produto"], "queue")
+    assert choose_mode(context.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
 
 
 def test_a_job_of_another_environment_is_refused(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    sheet = validate_workbook(make_clients(new_cnpj()), desk.catalogue)
-    assert sheet.resource is not None
-    plan = choose_mode(sheet.resource, "direct")
-    job = create_job(desk, sheet, sheet.resource, plan, "elsewhere")
+    job = write_job(context, make_clients(new_cnpj()), "direct", profile="elsewhere")
     with pytest.raises(UsageError, match="elsewhere"):
-        run_job(desk, client, job, YES)
+        Uploads(context, client).run(job, YES)
 
 
 def test_a_job_that_sent_nothing_gives_way_to_another_mode(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
-    first = write_job(desk, path, "direct")
-    second = write_job(desk, path, "queue")
-    assert desk.journal.job(first.id).state is State.ABANDONED
+    first = write_job(context, path, "direct")
+    second = write_job(context, path, "queue")
+    assert context.journal.job(first.id).state is State.ABANDONED
     with pytest.raises(JournalError, match=first.id):
-        desk.journal.record(first, State.SENDING)
-    assert run_job(desk, client, second, YES).state is State.DONE
+        context.journal.record(first, State.SENDING)
+    assert Uploads(context, client).run(second, YES).state is State.DONE
 
 
 def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
@@ -206,22 +209,18 @@ def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
 
 
 def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = new_cnpj()
-    run_job(desk, client, write_job(desk, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
     path = make_clients(taken, new_cnpj(), name="mais.xlsx", called="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)
-    job = write_job(desk, moved, "direct")
+    job = write_job(context, moved, "direct")
     moved.unlink()
     moved.parent.rmdir()
-    rejects = Path(run_job(desk, client, job, YES).last("rejects_file"))
-    assert rejects.is_relative_to(desk.settings.home)
+    rejects = Path(Uploads(context, client).run(job, YES).last("rejects_file"))
+    assert rejects.is_relative_to(context.settings.home)
     rejects.unlink()
-    assert Path(
-        write_evidence(desk.settings, desk.catalogue, desk.journal, desk.journal.job(job.id)).last(
-            "rejects_file"
-        )
-    ).exists()
+    assert Path(write_evidence(context, context.journal.job(job.id)).last("rejects_file")).exists()

@@ -1,21 +1,26 @@
 """Queued files that wait for processar-arquivo: staged, started, polled, and lost on the way."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import YES, write_job
+from upload_parts import AT_ONCE, QUICK, YES, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import TransportError
-from xlbridge.upload import Job, RunOptions, State, UploadContext, job_json, job_lines, run_job
+from xlbridge.upload import (
+    Job,
+    State,
+    UploadContext,
+    Uploads,
+    job_json,
+    job_lines,
+)
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 
-QUICK = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _seconds: None)
-PATIENT = RunOptions(
-    consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=3600
-)
+PATIENT = replace(QUICK, settle_seconds=3600)
 
 
 def titles(client: Client, customer: int) -> int:
@@ -23,7 +28,7 @@ def titles(client: Client, customer: int) -> int:
     return len(client.call(RECEIVABLE_LIST_OPEN, query=query))
 
 
-def receivables_job(desk: UploadContext, folder: Path, *customers: int) -> Job:
+def receivables_job(context: UploadContext, folder: Path, *customers: int) -> Job:
     """A queue job of one receivable for each customer."""
     path = folder / "contasreceber.xlsx"
     row = {
@@ -38,21 +43,23 @@ def receivables_job(desk: UploadContext, folder: Path, *customers: int) -> Job:
         sheet.write_row(0, 0, [*row, "codigoDoCliente"])
         for number, customer in enumerate(customers, 1):
             sheet.write_row(number, 0, [*row.values(), customer])
-    return write_job(desk, path, "queue")
+    return write_job(context, path, "queue")
 
 
 def test_staged_started_and_done(
-    desk: UploadContext, client: Client, customer: int, tmp_path: Path
+    context: UploadContext, client: Client, customer: int, tmp_path: Path
 ) -> None:
-    job = run_job(desk, client, receivables_job(desk, tmp_path, customer, customer), YES)
+    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer, customer), YES)
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
     assert titles(client, customer) == 2
     assert "2" in " ".join(job_lines(job))
 
 
-def test_every_row_refused_is_rejected(desk: UploadContext, client: Client, tmp_path: Path) -> None:
-    job = run_job(desk, client, receivables_job(desk, tmp_path, 999_999), YES)
+def test_every_row_refused_is_rejected(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    job = Uploads(context, client).run(receivables_job(context, tmp_path, 999_999), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
     assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 1, "unknown": 0}
@@ -61,7 +68,7 @@ def test_every_row_refused_is_rejected(desk: UploadContext, client: Client, tmp_
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "html", "500 after"])
 def test_a_lost_staging_is_staged_again_and_applied_once(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -69,14 +76,14 @@ def test_a_lost_staging_is_staged_again_and_applied_once(
     fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "/fila")
-    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), QUICK)
+    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), QUICK)
     assert job.state is State.DONE
     assert titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "html", "500 after"])
 def test_a_lost_start_is_settled_by_the_log(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -84,24 +91,21 @@ def test_a_lost_start_is_settled_by_the_log(
     fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "processar-arquivo")
-    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
+    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), PATIENT)
     assert job.state is State.DONE
     assert titles(client, customer) == 1
     assert sum("processar-arquivo" in path for _, path in proxy.seen) == 1
 
 
 def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
-    desk: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
+    context: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
 ) -> None:
     proxy.lose_once("lose request", "processar-arquivo")
-    job = run_job(desk, client, receivables_job(desk, tmp_path, customer), PATIENT)
+    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), PATIENT)
     assert job.state is State.IN_DOUBT
     assert titles(client, customer) == 0
-    assert run_job(desk, client, job, PATIENT).state is State.IN_DOUBT
-    settled = RunOptions(
-        consent=lambda _job, _seen: True, sleep=lambda _seconds: None, settle_seconds=0
-    )
-    assert run_job(desk, client, job, settled).state is State.DONE
+    assert Uploads(context, client).run(job, PATIENT).state is State.IN_DOUBT
+    assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
     assert titles(client, customer) == 1
 
 
@@ -109,7 +113,7 @@ def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
     ("path", "fate"), [("/fila", "html"), ("/fila", "lose request"), ("preview=true", "html")]
 )
 def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -118,27 +122,27 @@ def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
     fate: Fate,
 ) -> None:
     proxy.decide = lambda _method, asked: fate if path in asked else "pass"
-    job = receivables_job(desk, tmp_path, customer)
+    job = receivables_job(context, tmp_path, customer)
     with pytest.raises(TransportError):
-        run_job(desk, client, job, QUICK)
+        Uploads(context, client).run(job, QUICK)
     proxy.decide = lambda _method, _path: "pass"
-    assert run_job(desk, client, job, QUICK).state is State.DONE
+    assert Uploads(context, client).run(job, QUICK).state is State.DONE
     assert titles(client, customer) == 1
 
 
 @pytest.mark.parametrize("died", [State.STAGING, State.STAGED, State.STARTING, State.POLLING])
 def test_a_job_that_died_anywhere_is_applied_once(
-    desk: UploadContext, client: Client, customer: int, tmp_path: Path, died: State
+    context: UploadContext, client: Client, customer: int, tmp_path: Path, died: State
 ) -> None:
     """The process died right after writing down a state; what it announced may have happened."""
-    full = run_job(desk, client, receivables_job(desk, tmp_path, customer), YES)
+    full = Uploads(context, client).run(receivables_job(context, tmp_path, customer), YES)
     log_id = full.last("log_id")
-    job = desk.journal.create(full.what, ["a digest"], again="the same rows, for this test")
+    job = context.journal.create(full.what, ["a digest"], again="the same rows, for this test")
     for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
-        job = desk.journal.record(job, state, attempt=1, log_id=log_id)
+        job = context.journal.record(job, state, attempt=1, log_id=log_id)
         if state is died:
             break
-    resumed = run_job(desk, client, job, QUICK)
+    resumed = Uploads(context, client).run(job, QUICK)
     assert resumed.state is State.DONE
     staged_anew = died is State.STAGING
     assert titles(client, customer) == (2 if staged_anew else 1)

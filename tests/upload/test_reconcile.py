@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lossy_proxy import LossyProxy
-from upload_parts import MakeClients, new_cnpj, registered, write_job
+from upload_parts import AT_ONCE, QUICK, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import JournalError, UsageError
@@ -18,31 +18,28 @@ from xlbridge.upload import (
     Journal,
     Resolution,
     RowSnapshot,
-    RunOptions,
     Snapshot,
     State,
     UploadContext,
+    UploadOptions,
+    Uploads,
     job_json,
     job_lines,
     resolve_job,
-    run_job,
 )
 from xlbridge.upload.snapshot import applied_rows
 
-AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
-UNREAD = RunOptions(
-    consent=lambda _job, _seen: True, read_back=False, sleep=lambda _s: None, settle_seconds=0
-)
+UNREAD = replace(AT_ONCE, snapshot=False)
 
 
 def doubtful(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     path: Path,
     *,
     applied: bool,
-    options: RunOptions = AT_ONCE,
+    options: UploadOptions = AT_ONCE,
 ) -> Job:
     """A direct import whose answer was lost, after or before it was applied."""
 
@@ -51,17 +48,17 @@ def doubtful(
         return ("lose answer" if applied else "lose request") if lost else "pass"
 
     proxy.decide = decide  # type: ignore[assignment]
-    return run_job(desk, client, write_job(desk, path, "direct"), options)
+    return Uploads(context, client).run(write_job(context, path, "direct"), options)
 
 
 def test_rows_that_came_to_be_there_are_done(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj(), new_cnpj())
-    job = doubtful(desk, client, proxy, path, applied=True)
+    job = doubtful(context, client, proxy, path, applied=True)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
     assert job_json(job)["rows"] == {"read": 2, "accepted": 2, "rejected": 0, "unknown": 0}
-    assert [moment for _, moment, _ in desk.journal.readings(job.id)] == [
+    assert [moment for _, moment, _ in context.journal.snapshots(job.id)] == [
         "before",
         "after",
         "after",
@@ -69,11 +66,11 @@ def test_rows_that_came_to_be_there_are_done(
 
 
 def test_rows_that_are_not_there_need_a_person(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = doubtful(desk, client, proxy, path, applied=False)
+    job = doubtful(context, client, proxy, path, applied=False)
     assert job.state is State.NEEDS_PERSON
     assert job_json(job)["state"] == "in_doubt"
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
@@ -84,64 +81,65 @@ def test_rows_that_are_not_there_need_a_person(
     assert "http" not in page.replace(client.target.base_url, "")
     assert "xlbridge resolve" in "\n".join(job_lines(job))
     with pytest.raises(JournalError) as caught:
-        write_job(desk, path, "direct")
+        write_job(context, path, "direct")
     assert "xlbridge resolve" in str(caught.value.hint)
     assert "--again" in str(caught.value.hint)
 
 
 def test_a_person_s_word_frees_the_rows_or_keeps_them(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     gone = make_clients(new_cnpj(), name="gone.xlsx")
-    job = doubtful(desk, client, proxy, gone, applied=False)
+    job = doubtful(context, client, proxy, gone, applied=False)
     with pytest.raises(UsageError, match="reason"):
-        resolve_job(desk, job, Resolution.NOT_APPLIED, " ")
-    resolved = resolve_job(desk, job, Resolution.NOT_APPLIED, "looked by hand")
+        resolve_job(context, job, Resolution.NOT_APPLIED, " ")
+    resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
     assert (resolved.state, resolved.last("resolved")["reason"]) == (
         State.ABANDONED,
         "looked by hand",
     )
     assert "@" in resolved.last("resolved")["by"]
     proxy.decide = lambda _method, _path: "pass"
-    assert run_job(desk, client, write_job(desk, gone, "direct"), AT_ONCE).state is State.DONE
+    assert (
+        Uploads(context, client).run(write_job(context, gone, "direct"), AT_ONCE).state
+        is State.DONE
+    )
     there = make_clients(new_cnpj(), name="there.xlsx")
-    job = doubtful(desk, client, proxy, there, applied=True, options=UNREAD)
+    job = doubtful(context, client, proxy, there, applied=True, options=UNREAD)
     assert job.state is State.NEEDS_PERSON
-    resolved = resolve_job(desk, job, Resolution.APPLIED, "seen in the list of clients")
+    resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
     assert job_json(resolved)["rows"]["accepted"] == 1
     with pytest.raises(JournalError):
-        write_job(desk, there, "direct")
+        write_job(context, there, "direct")
     with pytest.raises(UsageError, match="not in doubt"):
-        resolve_job(desk, resolved, Resolution.NOT_APPLIED, "again")
+        resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
 
 def test_only_time_tells_that_rows_do_not_come_any_more(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     clock = [datetime(2026, 11, 2, 9, 0)]
-    journal = Journal(desk.settings.journal, now=lambda: clock[0])
-    timed = UploadContext(desk.settings, desk.catalogue, journal)
-    patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None, settle_seconds=900)
+    journal = Journal(context.settings.journal, now=lambda: clock[0])
+    timed = UploadContext(context.settings, context.catalogue, journal)
     document = new_cnpj()
     path = make_clients(document)
-    job = doubtful(timed, client, proxy, path, applied=True, options=patient)
+    job = doubtful(timed, client, proxy, path, applied=True, options=QUICK)
     assert job.state is State.IN_DOUBT
     clock[0] += timedelta(seconds=899)
-    assert run_job(timed, client, job, patient).state is State.IN_DOUBT
+    assert Uploads(timed, client).run(job, QUICK).state is State.IN_DOUBT
     clock[0] += timedelta(seconds=1)
-    assert run_job(timed, client, job, patient).state is State.DONE
+    assert Uploads(timed, client).run(job, QUICK).state is State.DONE
     assert registered(client, document)
     journal.close()
 
 
 def test_nobody_can_deny_rows_that_may_still_come(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    settings = replace(desk.settings, settle=900)
-    hasty = UploadContext(settings, desk.catalogue, desk.journal)
-    patient = RunOptions(consent=lambda _j, _s: True, sleep=lambda _s: None)
+    settings = replace(context.settings, settle=900)
+    hasty = UploadContext(settings, context.catalogue, context.journal)
     path = make_clients(new_cnpj())
-    job = doubtful(hasty, client, proxy, path, applied=False, options=patient)
+    job = doubtful(hasty, client, proxy, path, applied=False, options=QUICK)
     with pytest.raises(UsageError, match="may still arrive"):
         resolve_job(hasty, job, Resolution.NOT_APPLIED, "not there")
     resolved = resolve_job(hasty, job, Resolution.APPLIED, "seen")
@@ -186,7 +184,7 @@ def test_what_two_readings_prove(
 
 
 def test_instalments_of_one_document_are_told_apart(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     customer: int,
@@ -194,22 +192,23 @@ def test_instalments_of_one_document_are_told_apart(
 ) -> None:
     """Three titles of one number: that one was there before does not count for the new ones."""
     first = make_receivables(customer, "NF-1", "parcela 1", name="first.xlsx")
-    assert run_job(desk, client, write_job(desk, first, "direct"), AT_ONCE).state is State.DONE
+    assert (
+        Uploads(context, client).run(write_job(context, first, "direct"), AT_ONCE).state
+        is State.DONE
+    )
     proxy.lose_once("lose answer", "importacao/contasreceber")
     rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3")
-    options = RunOptions(
-        consent=lambda _j, _s: True, preview=False, sleep=lambda _s: None, settle_seconds=0
-    )
-    job = run_job(desk, client, write_job(desk, rest, "direct"), options)
+    options = replace(AT_ONCE, preview=False)
+    job = Uploads(context, client).run(write_job(context, rest, "direct"), options)
     assert job.last("plan") == {"create": 0, "update": 2, "unchanged": 0, "unread": 0}
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
 
 
 def test_a_page_without_readings_shows_what_was_sent(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     path = make_clients("", called="Sem documento")
-    job = doubtful(desk, client, proxy, path, applied=True)
+    job = doubtful(context, client, proxy, path, applied=True)
     assert job.state is State.NEEDS_PERSON
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
     assert "Sem documento" in page

@@ -1,51 +1,42 @@
 """A sheet in parts: each a job of its own, all one verdict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
-from upload_parts import YES, MakeClients, new_cnpj, registered
+from upload_parts import AT_ONCE, YES, MakeClients, new_cnpj, registered, write_job
 
 from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
 from xlbridge.client import Client
 from xlbridge.errors import JournalError, TransportError, UsageError
-from xlbridge.i18n import Text
 from xlbridge.upload import (
+    ConsentRequest,
     Job,
-    ModeChoice,
     RequestedMode,
     Resolution,
     RowOutcome as RowFate,
-    RunOptions,
     State,
     UploadContext,
-    choose_mode,
+    Uploads,
     corrected_rows,
-    create_job,
     job_json,
     job_lines,
-    plan_lines,
     require_rejected,
     resolve_job,
-    run_job,
 )
 from xlbridge.upload.payload import file_hash
 from xlbridge.validation import validate_workbook
 
-AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
 
-
-def split_job(desk: UploadContext, path: Path, mode: RequestedMode, rows: int) -> Job:
-    sheet = validate_workbook(path, desk.catalogue)
-    assert sheet.resource is not None
-    plan = choose_mode(sheet.resource, mode)
-    return create_job(desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=rows)
+def split_job(context: UploadContext, path: Path, mode: RequestedMode, rows: int) -> Job:
+    return write_job(context, path, mode, chunk_rows=rows)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
 def test_every_part_is_sent_once_with_one_consent(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     proxy: LossyProxy,
     make_clients: MakeClients,
@@ -54,69 +45,59 @@ def test_every_part_is_sent_once_with_one_consent(
     documents = [new_cnpj() for _ in range(5)]
     asked: list[tuple[int, int | None]] = []
 
-    def agree(job: Job, seen: int | None) -> bool:
-        asked.append((len(job.what.rows), seen))
+    def agree(request: ConsentRequest) -> bool:
+        asked.append((len(request.job.what.rows), request.previewed_rows))
         return True
 
-    job = split_job(desk, make_clients(*documents), mode, 2)
-    job = run_job(desk, client, job, RunOptions(consent=agree))
+    job = split_job(context, make_clients(*documents), mode, 2)
+    job = Uploads(context, client).run(job, replace(YES, consent=agree))
     report = job_json(job)
     assert (report["state"], report["parts"], asked) == ("done", 3, [(5, 5)])
     assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
     assert job.last("plan") == {"create": 5, "update": 0, "unchanged": 0, "unread": 0}
-    parts = desk.journal.parts_of(job)
+    parts = context.journal.parts_of(job)
     assert [len(part.what.rows) for part in parts] == [2, 2, 1]
     assert [row for part in parts for row in part.what.rows] == list(job.what.rows)
     assert all(registered(client, document) for document in documents)
-    assert desk.journal.jobs() == [job]
+    assert context.journal.jobs() == [job]
 
 
 def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
-    run_job(desk, client, split_job(desk, make_clients(taken), "direct", 9), YES)
+    Uploads(context, client).run(split_job(context, make_clients(taken), "direct", 9), YES)
     path = make_clients(fresh[0], fresh[1], fresh[2], taken, name="mais.xlsx", called="Outro")
-    job = run_job(desk, client, split_job(desk, path, "direct", 2), AT_ONCE)
+    job = Uploads(context, client).run(split_job(context, path, "direct", 2), AT_ONCE)
     report = job_json(job)
     assert report["state"] == "partial"
     assert report["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
     assert [item["row"] for item in report["rejected"]] == [7]
     assert not registered(client, fresh[2])
-    part = desk.journal.parts_of(job)[1]
+    part = context.journal.parts_of(job)[1]
     with pytest.raises(UsageError, match=job.id):
         require_rejected(part)
     rejects = Path(job.last("rejects_file"))
     assert part.last("rejects_file") is None
     put_cnpj(rejects, 3, new_cnpj())
-    mended = corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
-    assert mended.retry.origins == (6, 7)
+    corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
+    assert corrected.origins == (6, 7)
 
 
-def test_mended_rows_go_again_in_parts_once_and_none_twice(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+def test_corrected_rows_go_again_in_parts_once_and_none_twice(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     taken = [new_cnpj() for _ in range(3)]
-    run_job(desk, client, split_job(desk, make_clients(*taken), "direct", 9), YES)
+    Uploads(context, client).run(split_job(context, make_clients(*taken), "direct", 9), YES)
     path = make_clients(new_cnpj(), *taken, name="mais.xlsx", called="Outro")
-    job = run_job(desk, client, split_job(desk, path, "queue", 9), AT_ONCE)
+    job = Uploads(context, client).run(split_job(context, path, "queue", 9), AT_ONCE)
     rejects = Path(job.last("rejects_file"))
-    mended_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
-    for row, document in mended_cnpj.items():
+    corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
+    for row, document in corrected_cnpj.items():
         put_cnpj(rejects, row, document)
-    mended = corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
-    assert mended.sheet.resource is not None
-    plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
-    again = create_job(
-        desk,
-        mended.sheet,
-        mended.sheet.resource,
-        plan,
-        "rehearsal",
-        retry=mended.retry,
-        chunk_rows=2,
-    )
-    assert [len(part.what.rows) for part in desk.journal.parts_of(again)] == [2, 1]
+    corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
+    again = Uploads(context, client).create_retry(corrected, replace(YES, chunk_rows=2))
+    assert [len(part.what.rows) for part in context.journal.parts_of(again)] == [2, 1]
     staged: list[str] = []
 
     def cut_the_second(_method: str, asked: str) -> Fate:
@@ -125,16 +106,16 @@ def test_mended_rows_go_again_in_parts_once_and_none_twice(
 
     proxy.decide = cut_the_second
     with pytest.raises(TransportError):
-        run_job(desk, client, again, AT_ONCE)
-    with pytest.raises(UsageError, match="not sent again yet"):
-        corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+        Uploads(context, client).run(again, AT_ONCE)
+    with pytest.raises(UsageError, match="not sent again"):
+        corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     proxy.decide = lambda _method, _path: "pass"
-    assert run_job(desk, client, again, AT_ONCE).state is State.DONE
-    assert all(registered(client, document) for document in mended_cnpj.values())
-    with pytest.raises(UsageError, match="not sent again yet"):
-        corrected_rows(desk, job, validate_workbook(rejects, desk.catalogue))
+    assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
+    assert all(registered(client, document) for document in corrected_cnpj.values())
+    with pytest.raises(UsageError, match="not sent again"):
+        corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
-    sent = UploadHistory(desk.journal).of("clientes", whole)
+    sent = UploadHistory(context.journal).of("clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.what.rows))
     assert {row.fate for row in sent.rows} == {RowFate.ACCEPTED}
 
@@ -148,10 +129,10 @@ def put_cnpj(path: Path, row: int, document: str) -> None:
 
 
 def test_a_part_that_is_refused_before_sending_stops_all(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
-    job = split_job(desk, make_clients(*documents), "direct", 2)
+    job = split_job(context, make_clients(*documents), "direct", 2)
     seen: list[str] = []
 
     def decide(_method: str, path: str) -> Fate:
@@ -159,20 +140,20 @@ def test_a_part_that_is_refused_before_sending_stops_all(
         return "refuse" if len(seen) == 2 and "preview=true" in path else "pass"
 
     proxy.decide = decide
-    job = run_job(desk, client, job, AT_ONCE)
+    job = Uploads(context, client).run(job, AT_ONCE)
     assert (job.state, job.last("verdict")["accepted"]) == (State.REJECTED, 0)
     assert not any(registered(client, document) for document in documents)
     proxy.decide = lambda _method, _path: "pass"
-    again = split_job(desk, Path(job.what.file), "direct", 2)
-    assert run_job(desk, client, again, AT_ONCE).state is State.DONE
+    again = split_job(context, Path(job.what.file), "direct", 2)
+    assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
 
 
 def test_what_was_not_reached_is_resumed_with_the_parent(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(6)]
     path = make_clients(*documents)
-    job = split_job(desk, path, "queue", 2)
+    job = split_job(context, path, "queue", 2)
     staged: list[str] = []
 
     def decide(_method: str, asked: str) -> Fate:
@@ -181,77 +162,79 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
 
     proxy.decide = decide
     with pytest.raises(TransportError):
-        run_job(desk, client, job, AT_ONCE)
-    half = desk.journal.job(job.id)
+        Uploads(context, client).run(job, AT_ONCE)
+    half = context.journal.job(job.id)
     assert half.state is State.SENDING_PARTS
     assert job_json(half)["rows"]["accepted"] == 2
     assert "xlbridge resume" in " ".join(job_lines(half))
     with pytest.raises(JournalError, match=job.id):
-        split_job(desk, path, "queue", 2)
+        split_job(context, path, "queue", 2)
     proxy.decide = lambda _method, _path: "pass"
-    second = desk.journal.parts_of(half)[1]
-    assert run_job(desk, client, second, AT_ONCE).state is State.DONE
-    assert run_job(desk, client, half, AT_ONCE).state is State.DONE
+    second = context.journal.parts_of(half)[1]
+    assert Uploads(context, client).run(second, AT_ONCE).state is State.DONE
+    assert Uploads(context, client).run(half, AT_ONCE).state is State.DONE
     assert sum("/fila" in path for _, path in proxy.seen) >= 3
     assert all(registered(client, document) for document in documents)
 
 
 def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
-    desk: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
-    job = split_job(desk, make_clients(*documents), "direct", 2)
+    job = split_job(context, make_clients(*documents), "direct", 2)
 
     def decide(_method: str, asked: str) -> Fate:
         sent = sum("preview=false" in path for _, path in proxy.seen)
         return "lose request" if "preview=false" in asked and sent == 1 else "pass"
 
     proxy.decide = decide
-    job = run_job(desk, client, job, AT_ONCE)
+    job = Uploads(context, client).run(job, AT_ONCE)
     assert job.state is State.NEEDS_PERSON
     assert job_json(job)["rows"] == {"read": 4, "accepted": 2, "rejected": 0, "unknown": 2}
-    first = desk.journal.parts_of(job)[0]
+    first = context.journal.parts_of(job)[0]
     assert Path(first.last("evidence_file")).exists()
-    resolve_job(desk, first, Resolution.NOT_APPLIED, "the first two are missing")
-    resolved = desk.journal.job(job.id)
+    resolve_job(context, first, Resolution.NOT_APPLIED, "the first two are missing")
+    resolved = context.journal.job(job.id)
     assert resolved.state is State.PARTIAL
     assert job_json(resolved)["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
-    rejects = validate_workbook(Path(resolved.last("rejects_file")), desk.catalogue)
-    assert corrected_rows(desk, resolved, rejects).retry.origins == (4, 5)
+    rejects = validate_workbook(Path(resolved.last("rejects_file")), context.catalogue)
+    assert corrected_rows(context, resolved, rejects).origins == (4, 5)
 
 
 def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
-    desk: UploadContext, make_clients: MakeClients
+    context: UploadContext, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
-    first = split_job(desk, path, "direct", 2)
-    assert split_job(desk, path, "direct", 2).id == first.id
-    other = split_job(desk, path, "direct", 3)
-    assert desk.journal.job(first.id).state is State.ABANDONED
-    assert {part.state for part in desk.journal.parts_of(first)} == {State.ABANDONED}
-    assert len(desk.journal.parts_of(other)) == 2
+    first = split_job(context, path, "direct", 2)
+    assert split_job(context, path, "direct", 2).id == first.id
+    other = split_job(context, path, "direct", 3)
+    assert context.journal.job(first.id).state is State.ABANDONED
+    assert {part.state for part in context.journal.parts_of(first)} == {State.ABANDONED}
+    assert len(context.journal.parts_of(other)) == 2
 
 
 def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
-    desk: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
     shown: list[str] = []
 
-    def decline(job: Job, seen: int | None) -> bool:
-        resource = desk.catalogue.named("cliente")
-        shown.extend(map(str, plan_lines(job, resource, client.target.base_url, seen)))
+    def decline(request: ConsentRequest) -> bool:
+        shown.extend(map(str, request.lines()))
         return False
 
-    unread = RunOptions(consent=decline, read_back=False)
-    job = run_job(desk, client, split_job(desk, path, "direct", 2), unread)
+    unread = replace(YES, consent=decline, snapshot=False)
+    job = Uploads(context, client).run(split_job(context, path, "direct", 2), unread)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)
     assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]
     assert job_json(job)["rows"]["accepted"] == 0
-    looked = RunOptions(consent=decline)
-    job = run_job(desk, client, split_job(desk, path, "direct", 2), looked)
+    looked = replace(YES, consent=decline)
+    job = Uploads(context, client).run(split_job(context, path, "direct", 2), looked)
     new = {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
     assert job.last("plan") == new
-    assert run_job(desk, client, split_job(desk, path, "preview", 2), looked).last("plan") == new
+    assert (
+        Uploads(context, client).run(split_job(context, path, "preview", 2), looked).last("plan")
+        == new
+    )
     assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]

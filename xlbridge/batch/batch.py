@@ -12,9 +12,8 @@ from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
-from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload import Journal, UploadContext
+from xlbridge.upload import UploadContext, open_context
 
 
 def ledger_path(settings: Settings) -> Path:
@@ -82,11 +81,7 @@ class ProfileEnvironments:
         if profile not in self._desks:
             settings = self._settings(profile)
             settings = settings_for(settings, choose_profile(settings))
-            journal = Journal(settings.journal)
-            self.stack.callback(journal.close)
-            self._desks[profile] = UploadContext(
-                settings, load_catalogue(settings.schemas), journal
-            )
+            self._desks[profile] = self.stack.enter_context(open_context(settings))
         return self._desks[profile]
 
     def client(self, profile: str | None) -> Client:

@@ -25,7 +25,7 @@ from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
-from xlbridge.upload import RunOptions
+from xlbridge.upload import UploadOptions
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
@@ -95,7 +95,7 @@ class BatchRunOptions:
     """
 
     agree: Callable[[ConsentRequest], bool]
-    options: RunOptions
+    options: UploadOptions
     all_or_nothing: bool = False
     carrier_for: ExecutorFor = _this_process
     cluster: Callable[[], AbstractContextManager[Executor]] | None = None
@@ -199,7 +199,7 @@ class BatchRun:
         doing = Text(pt="Enviando e exportando", en="Sending and exporting")
         units = sum(len(state.units) for state in self._overview())
         with self._way.phase(doing, units) as phase:
-            sender = WorkbookSender(self._batch, replace(self._way.options, tell=phase.tell))
+            sender = WorkbookSender(self._batch, replace(self._way.options, progress=phase.tell))
             for step in steps:
                 if isinstance(step, ExportStep) and self._way.cluster is not None:
                     self._export_elsewhere(self._way.cluster, steps, before)

@@ -17,15 +17,13 @@ from xlbridge.upload import (
     UNSENT,
     CorrectedRows,
     Job,
-    ModeChoice,
+    NotRetriable,
     Registries,
-    RunOptions,
     State,
-    choose_mode,
+    UploadOptions,
+    Uploads,
     corrected_rows,
-    create_job,
     row_digests,
-    run_job,
     sent_digests,
     sheet_digest,
 )
@@ -36,18 +34,20 @@ _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
 
 @dataclass(frozen=True, slots=True)
 class WorkbookSender:
-    """Sends the workbooks of a batch; ``options`` are those of each upload, but for the settle
-    time, which is each environment's own."""
+    """Sender of the workbooks of a batch.
+
+    ``options`` are those of each upload; mode and size of parts are those of each step.
+    """
 
     batch: Batch
-    options: RunOptions
+    options: UploadOptions
     _codes: dict[str, LinkResolver] = field(default_factory=dict)
 
     def send(self, target: StepWorkbook) -> None:
         """Take a workbook as far as it goes: what was begun first, then what was never sent.
 
         Raises ``UsageError`` when the workbook cannot be sent as it is, ``JournalError`` when rows
-        of it were sent otherwise, and what ``run_job`` raises.
+        of it were sent otherwise, and what ``Uploads.run`` raises.
         """
         state = self._state(target)
         self._go_on(target, state)
@@ -56,7 +56,7 @@ class WorkbookSender:
             self._accept_change(target, state)
         elif state.standing in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
             if state.jobs:
-                self._send_mended(target, state)
+                self._send_corrected(target, state)
         elif not state.jobs or all(job.state in UNSENT for job in state.jobs):
             self._send_whole(target)
 
@@ -74,22 +74,16 @@ class WorkbookSender:
 
     def _send_whole(self, target: StepWorkbook) -> None:
         judged = self._good(target)
-        if judged.resource is None or target.step.sending is None:
+        sending = target.step.sending
+        if judged.resource is None or sending is None:
             return
-        plan = choose_mode(judged.resource, target.step.sending.mode)
-        job = create_job(
-            self.batch.sites.desk(target.step.profile),
-            judged,
-            judged.resource,
-            plan,
-            self.batch.sites.name(target.step.profile),
-            chunk_rows=target.step.sending.chunk_rows,
-        )
+        options = replace(self.options, mode=sending.mode, chunk_rows=sending.chunk_rows)
+        job = self._uploads(target).create(judged, options)
         self._note(target, job)
         self._run(target, job)
 
-    def _send_mended(self, target: StepWorkbook, state: UnitOverview) -> None:
-        """Send rejected rows that were mended, in the workbook itself or in a rejects workbook."""
+    def _send_corrected(self, target: StepWorkbook, state: UnitOverview) -> None:
+        """Send corrected rows, from the workbook itself or its rejects workbook."""
         sent = self._sent(target)
         first = state.jobs[0]
         gone = not target.workbook.sha256
@@ -99,46 +93,35 @@ class WorkbookSender:
             return
         if changed and first.state in _RETRIABLE:
             judged = self._good(target)
-            desk = self.batch.sites.desk(target.step.profile)
-            mended = corrected_rows(desk, first, judged, in_place=True)
-            self._retry(target, first, mended)
+            context = self.batch.sites.desk(target.step.profile)
+            self._retry(target, corrected_rows(context, first, judged, in_place=True))
             self._note(target, first)
             return
         for job in reversed(state.jobs):
-            for mended in self._from_rejects(target, job):
-                self._retry(target, job, mended)
+            for corrected in self._from_rejects(target, job):
+                self._retry(target, corrected)
 
     def _from_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
-        """Yield the rows of a job's rejects workbook that were mended, if any were."""
+        """Yield the rows of a job's rejects workbook that were corrected, if any were."""
         rejects = job.last("rejects_file")
         if job.state not in _RETRIABLE or rejects is None or not Path(rejects).exists():
             return
-        desk = self.batch.sites.desk(target.step.profile)
+        context = self.batch.sites.desk(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
         step = replace(target.step, resource=job.what.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
         if not isinstance(judged, ValidatedSheet) or not judged.ok:
             raise _not_sendable(Path(rejects), judged)
         try:
-            yield corrected_rows(desk, job, judged)
-        except UsageError:
-            # Nothing in it was mended, or all that was is sent already: the job stays as it is.
+            yield corrected_rows(context, job, judged)
+        except NotRetriable:
+            # Nothing in it was corrected, or all that was is sent already: the job stays as it is.
             return
 
-    def _retry(self, target: StepWorkbook, job: Job, mended: CorrectedRows) -> None:
-        desk = self.batch.sites.desk(target.step.profile)
-        plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
-        resource = desk.catalogue.named(job.what.resource)
-        again = create_job(
-            desk,
-            mended.sheet,
-            resource,
-            plan,
-            job.what.profile,
-            retry=mended.retry,
-            chunk_rows=target.step.sending.chunk_rows if target.step.sending else None,
-        )
-        self._run(target, again)
+    def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
+        sending = target.step.sending
+        options = replace(self.options, chunk_rows=sending.chunk_rows if sending else None)
+        self._run(target, self._uploads(target).create_retry(corrected, options))
 
     def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
         """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
@@ -187,10 +170,11 @@ class WorkbookSender:
         return self.batch.id, target.step.name, target.workbook.name, profile
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
-        profile = target.step.profile
-        desk = self.batch.sites.desk(profile)
-        options = replace(self.options, settle_seconds=desk.settings.settle_seconds)
-        run_job(desk, self.batch.sites.client(profile), job, options)
+        self._uploads(target).run(job, self.options)
+
+    def _uploads(self, target: StepWorkbook) -> Uploads:
+        environments, profile = self.batch.sites, target.step.profile
+        return Uploads(environments.desk(profile), environments.client(profile))
 
 
 def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:

@@ -1,13 +1,10 @@
 """Work of ``xlbridge batch run``, ``resume`` and ``proof``: consent, run, findings page, proofs."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-
-import click
 
 from xlbridge.batch import (
     Batch,
@@ -20,6 +17,7 @@ from xlbridge.batch import (
 )
 from xlbridge.batch.proof import WrittenProof, require_proof_folder, write_proofs
 from xlbridge.cli.batch_common import batch_exit_code, print_batch
+from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.output import print_error, remark, show_progress
@@ -27,10 +25,8 @@ from xlbridge.cli.workers import cluster_executor, executor_for
 from xlbridge.errors import ApiError, UsageError, XlbridgeError
 from xlbridge.files import lock_or_fail, report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.upload import RunOptions
+from xlbridge.upload import UploadOptions
 from xlbridge.validation.reports import FORMS, Report
-
-_YES = frozenset({"s", "sim", "y", "yes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +100,13 @@ def _token_hint(agreement: ConsentRequest) -> Text:
 
 
 def _ask(agreement: ConsentRequest, production: bool) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            Text(
-                pt="Falta a confirmação: não há terminal para perguntar.",
-                en="Confirmation is missing: there is no terminal to ask on.",
-            ),
-            _token_hint(agreement),
-        )
-    question = (
-        Text(
-            pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
-            en="PRODUCTION. To send, type the confirmation above",
-        )
-        if production
-        else Text(pt="Enviar? [s/N]", en="Send? [y/N]")
-    )
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    if production and answer.strip():
+    hint = _token_hint(agreement)
+    if not production:
+        return ask_yes_or_no(hint)
+    answer = ask_for_token(hint)
+    if answer:
         _require_token(agreement, answer)
-        return True
-    return not production and answer.strip().casefold() in _YES
+    return bool(answer)
 
 
 _ALREADY_RUNNING = Text(
@@ -151,7 +133,7 @@ def run_batch(
     require_proof_folder(batch)
     way = BatchRunOptions(
         agree=BatchConsentPrompt(batch, yes, confirm),
-        options=RunOptions(consent=lambda _job, _seen: True),
+        options=UploadOptions(consent=lambda _request: True),
         all_or_nothing=all_or_nothing,
         carrier_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster=None if scheduler is None else partial(cluster_executor, scheduler),

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import (
     ensure_evidence,
-    open_upload_context,
     print_job,
     save_status_copy,
 )
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, job_list_json
+from xlbridge.upload import Job, job_list_json, open_context
 
 
 @click.command(
@@ -27,29 +27,29 @@ from xlbridge.upload import Job, job_list_json
 @status_copy_option
 @format_option
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
-    with open_upload_context() as desk:
+    with open_context(command_settings()) as context:
         if job_id is not None:
-            job = desk.journal.job(job_id)
+            job = context.journal.job(job_id)
             if form == "text":
                 for event in job.events:
                     note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
                     print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
-                for part in desk.journal.parts_of(job):
+                for part in context.journal.parts_of(job):
                     print_result(f"  {_line(part)}")
-            print_job(ensure_evidence(desk, job), form)
+            print_job(ensure_evidence(context, job), form)
             if annotate is not None:
-                save_status_copy(desk, desk.journal.job(job.id), annotate)
+                save_status_copy(context, context.journal.job(job.id), annotate)
             return ExitCode.GOOD
-        jobs = desk.journal.jobs()
+        jobs = context.journal.jobs()
         if form == "json":
-            listed = (one for job in jobs for one in (job, *desk.journal.parts_of(job)))
+            listed = (one for job in jobs for one in (job, *context.journal.parts_of(job)))
             print_json({"version": 1, "jobs": [job_list_json(job) for job in listed]})
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
         for job in jobs:
             print_result(_line(job))
-            for part in desk.journal.parts_of(job):
+            for part in context.journal.parts_of(job):
                 print_result(f"  {_line(part)}")
         return ExitCode.GOOD
 

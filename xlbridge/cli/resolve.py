@@ -2,12 +2,13 @@
 
 import click
 
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import open_upload_context, print_job
+from xlbridge.cli.upload_common import print_job
 from xlbridge.i18n import Text
-from xlbridge.upload import Resolution
+from xlbridge.upload import Resolution, open_context
 
 
 @click.command(
@@ -49,7 +50,7 @@ def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
     with heavy_imports():
         from xlbridge.upload import resolve_job
 
-    with open_upload_context() as desk:
-        job = resolve_job(desk, desk.journal.job(job_id), Resolution(seen), reason)
+    with open_context(command_settings()) as context:
+        job = resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
         print_job(job, form)
         return ExitCode.GOOD

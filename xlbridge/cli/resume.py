@@ -1,22 +1,22 @@
-"""``xlbridge resume``: continues an interrupted upload."""
+"""``xlbridge resume``: continue an interrupted upload."""
 
 from typing import Any
 
 import click
 
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import UploadArguments, format_option, upload_options
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import (
     ensure_evidence,
-    open_upload_context,
     print_job,
     save_status_copy,
 )
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal
+from xlbridge.upload import Job, Journal, open_context
 
 
 @click.command(
@@ -26,22 +26,22 @@ from xlbridge.upload import Job, Journal
 @upload_options
 @format_option
 def command(job_id: str | None, **how: Any) -> ExitCode:
-    sending = UploadArguments(**how)
-    with open_upload_context() as desk:
-        job = desk.journal.job(job_id) if job_id else _only_open_job(desk.journal)
+    arguments = UploadArguments(**how)
+    with open_context(command_settings()) as context:
+        job = context.journal.job(job_id) if job_id else _only_open_job(context.journal)
         if job.state.is_final:
-            job = ensure_evidence(desk, job)
-            if sending.annotate is not None:
-                save_status_copy(desk, job, sending.annotate)
-            return print_job(job, sending.form)
+            job = ensure_evidence(context, job)
+            if arguments.annotate is not None:
+                save_status_copy(context, job, arguments.annotate)
+            return print_job(job, arguments.form)
         # What talks to the system and reads what was sent takes its time to import.
         with heavy_imports():
-            from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+            from xlbridge.cli.upload_run import forbid_yes_in_production, options_of, run_upload
             from xlbridge.connection import connect
 
-        with connect(desk.settings, remark) as client:
-            forbid_yes_in_production(client.target.production, sending, job.what.mode)
-            return run_upload(desk, client, job, sending)
+        with connect(context.settings, remark) as client:
+            forbid_yes_in_production(client.target.production, arguments, job.what.mode)
+            return run_upload(context, client, job, options_of(arguments), arguments)
 
 
 def _only_open_job(journal: Journal) -> Job:

@@ -1,10 +1,11 @@
-"""``xlbridge retry``: sends again the rejected rows that were fixed."""
+"""``xlbridge retry``: send again the rejected rows that were fixed."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
     UploadArguments,
@@ -15,9 +16,9 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import ensure_evidence, open_upload_context
+from xlbridge.cli.upload_common import ensure_evidence
 from xlbridge.i18n import Text
-from xlbridge.upload import ModeChoice
+from xlbridge.upload import open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
 
 
@@ -26,7 +27,7 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
     help=str(
         Text(
             pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
-            en="Sends again only the rejected rows that have been mended.",
+            en="Sends again only the rejected rows that have been fixed.",
         )
     ),
 )
@@ -37,7 +38,7 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
     help=str(
         Text(
             pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
-            en="The mended workbook; without it, the rejects workbook.",
+            en="The corrected workbook; without it, the rejects workbook.",
         )
     ),
 )
@@ -53,54 +54,45 @@ def command(
     numbers: NumberStyle | None,
     **how: Any,
 ) -> ExitCode:
-    sending = UploadArguments(**how)
+    arguments = UploadArguments(**how)
     # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
+            options_of,
             report_invalid_sheet,
             run_upload,
         )
         from xlbridge.connection import connect
-        from xlbridge.upload import corrected_rows, create_job, require_rejected
+        from xlbridge.upload import Uploads, corrected_rows, require_rejected
         from xlbridge.validation import validate_workbook
 
-    with open_upload_context() as desk:
-        job = desk.journal.job(job_id)
+    with open_context(command_settings()) as context:
+        job = context.journal.job(job_id)
         require_rejected(job)
-        job = ensure_evidence(desk, job)
-        resource = desk.catalogue.named(job.what.resource)
+        job = ensure_evidence(context, job)
         judged = validate_workbook(
             file or Path(job.last("rejects_file")),
-            desk.catalogue,
-            resource=resource.name,
+            context.catalogue,
+            resource=context.catalogue.named(job.what.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
-            limits=desk.settings.limits,
+            limits=context.settings.limits,
         )
         if not judged.ok:
-            return report_invalid_sheet(judged, job.what.mode, sending.form)
-        mended = corrected_rows(desk, job, judged)
-        _mention_left_out(mended.left_out)
-        plan = ModeChoice(job.what.mode, Text(pt="como antes", en="as before"))
-        with connect(desk.settings, remark) as client:
-            profile = client.target.profile
-            forbid_yes_in_production(client.target.production, sending, plan.mode)
-            again = create_job(
-                desk,
-                mended.sheet,
-                resource,
-                plan,
-                profile,
-                retry=mended.retry,
-                chunk_rows=chunk_rows,
-            )
-            return run_upload(desk, client, again, sending)
+            return report_invalid_sheet(judged, job.what.mode, arguments.form)
+        corrected = corrected_rows(context, job, judged)
+        _mention_left_out(corrected.left_out)
+        with connect(context.settings, remark) as client:
+            forbid_yes_in_production(client.target.production, arguments, job.what.mode)
+            options = options_of(arguments, chunk_rows=chunk_rows)
+            again = Uploads(context, client).create_retry(corrected, options)
+            return run_upload(context, client, again, options, arguments)
 
 
 def _mention_left_out(rows: int) -> None:
     if rows:
-        told = Text(
+        left_out = Text(
             pt="Linhas que ficam de fora (iguais, ou já enviadas): {n}.",
             en="Rows left out (unchanged, or sent already): {n}.",
         )
-        remark(told.format(n=rows))
+        remark(left_out.format(n=rows))

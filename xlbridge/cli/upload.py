@@ -1,10 +1,11 @@
-"""``xlbridge upload``: validates a workbook, then sends it."""
+"""``xlbridge upload``: validate a workbook, then send it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
     UploadArguments,
@@ -16,10 +17,9 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import remark, show_progress
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import open_upload_context
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.upload import RequestedMode, choose_mode
+from xlbridge.upload import RequestedMode, choose_mode, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
 
 if TYPE_CHECKING:
@@ -68,57 +68,51 @@ def command(
     numbers: NumberStyle | None,
     **how: Any,
 ) -> ExitCode:
-    sending = UploadArguments(**how)
-    require_distinct([sending.annotate], [file])
+    arguments = UploadArguments(**how)
+    require_distinct([arguments.annotate], [file])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
+            options_of,
             report_invalid_sheet,
             run_upload,
         )
         from xlbridge.connection import connect
-        from xlbridge.upload import create_job
+        from xlbridge.upload import Uploads
         from xlbridge.validation import validate_workbook
 
-    with open_upload_context() as desk:
+    with open_context(command_settings()) as context:
         with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
             judged = validate_workbook(
                 file,
-                desk.catalogue,
+                context.catalogue,
                 resource=resource,
                 sheet=sheet,
                 reading=ParseOptions(dates=dates, numbers=numbers),
-                limits=desk.settings.limits,
+                limits=context.settings.limits,
             )
         if not judged.ok or judged.resource is None:
-            return report_invalid_sheet(judged, mode, sending.form)
-        plan = choose_mode(judged.resource, mode)
+            return report_invalid_sheet(judged, mode, arguments.form)
+        choice = choose_mode(judged.resource, mode)
         _mention_warnings(judged)
-        with connect(desk.settings, remark) as client:
+        with connect(context.settings, remark) as client:
             target = client.target
-            forbid_yes_in_production(target.production, sending, plan.mode)
+            forbid_yes_in_production(target.production, arguments, choice.mode)
             remark(
-                _WHAT_GOES_WHERE.format(
+                _SUMMARY.format(
                     resource=judged.resource.name,
                     profile=target.profile,
                     rows=len(judged.rows),
-                    reason=plan.reason,
+                    reason=choice.reason,
                 )
             )
-            job = create_job(
-                desk,
-                judged,
-                judged.resource,
-                plan,
-                target.profile,
-                again=again,
-                chunk_rows=chunk_rows,
-            )
-            return run_upload(desk, client, job, sending)
+            options = options_of(arguments, mode=mode, again=again, chunk_rows=chunk_rows)
+            job = Uploads(context, client).create(judged, options)
+            return run_upload(context, client, job, options, arguments)
 
 
-_WHAT_GOES_WHERE = Text(
+_SUMMARY = Text(
     pt="{resource} para {profile} · linhas: {rows} · {reason}",
     en="{resource} to {profile} · rows: {rows} · {reason}",
 )

@@ -1,18 +1,20 @@
-"""Shared by the commands about uploads: the upload context, reports and exit codes."""
+"""Shared by the commands about uploads: reports, evidence and exit codes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
-from xlbridge.upload import Job, Journal, State, UploadContext, job_json, job_lines, lacks_evidence
+from xlbridge.upload import (
+    Job,
+    State,
+    UploadContext,
+    job_json,
+    job_lines,
+    lacks_evidence,
+)
 
 _EXIT_CODE_BY_STATE = {
     State.PREVIEWED: ExitCode.GOOD,
@@ -28,39 +30,28 @@ _EXIT_CODE_BY_STATE = {
 }
 
 
-@contextmanager
-def open_upload_context(settings: Settings | None = None) -> Iterator[UploadContext]:
-    """Open the journal and the catalogue for one command."""
-    settings = settings or command_settings()
-    journal = Journal(settings.journal)
-    try:
-        yield UploadContext(settings, load_catalogue(settings.schemas), journal)
-    finally:
-        journal.close()
-
-
-def ensure_evidence(desk: UploadContext, job: Job) -> Job:
+def ensure_evidence(context: UploadContext, job: Job) -> Job:
     """Write the evidence that a job should have and has not; return the job as it is then."""
-    if not lacks_evidence(desk.journal, job):
+    if not lacks_evidence(context.journal, job):
         return job
     # It reads and writes workbooks, and is hardly ever lacking.
     with heavy_imports():
         from xlbridge.upload import write_evidence
 
-    return write_evidence(desk.settings, desk.catalogue, desk.journal, job)
+    return write_evidence(context, job)
 
 
-def save_status_copy(desk: UploadContext, job: Job, target: Path) -> None:
-    """Write the living copy of a job's workbook, and say so.
+def save_status_copy(context: UploadContext, job: Job, target: Path) -> None:
+    """Write the status copy of a job's workbook, and say so.
 
-    Raises ``UsageError`` when the target is the workbook itself, or is not to be written.
+    Raises ``UsageError`` when the target is the workbook itself, or cannot be written.
     """
     # It reads and writes workbooks, which most commands about jobs do not.
     with heavy_imports():
         from xlbridge.upload import write_status_copy
 
     require_distinct([target], [Path(job.what.file)])
-    write_status_copy(desk, job, target)
+    write_status_copy(context, job, target)
     remark(
         Text(
             pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"

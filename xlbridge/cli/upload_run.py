@@ -1,10 +1,11 @@
-"""Shared by the commands that send: the run itself, consent, the refusal of an invalid sheet."""
+"""Shared by the commands that send: the run itself, consent, the report of an invalid sheet."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-import click
-
+from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import UploadArguments
 from xlbridge.cli.output import (
@@ -22,15 +23,17 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
     UNSENT,
+    ApproveAll,
+    Confirmed,
+    Consent,
+    ConsentRequest,
     Job,
-    RunOptions,
+    RequestedMode,
     UploadContext,
-    confirmation_token,
-    invalid_sheet_json,
+    UploadOptions,
+    Uploads,
+    Verdict,
     job_json,
-    plan_lines,
-    require_confirmation,
-    run_job,
     store_remote_codes,
 )
 from xlbridge.validation import ValidatedSheet
@@ -39,28 +42,51 @@ from xlbridge.validation.reports import Report, report_lines
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
 )
-_YES = frozenset({"s", "sim", "y", "yes"})
 
 
-def run_upload(desk: UploadContext, client: Client, job: Job, sending: UploadArguments) -> ExitCode:
-    """Run a job, showing progress on stderr, and print its report."""
+def options_of(
+    arguments: UploadArguments,
+    *,
+    mode: RequestedMode = "auto",
+    again: str | None = None,
+    chunk_rows: int | None = None,
+) -> UploadOptions:
+    """Return the options of an upload by the arguments of a command."""
+    consent: Consent = _terminal_consent
+    if arguments.confirm is not None:
+        consent = Confirmed(arguments.confirm)
+    elif arguments.yes:
+        consent = ApproveAll()
+    return UploadOptions(
+        consent=consent,
+        mode=mode,
+        again=again,
+        chunk_rows=chunk_rows,
+        snapshot=arguments.read_back,
+        preview=arguments.preview,
+        wait=arguments.wait,
+    )
+
+
+def run_upload(
+    context: UploadContext,
+    client: Client,
+    job: Job,
+    options: UploadOptions,
+    arguments: UploadArguments,
+) -> ExitCode:
+    """Run a job, showing plan and progress on stderr, and print its report."""
     try:
-        with show_progress(
-            Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
-        ) as activity:
-            consent = _ConsentPrompt(desk, client, sending, activity)
-            options = RunOptions(
-                consent=consent,
-                tell=activity.tell,
-                read_back=sending.read_back,
-                preview=sending.preview,
-                wait=sending.wait,
-                settle_seconds=desk.settings.settle_seconds,
+        with show_progress(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as display:
+            shown = replace(
+                options,
+                consent=partial(_show_plan, display, options.consent),
+                progress=display.tell,
             )
-            job = run_job(desk, client, job, options)
+            job = Uploads(context, client).run(job, shown)
     except XlbridgeError as error:
-        job = desk.journal.job(job.id)
-        if sending.form == "json":
+        job = context.journal.job(job.id)
+        if arguments.form == "json":
             print_json(job_json(job))
         unwritten = isinstance(error, LocalDatabaseError)
         if unwritten or isinstance(error, ApiError) or error.hint is None:
@@ -72,31 +98,57 @@ def run_upload(desk: UploadContext, client: Client, job: Job, sending: UploadArg
     except KeyboardInterrupt:
         remark(_HOW_TO_RESUME.format(job=job.id))
         raise
-    code = print_job(job, sending.form)
-    if sending.annotate is not None:
-        store_remote_codes(desk, client, job)
-        save_status_copy(desk, job, sending.annotate)
+    code = print_job(job, arguments.form)
+    if arguments.annotate is not None:
+        store_remote_codes(context, client, job)
+        save_status_copy(context, job, arguments.annotate)
     return code
 
 
+def _show_plan(display: ProgressDisplay, consent: Consent, request: ConsentRequest) -> bool:
+    """Show the plan, then ask for consent; the spinner is hidden meanwhile."""
+    with display.paused():
+        for line in request.lines():
+            remark(line)
+        return consent(request)
+
+
 def report_invalid_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
-    """Tell why the sheet is not sent; nothing has left this computer."""
+    """Report why the sheet is not sent; nothing has left this computer."""
     for line in fit_to_terminal(report_lines(Report.of([judged])), sys.stderr):
         remark(line)
     remark(
         Text(
             pt="Nada foi enviado: corrija os erros primeiro.",
-            en="Nothing was sent: mend the errors first.",
+            en="Nothing was sent: fix the errors first.",
         )
     )
     if form == "json":
-        print_json(invalid_sheet_json(judged, mode))
+        print_json(_invalid_sheet_json(judged, mode))
     return ExitCode.DATA_ERRORS
 
 
-def forbid_yes_in_production(production: bool, sending: UploadArguments, mode: Mode) -> None:
+def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
+    """Return the report of a sheet that local validation stops: no row of it is accepted."""
+    return {
+        "version": 1,
+        "job": None,
+        "state": "rejected",
+        "mode": mode,
+        "resource": sheet.resource.name if sheet.resource else None,
+        "log_id": None,
+        "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).counted,
+        "rejected": [
+            {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
+            for f in sheet.error_findings()
+        ],
+        "rejects_file": None,
+    }
+
+
+def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: Mode) -> None:
     """Raise ``UsageError`` where ``--yes`` would write to production: it agrees to any rows."""
-    if production and sending.yes and mode is not Mode.PREVIEW:
+    if production and arguments.yes and mode is not Mode.PREVIEW:
         raise UsageError(
             Text(
                 pt="--yes não vale para um ambiente de produção.",
@@ -111,57 +163,15 @@ def forbid_yes_in_production(production: bool, sending: UploadArguments, mode: M
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _ConsentPrompt:
-    """Shows the plan and asks for consent, on the terminal or by what was given with it."""
-
-    desk: UploadContext
-    client: Client
-    sending: UploadArguments
-    activity: ProgressDisplay
-
-    def __call__(self, job: Job, seen: int | None) -> bool:
-        with self.activity.paused():
-            resource = self.desk.catalogue.named(job.what.resource)
-            for line in plan_lines(job, resource, self.client.target.base_url, seen):
-                remark(line)
-            if self.sending.confirm is not None:
-                require_confirmation(job, self.sending.confirm)
-                return True
-            production = self.client.target.production
-            return _ask_token(job) if production else self.sending.yes or _ask(job)
+def _terminal_consent(request: ConsentRequest) -> bool:
+    """Ask on the terminal: in production for the token, elsewhere for a yes."""
+    if not request.target.production:
+        return ask_yes_or_no(_IN_SCRIPTS.format(option="--yes"))
+    answer = ask_for_token(_IN_SCRIPTS.format(option=f"--confirm {request.token}"))
+    return bool(answer) and Confirmed(answer)(request)
 
 
-def _ask(job: Job) -> bool:
-    _require_terminal(Text(pt="use --yes", en="use --yes"))
-    question = Text(pt="Enviar? [s/N]", en="Send? [y/N]")
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    return answer.strip().casefold() in _YES
-
-
-def _ask_token(job: Job) -> bool:
-    _require_terminal(
-        Text(pt="use --confirm {t}", en="use --confirm {t}").format(t=confirmation_token(job))
-    )
-    question = Text(
-        pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
-        en="PRODUCTION. To send, type the confirmation above",
-    )
-    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
-    if answer.strip():
-        require_confirmation(job, answer)
-    return bool(answer.strip())
-
-
-def _require_terminal(instead: Text) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            Text(
-                pt="Falta a confirmação: não há terminal para perguntar.",
-                en="Confirmation is missing: there is no terminal to ask on.",
-            ),
-            Text(
-                pt="Nada foi enviado. Em scripts, {instead}.",
-                en="Nothing was sent. In scripts, {instead}.",
-            ).format(instead=instead),
-        )
+_IN_SCRIPTS = Text(
+    pt="Nada foi enviado. Em scripts, use {option}.",
+    en="Nothing was sent. In scripts, use {option}.",
+)

@@ -1,15 +1,16 @@
 from .bulk_lookup import look_up_rows as look_up_rows
 from .consent import (
-    confirmation_token as confirmation_token,
-    plan_lines as plan_lines,
-    require_confirmation as require_confirmation,
+    ApproveAll as ApproveAll,
+    Confirmed as Confirmed,
+    Consent as Consent,
+    ConsentRequest as ConsentRequest,
 )
 from .context import (
-    ModeChoice as ModeChoice,
     RequestedMode as RequestedMode,
-    RunOptions as RunOptions,
     UploadContext as UploadContext,
+    UploadOptions as UploadOptions,
     choose_mode as choose_mode,
+    open_context as open_context,
 )
 from .evidence import write_evidence as write_evidence
 from .job import (
@@ -24,7 +25,6 @@ from .journal import (
 from .lookup import (
     RowValues as RowValues,
     comparable_value as comparable_value,
-    rows_of as rows_of,
 )
 from .manual_resolution import Resolution as Resolution
 from .online_check import (
@@ -33,8 +33,8 @@ from .online_check import (
 )
 from .payload import (
     load_payload as load_payload,
-    payload_frame as payload_frame,
     row_digests as row_digests,
+    sent_rows as sent_rows,
     sheet_digest as sheet_digest,
 )
 from .report import (
@@ -47,6 +47,7 @@ from .report import (
 )
 from .retry import (
     CorrectedRows as CorrectedRows,
+    NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
     require_rejected as require_rejected,
     sent_digests as sent_digests,
@@ -63,11 +64,9 @@ from .status_copy import (
     write_status_copy as write_status_copy,
 )
 from .uploads import (
-    create_job as create_job,
-    invalid_sheet_json as invalid_sheet_json,
+    Uploads as Uploads,
     require_profile as require_profile,
     resolve_job as resolve_job,
-    run_job as run_job,
 )
 from .verdict import (
     RowOutcome as RowOutcome,

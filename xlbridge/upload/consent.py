@@ -1,12 +1,17 @@
-"""Consent to an upload: the plan as text, and the token that confirms just these rows."""
+"""Consent to an upload: the request with the plan, its token, and answers that need no terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.snapshot import RowAction
+
+if TYPE_CHECKING:
+    from xlbridge.client import Target
 
 _DIGEST_LENGTH = 8
 
@@ -24,51 +29,98 @@ _EXISTING_TEXTS: dict[ExistingPolicy, Text] = {
 }
 
 
-def confirmation_token(job: Job) -> str:
-    """Return what a person types to agree to just these rows: ``ROWS:DIGEST8``."""
-    return f"{len(job.what.rows)}:{job.what.digest[:_DIGEST_LENGTH]}"
+@dataclass(frozen=True, slots=True)
+class ConsentRequest:
+    """Request for consent to the first write of an upload.
 
+    ``job`` holds the rows; of a sheet that is sent in parts it is the parent. ``target`` is the
+    system that they go to. ``previewed_rows`` is how many rows the system read in its preview,
+    None without one.
+    """
 
-def require_confirmation(job: Job, given: str) -> None:
-    """Raise ``UsageError`` unless ``given`` is the job's: an old consent covers no new rows."""
-    if given.strip().casefold() == confirmation_token(job):
-        return
-    raise UsageError(
-        Text(
-            pt="A confirmação {given!r} não é a deste envio, que é de {rows} {rows:linha|linhas}.",
-            en="The confirmation {given!r} is not that of this upload, which is of {rows} "
-            "{rows:row|rows}.",
-        ).format(given=given, rows=len(job.what.rows)),
-        Text(
-            pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
-            en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
-        ).format(token=confirmation_token(job)),
-    )
+    job: Job
+    resource: Resource
+    target: "Target"
+    previewed_rows: int | None
 
+    @property
+    def token(self) -> str:
+        """The confirmation of just these rows: ``ROWS:DIGEST8``."""
+        return f"{len(self.job.what.rows)}:{self.job.what.digest[:_DIGEST_LENGTH]}"
 
-def plan_lines(job: Job, resource: Resource, address: str, seen: int | None) -> Iterator[Text]:
-    """Yield what is about to happen, a line each."""
-    what = job.what
-    yield Text(
-        pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
-        en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
-    ).format(
-        rows=len(what.rows),
-        resource=what.resource,
-        profile=what.profile,
-        address=address,
-        mode=what.mode,
-        parts=_parts_text(job),
-    )
-    if seen is not None:
+    def lines(self) -> Iterator[Text]:
+        """Yield the plan for a person, line by line; the token comes last."""
+        what = self.job.what
         yield Text(
-            pt="  prévia do sistema · linhas lidas: {seen}, como na planilha",
-            en="  preview by the system · rows read: {seen}, as in the sheet",
-        ).format(seen=seen)
-    yield from _action_lines(job, resource)
-    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-        token=confirmation_token(job)
-    )
+            pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
+            en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
+        ).format(
+            rows=len(what.rows),
+            resource=what.resource,
+            profile=what.profile,
+            address=self.target.base_url,
+            mode=what.mode,
+            parts=_parts_text(self.job),
+        )
+        if self.previewed_rows is not None:
+            yield Text(
+                pt="  prévia do sistema · linhas lidas: {rows}, como na planilha",
+                en="  preview by the system · rows read: {rows}, as in the sheet",
+            ).format(rows=self.previewed_rows)
+        yield from _action_lines(self.job, self.resource)
+        yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
+            token=self.token
+        )
+
+
+Consent = Callable[[ConsentRequest], bool]
+"""Answers a request for consent; False abandons the upload, and nothing is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Consent to just the rows that a token names, in production too."""
+
+    token: str
+
+    def __call__(self, request: ConsentRequest) -> bool:
+        """Agree. Raises ``UsageError`` when the token is that of other rows."""
+        if self.token.strip().casefold() == request.token:
+            return True
+        raise UsageError(
+            Text(
+                pt="A confirmação {given!r} não é a deste envio, que é de {rows} "
+                "{rows:linha|linhas}.",
+                en="The confirmation {given!r} is not that of this upload, which is of {rows} "
+                "{rows:row|rows}.",
+            ).format(given=self.token, rows=len(request.job.what.rows)),
+            Text(
+                pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
+                en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
+            ).format(token=request.token),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveAll:
+    """Consent to any rows, except in production."""
+
+    def __call__(self, request: ConsentRequest) -> bool:
+        """Agree. Raises ``UsageError`` when the rows would go to a production system."""
+        if not request.target.production:
+            return True
+        raise UsageError(
+            Text(
+                pt="{profile} é um ambiente de produção: o envio precisa da confirmação das "
+                "linhas e do digest.",
+                en="{profile} is a production environment: the upload needs the confirmation of "
+                "its rows and digest.",
+            ).format(profile=request.target.profile),
+            Text(
+                pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
+                en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
+            ).format(token=request.token),
+        )
 
 
 def _parts_text(job: Job) -> Text | str:
@@ -96,6 +148,6 @@ def _action_lines(job: Job, resource: Resource) -> Iterator[Text]:
             why=Text(**unread)
         )
     if resource.read_back and (plan[RowAction.UPDATE] or plan[RowAction.UNCHANGED]):
-        yield Text(pt="  {told}", en="  {told}").format(
-            told=_EXISTING_TEXTS[resource.read_back.existing]
+        yield Text(pt="  {effect}", en="  {effect}").format(
+            effect=_EXISTING_TEXTS[resource.read_back.existing]
         )

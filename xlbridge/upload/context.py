@@ -1,18 +1,69 @@
-"""Context and options of uploads: journal and catalogue, the mode, the options of a run."""
+"""Context and options of uploads: journal and catalogue, the mode, the options of one upload."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Mode, Resource
+from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload.job import Job
+from xlbridge.upload.consent import Consent
 from xlbridge.upload.journal import Journal
 
 RequestedMode = Literal["auto", "direct", "preview", "queue"]
+
+Progress = Callable[[Text], None]
+"""Receives a line about each thing that an upload does; it may be called often."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadContext:
+    """Settings, catalogue and journal of one environment: what every upload works with."""
+
+    settings: Settings
+    catalogue: Catalogue
+    journal: Journal
+
+
+@contextmanager
+def open_context(settings: Settings) -> Iterator[UploadContext]:
+    """Open the journal and load the catalogue that ``settings`` name, for the length of the block.
+
+    Nothing is asked of the remote system. Raises ``LocalDatabaseError`` when the journal cannot be
+    used, ``SchemaFileError`` when an own schema file is not valid.
+    """
+    journal = Journal(settings.journal)
+    try:
+        yield UploadContext(settings, load_catalogue(settings.schemas), journal)
+    finally:
+        journal.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadOptions:
+    """Options of one upload.
+
+    ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
+    ``chunk_rows`` the most that one part of the sheet may have, ``again`` the reason to send rows
+    that were sent already. ``snapshot`` reads the records of the rows before anything is written,
+    without which a lost answer stays without proof; ``preview`` lets the system read the sheet
+    first; ``wait`` polls until the outcome is known. ``settle_seconds`` is how long a request whose
+    answer was lost may still be on its way; None takes the environment's own.
+    """
+
+    consent: Consent
+    mode: RequestedMode = "auto"
+    chunk_rows: int | None = None
+    again: str | None = None
+    snapshot: bool = True
+    preview: bool = True
+    wait: bool = True
+    progress: Progress = lambda _text: None
+    settle_seconds: float | None = None
+    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +74,13 @@ class ModeChoice:
     reason: Text
 
 
-def choose_mode(resource: Resource, wanted: RequestedMode) -> ModeChoice:
+def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
     """Choose how to send a resource's sheet.
 
     ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
-    be settled by its log. Raises ``UsageError`` when the resource cannot be sent as wanted.
+    be settled by its log. Raises ``UsageError`` when the resource does not take the mode.
     """
-    if wanted == "auto":
+    if requested == "auto":
         if resource.paths.queue is not None:
             return ModeChoice(
                 Mode.QUEUE,
@@ -42,7 +93,7 @@ def choose_mode(resource: Resource, wanted: RequestedMode) -> ModeChoice:
             Mode.DIRECT,
             Text(pt="direto: este recurso não tem fila", en="direct: this resource has no queue"),
         )
-    mode = Mode(wanted)
+    mode = Mode(requested)
     if mode not in resource.paths.modes:
         raise UsageError(
             Text(
@@ -53,32 +104,3 @@ def choose_mode(resource: Resource, wanted: RequestedMode) -> ModeChoice:
     return ModeChoice(
         mode, Text(pt="pedido na linha de comando", en="asked for on the command line")
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run goes about it.
-
-    ``read_back`` reads the records of the rows before anything is written, ``preview`` asks the
-    remote system to read the sheet; ``wait`` polls until the outcome is known. ``settle_seconds``
-    is how long a request whose answer was lost may still be on its way. ``consent`` is asked once,
-    right before the first write, with the job (of a split sheet the parent) and the number of rows
-    that the preview read.
-    """
-
-    consent: Callable[[Job, int | None], bool]
-    tell: Callable[[Text], None] = lambda _text: None
-    read_back: bool = True
-    preview: bool = True
-    wait: bool = True
-    settle_seconds: float = 900.0
-    sleep: Callable[[float], None] = time.sleep
-
-
-@dataclass(frozen=True, slots=True)
-class UploadContext:
-    """What every upload needs at hand."""
-
-    settings: Settings
-    catalogue: Catalogue
-    journal: Journal

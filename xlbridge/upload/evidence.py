@@ -6,6 +6,7 @@ The page is one HTML file in both languages that fetches nothing; a person decid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,24 @@ from typing import Any
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue
-from xlbridge.settings import Settings
+from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup import RowValues, rows_of
-from xlbridge.upload.payload import payload_frame
+from xlbridge.upload.lookup import RowValues
+from xlbridge.upload.payload import sent_frame, sent_rows
 from xlbridge.upload.report import REJECTS_INFIX, lacks_page, lacks_rejects
 from xlbridge.upload.snapshot import RowSnapshot, snapshot_from_json
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, Verdict, verdict_of
+from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, verdict_of
 from xlbridge.workbook.write import write_rejects
 
 
-def write_rejects_workbook(
-    job: Job, verdict: Verdict, catalogue: Catalogue, payloads: Path, target: Path
-) -> None:
+def write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
     """Write the refused rows of a job to ``target``, in the layout of the template.
 
     Where the whole sheet was refused, rows that were not complained about are in it too: they
     were not applied either. Raises ``UsageError`` when the file cannot be written.
     """
     reasons: dict[int | None, list[str]] = defaultdict(list)
-    for refused in verdict.rejected_rows:
+    for refused in verdict_of(job).rejected_rows:
         column = f"{refused.column}: " if refused.column else ""
         reasons[refused.row].append(f"{column}{refused.message}")
     if job.state is State.REJECTED:
@@ -42,13 +39,11 @@ def write_rejects_workbook(
     else:
         rows = [row for row in job.what.rows if row in reasons]
     wanted = set(rows)
-    resource = catalogue.named(job.what.resource)
-    sent = payload_frame(payloads, job.what.payload, resource)
     positions = [place for place, row in enumerate(job.what.rows) if row in wanted]
     write_rejects(
         target,
-        resource,
-        sent.iloc[positions].reset_index(drop=True),
+        context.catalogue.named(job.what.resource),
+        sent_frame(context, job).iloc[positions].reset_index(drop=True),
         rows,
         ["; ".join(reasons.get(row, [str(REJECTED_AS_A_WHOLE)])) for row in rows],
     )
@@ -244,41 +239,37 @@ def _table_html(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> st
     return f"<table>{head}{body}</table>"
 
 
-def write_evidence(settings: Settings, catalogue: Catalogue, journal: Journal, job: Job) -> Job:
+def write_evidence(context: UploadContext, job: Job) -> Job:
     """Write the evidence that a job should have and has not, and return the job as it is then.
 
-    Where rows were refused that is their workbook; where a person must decide, a page to decide
+    Where rows were rejected that is their workbook; where a person must decide, a page to decide
     from. Both go beside the analyst's file, or into the home folder where that is not possible.
     """
+    journal = context.journal
     for part in journal.parts_of(job):
-        write_evidence(settings, catalogue, journal, part)
+        write_evidence(context, part)
     if lacks_page(job):
-        resource = catalogue.named(job.what.resource)
-        rows = rows_of(payload_frame(settings.payloads, job.what.payload, resource))
-        page = doubt_page(job, rows, journal.readings(job.id))
+        page = doubt_page(job, sent_rows(context, job), journal.snapshots(job.id))
         written = _write_beside(
-            settings, job, "em-duvida", ".html", lambda path: _write_page(path, page)
+            context, job, "em-duvida", ".html", lambda path: _write_page(path, page)
         )
         job = journal.record(job, job.state, evidence_file=str(written))
     if lacks_rejects(job):
-
-        def write(path: Path) -> None:
-            write_rejects_workbook(job, verdict_of(job), catalogue, settings.payloads, path)
-
-        written = _write_beside(settings, job, REJECTS_INFIX, ".xlsx", write)
+        rejects = partial(write_rejects_workbook, context, job)
+        written = _write_beside(context, job, REJECTS_INFIX, ".xlsx", rejects)
         job = journal.record(job, job.state, rejects_file=str(written))
     return job
 
 
 def _write_beside(
-    settings: Settings, job: Job, what: str, suffix: str, write: Callable[[Path], None]
+    context: UploadContext, job: Job, what: str, suffix: str, write: Callable[[Path], None]
 ) -> Path:
     file = Path(job.what.file)
     target = file.with_name(f"{file.stem}-{what}-{job.id}{suffix}")
     try:
         write(target)
     except UsageError:
-        target = settings.home / "evidence" / target.name
+        target = context.settings.home / "evidence" / target.name
         target.parent.mkdir(parents=True, exist_ok=True)
         write(target)
     return target

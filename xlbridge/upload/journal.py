@@ -1,7 +1,6 @@
 """Journal of uploads: jobs, their events and the rows that they claim, in one SQLite file.
 
-Everything is recorded before anything is sent, and events are only ever added. Each row of a
-job
+Everything is recorded before anything is sent, and events are only ever added. Each row of a job
 is claimed by its digest, so that the same row cannot be sent to the same environment twice, in
 whatever file and company, unless the earlier job did not apply it, or a person says so.
 """
@@ -198,8 +197,8 @@ class Journal:
             self._claims.free_rows(job.id, freed)
         return self.job(job.id)
 
-    def keep_reading(self, job: Job, moment: str, rows: Sequence[Any]) -> None:
-        """Keep what the remote system was read to have for each row of a job at some ``moment``."""
+    def store_snapshot(self, job: Job, moment: str, rows: Sequence[Any]) -> None:
+        """Store what the remote system has for each row of a job at some ``moment``."""
         with transaction(self._db):
             self._db.execute(
                 "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
@@ -207,8 +206,8 @@ class Journal:
                 (job.id, self.now().isoformat(), moment, json.dumps(list(rows)), job.id),
             )
 
-    def readings(self, job_id: str) -> list[tuple[datetime, str, list[Any]]]:
-        """Return what was read for a job: when, at which moment, and each row's part; in order."""
+    def snapshots(self, job_id: str) -> list[tuple[datetime, str, list[Any]]]:
+        """Return the snapshots of a job: when, at which moment, and each row's part; in order."""
         found = self._db.execute(
             "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
         )

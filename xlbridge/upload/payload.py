@@ -1,7 +1,6 @@
 """Payload: a clean workbook made of the validated rows, stored by its content hash.
 
-The analyst's own file is never sent: macros, links, hidden sheets and differences between
-parsers
+The analyst's own file is never sent: macros, links, hidden sheets and differences between parsers
 stay behind.
 """
 
@@ -18,6 +17,9 @@ from xlbridge.errors import JournalError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.settings import WorkbookLimits
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.lookup import RowValues, rows_of
 from xlbridge.validation import ParseOptions, match_header, type_rows
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import write_records
@@ -74,11 +76,17 @@ def load_payload(folder: Path, content: str) -> bytes:
     return payload
 
 
-def payload_frame(folder: Path, content: str, resource: Resource) -> pd.DataFrame:
-    """Return the typed rows of a stored payload, as they were judged."""
-    path = payload_path(folder, content)
+def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
+    """Return the typed rows of a job as they are sent, read from its stored payload."""
+    resource = context.catalogue.named(job.what.resource)
+    path = payload_path(context.settings.payloads, job.what.payload)
     (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
     return type_rows(resource, match_header(cells, 0, resource), cells, ParseOptions()).frame
+
+
+def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:
+    """Return the rows of a job as they are sent, in order."""
+    return rows_of(sent_frame(context, job))
 
 
 def file_hash(path: Path) -> str:

@@ -28,68 +28,76 @@ _LOOKUP_REJECTED = Text(
 )
 
 
-def preflight_is_done(bench: RunContext, job: Job) -> bool:
+def preflight_is_done(context: RunContext, job: Job) -> bool:
     """Whether everything that is to be looked at before the first write has been."""
-    return not (_needs_snapshot(bench, job) or _needs_preview(bench, job))
+    return not (_needs_snapshot(context, job) or _needs_preview(context, job))
 
 
-def preflight_step(bench: RunContext, job: Job) -> Step:
+def preflight_step(context: RunContext, job: Job) -> Step:
     """Take the next look at a prepared job.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """
-    if _needs_snapshot(bench, job):
-        return _take_snapshot(bench, job), True
-    return _preview(bench, job)
+    if _needs_snapshot(context, job):
+        return _take_snapshot(context, job), True
+    return _preview(context, job)
 
 
-def _needs_snapshot(bench: RunContext, job: Job) -> bool:
-    if not bench.options.read_back:
+def _needs_snapshot(context: RunContext, job: Job) -> bool:
+    if not context.options.snapshot:
         return False
     read = next((event.at for event in reversed(job.events) if "plan" in event.detail), None)
-    return read is None or bench.journal.now() - read > _MAX_SNAPSHOT_AGE
+    return read is None or context.journal.now() - read > _MAX_SNAPSHOT_AGE
 
 
-def _needs_preview(bench: RunContext, job: Job) -> bool:
-    wanted = bench.options.preview or job.what.mode is Mode.PREVIEW
+def _needs_preview(context: RunContext, job: Job) -> bool:
+    wanted = context.options.preview or job.what.mode is Mode.PREVIEW
     return wanted and job.last("previewed") is None
 
 
-def _take_snapshot(bench: RunContext, job: Job) -> Job:
-    bench.tell(job, Text(pt="lendo o que o sistema já tem", en="reading what the system has"))
-    rows = bench.rows(job)
+def _take_snapshot(context: RunContext, job: Job) -> Job:
+    context.report_progress(
+        job, Text(pt="lendo o que o sistema já tem", en="reading what the system has")
+    )
+    rows = context.rows(job)
     try:
         reading, unread = look_up_rows(
-            bench.client, bench.resource(job), rows, way_out=_CHUNK_ROWS_HINT
+            context.client, context.resource(job), rows, way_out=_CHUNK_ROWS_HINT
         )
     except RemoteRejected as error:
         reading, unread = (None,) * len(rows), _LOOKUP_REJECTED.format(reason=error.message)
     if any(reading):
-        bench.journal.keep_reading(job, BEFORE, snapshot_to_json(reading))
+        context.journal.store_snapshot(job, BEFORE, snapshot_to_json(reading))
     note: dict[str, Any] = {} if unread is None else {"unread": asdict(unread)}
-    return bench.journal.record(job, State.PREPARED, plan=dict(count_actions(reading)), **note)
+    return context.journal.record(job, State.PREPARED, plan=dict(count_actions(reading)), **note)
 
 
-def _preview(bench: RunContext, job: Job) -> Step:
-    bench.tell(job, Text(pt="prévia no sistema", en="preview by the system"))
-    job = bench.announce(job, State.PREVIEWING)
-    operation = bench.resource(job).paths.direct
-    outcome = bench.repeat(lambda: bench.upload(job, operation, ImportQuery(preview=True)))
+def _preview(context: RunContext, job: Job) -> Step:
+    context.report_progress(job, Text(pt="prévia no sistema", en="preview by the system"))
+    job = context.announce(job, State.PREVIEWING)
+    operation = context.resource(job).paths.direct
+    outcome = context.repeat(lambda: context.upload(job, operation, ImportQuery(preview=True)))
     match outcome:
         case Rejected(_, complaints):
-            return bench.end(job, State.REJECTED, verdict_of_rejection(job.what, complaints)), False
+            return context.end(
+                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
+            ), False
         case Executed(data) if data.totalDeRegistros != len(job.what.rows):
             reason = asdict(
                 ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
             )
-            return bench.end(
+            return context.end(
                 job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
             ), False
         case Executed(data) if job.what.mode is Mode.PREVIEW:
             verdict = all_unknown(job.what)
-            return bench.end(job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros), False
+            return context.end(
+                job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros
+            ), False
         case Executed(data):
-            return bench.journal.record(job, State.PREPARED, previewed=data.totalDeRegistros), True
+            return context.journal.record(
+                job, State.PREPARED, previewed=data.totalDeRegistros
+            ), True
         case NotExecuted(reason) | Doubtful(reason):
             # A preview writes nothing: whatever became of it, nothing was applied.
-            raise bench.not_sent(job, reason)
+            raise context.not_sent(job, reason)

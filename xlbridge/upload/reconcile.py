@@ -52,64 +52,64 @@ _LOG_UNPROVEN = Text(
 )
 
 
-def reconcile_job(bench: RunContext, job: Job) -> Step:
+def reconcile_job(context: RunContext, job: Job) -> Step:
     """Settle a doubt as far as it can be now.
 
     Raises ``InDoubt`` when the system cannot be asked.
     """
-    if not bench.options.wait:
+    if not context.options.wait:
         return job, False
     if job.last("log_id") is None:
-        return _reconcile_by_snapshots(bench, job)
-    log = read_log(bench, job)
+        return _reconcile_by_snapshots(context, job)
+    log = read_log(context, job)
     if isinstance(log, Text):
-        return _reconcile_by_snapshots(bench, job)
+        return _reconcile_by_snapshots(context, job)
     if log.situacao is ImportState.FINISHED:
         if verdict_of_log(job.what, log) is None:
-            return _needs_person(bench, job, _LOG_UNPROVEN)
-        return finish(bench, job, log)
+            return _needs_person(context, job, _LOG_UNPROVEN)
+        return finish(context, job, log)
     if log.situacao is ImportState.RUNNING:
-        return bench.journal.record(job, State.POLLING, reconciled="running"), True
+        return context.journal.record(job, State.POLLING, reconciled="running"), True
     if job.events[-1].detail.get("start_refused"):
         # It was started, or will not be: only the log can tell.
         return job, False
     # A start that was lost may still be on its way.
-    return start(bench, job) if _has_settled(bench, job) else (job, False)
+    return start(context, job) if _has_settled(context, job) else (job, False)
 
 
-def _has_settled(bench: RunContext, job: Job) -> bool:
+def _has_settled(context: RunContext, job: Job) -> bool:
     """Wait for the settle time where little is left of it; say whether it is over."""
-    end = job.settles_at(bench.options.settle_seconds)
+    end = job.settles_at(context.settle_seconds)
     if end is None:
         raise AssertionError(f"{job.id} is not in doubt")
-    left = (end - bench.journal.now()).total_seconds()
+    left = (end - context.journal.now()).total_seconds()
     if left > MAX_SETTLE_WAIT:
         return False
     if left > 0:
-        bench.tell(
+        context.report_progress(
             job,
             Text(
                 pt="resposta perdida; aguardando até {end} para conferir no sistema",
                 en="answer lost; waiting until {end} to look in the system",
             ).format(end=f"{end:%H:%M:%S}"),
         )
-        bench.options.sleep(left)
-    return bench.journal.now() >= end
+        context.options.sleep(left)
+    return context.journal.now() >= end
 
 
-def _reconcile_by_snapshots(bench: RunContext, job: Job) -> Step:
-    if not _has_settled(bench, job):
+def _reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
+    if not _has_settled(context, job):
         return job, False
-    before = _snapshot_before(bench, job)
-    declared = bench.resource(job).read_back
+    before = _snapshot_before(context, job)
+    declared = context.resource(job).read_back
     if before is None or declared is None:
-        return _needs_person(bench, job, _NO_PROOF.format(why=_NOT_READ))
-    bench.tell(job, Text(pt="conferindo no sistema", en="looking in the system"))
+        return _needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
+    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
-        readings = _take_two_snapshots(bench, job)
+        readings = _take_two_snapshots(context, job)
     except RemoteRejected as error:
         why = _UNREADABLE.format(reason=error.message)
-        return _needs_person(bench, job, _NO_PROOF.format(why=why))
+        return _needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
         raise InDoubt(
             error.message,
@@ -120,41 +120,41 @@ def _reconcile_by_snapshots(bench: RunContext, job: Job) -> Step:
         ) from error
     if not is_stable(readings):
         return job, False
-    return _end_by_proof(bench, job, applied_rows(before, readings[0], declared.existing))
+    return _end_by_proof(context, job, applied_rows(before, readings[0], declared.existing))
 
 
-def _end_by_proof(bench: RunContext, job: Job, proven: list[bool | None]) -> Step:
+def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> Step:
     """All rows changed: done. Some: partial. None, or some without a key: a person decides."""
     if None in proven:
         seen = [True if there else None for there in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
-        return _needs_person(bench, job, why, verdict_of_proof(job.what, seen), proven=seen)
+        return _needs_person(context, job, why, verdict_of_proof(job.what, seen), proven=seen)
     if not any(proven):
-        return _needs_person(bench, job, _NO_PROOF.format(why=_NO_CHANGE))
+        return _needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = verdict_of_proof(job.what, proven)
     if all(proven):
-        return bench.end(job, State.DONE, verdict, reconciled="read back"), False
+        return context.end(job, State.DONE, verdict, reconciled="read back"), False
     freed = [place for place, there in enumerate(proven) if not there]
-    return bench.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
+    return context.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
 
 
-def _snapshot_before(bench: RunContext, job: Job) -> Snapshot | None:
-    kept = [rows for _, moment, rows in bench.journal.readings(job.id) if moment == BEFORE]
+def _snapshot_before(context: RunContext, job: Job) -> Snapshot | None:
+    kept = [rows for _, moment, rows in context.journal.snapshots(job.id) if moment == BEFORE]
     return snapshot_from_json(kept[-1]) if kept else None
 
 
-def _take_two_snapshots(bench: RunContext, job: Job) -> list[Snapshot]:
-    resource, rows = bench.resource(job), bench.rows(job)
-    readings = [look_up_rows(bench.client, resource, rows, most=None)[0]]
-    bench.options.sleep(_BETWEEN_SNAPSHOTS)
-    readings.append(look_up_rows(bench.client, resource, rows, most=None)[0])
+def _take_two_snapshots(context: RunContext, job: Job) -> list[Snapshot]:
+    resource, rows = context.resource(job), context.rows(job)
+    readings = [look_up_rows(context.client, resource, rows, most=None)[0]]
+    context.options.sleep(_BETWEEN_SNAPSHOTS)
+    readings.append(look_up_rows(context.client, resource, rows, most=None)[0])
     for reading in readings:
-        bench.journal.keep_reading(job, AFTER, snapshot_to_json(reading))
+        context.journal.store_snapshot(job, AFTER, snapshot_to_json(reading))
     return readings
 
 
 def _needs_person(
-    bench: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
+    context: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
 ) -> Step:
     judged = verdict or all_unknown(job.what)
-    return bench.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False
+    return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False

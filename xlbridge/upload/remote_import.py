@@ -25,78 +25,80 @@ _UNPROVEN = Text(
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
-def send_rows(bench: RunContext, job: Job) -> Step:
+def send_rows(context: RunContext, job: Job) -> Step:
     """Send a job's rows in its mode. Raises ``TransportError`` when nothing was applied."""
-    return _stage(bench, job) if job.what.mode is Mode.QUEUE else _send_direct(bench, job)
+    return _stage(context, job) if job.what.mode is Mode.QUEUE else _send_direct(context, job)
 
 
-def stage_again(bench: RunContext, job: Job) -> Step:
+def stage_again(context: RunContext, job: Job) -> Step:
     """Stage a file whose staging was interrupted, where the first does nothing by itself."""
     orphan = _ORPHAN.format(attempt=job.attempts)
-    return _stage(bench, bench.journal.record(job, State.PREPARED, orphan=orphan))
+    return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
-def start_or_poll(bench: RunContext, job: Job) -> Step:
+def start_or_poll(context: RunContext, job: Job) -> Step:
     """Go on with a staged file: start it where it waits for that."""
-    if not bench.resource(job).paths.needs_processar:
-        return bench.journal.record(job, State.POLLING), True
-    return start(bench, job)
+    if not context.resource(job).paths.needs_processar:
+        return context.journal.record(job, State.POLLING), True
+    return start(context, job)
 
 
-def start(bench: RunContext, job: Job) -> Step:
+def start(context: RunContext, job: Job) -> Step:
     """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked."""
-    bench.tell(job, Text(pt="aguardando o início do processamento", en="awaiting the start"))
-    job = bench.announce(job, State.STARTING)
+    context.report_progress(
+        job, Text(pt="aguardando o início do processamento", en="awaiting the start")
+    )
+    job = context.announce(job, State.STARTING)
     path = {"id": job.last("log_id")}
-    outcome = bench.until_executed(lambda: bench.client.send(IMPORT_PROCESS, path=path))
+    outcome = context.until_executed(lambda: context.client.send(IMPORT_PROCESS, path=path))
     match outcome:
         case Executed(_):
-            return bench.journal.record(job, State.POLLING), True
+            return context.journal.record(job, State.POLLING), True
         case NotExecuted(reason):
-            raise bench.not_sent(job, reason, back_to=State.STAGED)
+            raise context.not_sent(job, reason, back_to=State.STAGED)
         case Rejected(_, complaints):
             told = "; ".join(item.value for item in complaints)
-            return bench.doubt(job, Text(pt=told, en=told), start_refused=True)
+            return context.doubt(job, Text(pt=told, en=told), start_refused=True)
         case Doubtful(reason):
-            return bench.doubt(job, reason)
+            return context.doubt(job, reason)
 
 
-def poll(bench: RunContext, job: Job) -> Step:
+def poll(context: RunContext, job: Job) -> Step:
     """Ask for the log until it is finished. Raises ``InDoubt`` when it does not answer."""
-    if not bench.options.wait:
+    if not context.options.wait:
         return job, False
     wait = _FIRST_POLL
     while True:
-        log = read_log(bench, job)
+        log = read_log(context, job)
         if isinstance(log, Text):
-            return bench.doubt(job, log)
+            return context.doubt(job, log)
         if log.situacao is ImportState.FINISHED:
-            return finish(bench, job, log)
-        bench.options.tell(_progress(log, len(job.what.rows)))
-        bench.options.sleep(wait)
+            return finish(context, job, log)
+        context.options.progress(_progress(log, len(job.what.rows)))
+        context.options.sleep(wait)
         wait = min(wait * 1.5, _MAX_POLL)
 
 
-def finish(bench: RunContext, job: Job, log: ImportLog) -> Step:
+def finish(context: RunContext, job: Job, log: ImportLog) -> Step:
     """Take the verdict of a finished log, or doubt one that proves none."""
     verdict = verdict_of_log(job.what, log)
     if verdict is None:
-        return bench.doubt(job, _UNPROVEN)
+        return context.doubt(job, _UNPROVEN)
     if verdict.rejected == 0:
-        return bench.end(job, State.DONE, verdict), False
+        return context.end(job, State.DONE, verdict), False
     state = State.PARTIAL if verdict.accepted else State.REJECTED
     refused = {row.row for row in verdict.rejected_rows}
     freed = [place for place, row in enumerate(job.what.rows) if row in refused]
-    return bench.end(job, state, verdict, freed=freed), False
+    return context.end(job, state, verdict, freed=freed), False
 
 
-def read_log(bench: RunContext, job: Job) -> ImportLog | Text:
+def read_log(context: RunContext, job: Job) -> ImportLog | Text:
     """Return the log of a queued file, or why the system says that it has none.
 
     Raises ``InDoubt`` when no answer came.
     """
     try:
-        log: ImportLog = bench.client.call(IMPORT_LOG, path={"id": job.last("log_id")})
+        log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.last("log_id")})
     except RemoteRejected as error:
         return error.message
     except ApiError as error:
@@ -113,49 +115,55 @@ def read_log(bench: RunContext, job: Job) -> ImportLog | Text:
     return log
 
 
-def _send_direct(bench: RunContext, job: Job) -> Step:
-    bench.tell(job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer"))
-    job = bench.announce(job, State.SENDING)
-    operation = bench.resource(job).paths.direct
-    outcome = bench.until_executed(lambda: bench.upload(job, operation, ImportQuery()))
+def _send_direct(context: RunContext, job: Job) -> Step:
+    context.report_progress(
+        job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
+    )
+    job = context.announce(job, State.SENDING)
+    operation = context.resource(job).paths.direct
+    outcome = context.until_executed(lambda: context.upload(job, operation, ImportQuery()))
     match outcome:
         case Executed(data) if data.totalDeRegistros == len(job.what.rows):
-            return bench.end(job, State.DONE, all_accepted(job.what)), False
+            return context.end(job, State.DONE, all_accepted(job.what)), False
         case Executed(data):
-            return bench.doubt(
+            return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
             )
         case Rejected(_, complaints):
-            return bench.end(job, State.REJECTED, verdict_of_rejection(job.what, complaints)), False
+            return context.end(
+                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
+            ), False
         case NotExecuted(reason):
-            raise bench.not_sent(job, reason)
+            raise context.not_sent(job, reason)
         case Doubtful(reason):
-            return bench.doubt(job, reason)
+            return context.doubt(job, reason)
 
 
-def _stage(bench: RunContext, job: Job) -> Step:
-    bench.tell(job, Text(pt="enviando para a fila", en="sending to the queue"))
-    waits = bench.resource(job).paths.needs_processar
-    job, outcome = _stage_file(bench, job)
+def _stage(context: RunContext, job: Job) -> Step:
+    context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
+    waits = context.resource(job).paths.needs_processar
+    job, outcome = _stage_file(context, job)
     match outcome:
         case Executed(log_id):
-            return bench.journal.record(job, State.STAGED, log_id=log_id), True
+            return context.journal.record(job, State.STAGED, log_id=log_id), True
         case Rejected(_, complaints):
-            return bench.end(job, State.REJECTED, verdict_of_rejection(job.what, complaints)), False
+            return context.end(
+                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
+            ), False
         case NotExecuted(reason):
-            raise bench.not_sent(job, reason)
+            raise context.not_sent(job, reason)
         case Doubtful(reason) if waits:
-            raise bench.not_sent(_record_orphan(bench, job, reason), reason)
+            raise context.not_sent(_record_orphan(context, job, reason), reason)
         case Doubtful(reason):
-            return bench.doubt(job, reason)
+            return context.doubt(job, reason)
 
 
-def _stage_file(bench: RunContext, job: Job) -> tuple[Job, Outcome]:
+def _stage_file(context: RunContext, job: Job) -> tuple[Job, Outcome]:
     """Stage a job's file; each attempt is written down first, and each that may be an orphan.
 
     A file that waits for processar-arquivo has done nothing yet: it may be staged again.
     """
-    paths = bench.resource(job).paths
+    paths = context.resource(job).paths
     if paths.queue is None:
         raise AssertionError(f"{job.what.resource} has no queue")
     operation, current = paths.queue, job
@@ -164,19 +172,19 @@ def _stage_file(bench: RunContext, job: Job) -> tuple[Job, Outcome]:
     def attempt() -> Outcome:
         nonlocal current, last
         if isinstance(last, Doubtful):
-            current = _record_orphan(bench, current, last.reason)
-        current = bench.announce(current, State.STAGING)
-        last = bench.upload(current, operation)
+            current = _record_orphan(context, current, last.reason)
+        current = context.announce(current, State.STAGING)
+        last = context.upload(current, operation)
         return last
 
-    again = bench.repeat if paths.needs_processar else bench.until_executed
+    again = context.repeat if paths.needs_processar else context.until_executed
     outcome = again(attempt)
     return current, outcome
 
 
-def _record_orphan(bench: RunContext, job: Job, reason: Text) -> Job:
+def _record_orphan(context: RunContext, job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.attempts)
-    return bench.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
+    return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
 def _progress(log: ImportLog, rows: int) -> Text:

@@ -10,32 +10,32 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, State
-from xlbridge.upload.payload import payload_frame, row_digests
+from xlbridge.upload.job import UNSENT, Job, State
+from xlbridge.upload.payload import row_digests, sent_frame
 from xlbridge.upload.verdict import verdict_of
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
-
-
-@dataclass(frozen=True, slots=True)
-class RetryOrigin:
-    """What is sent once more: of which job, and the row numbers that the rows have there."""
-
-    of: str
-    origins: tuple[int, ...]
-
 
 _Values = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRows:
-    """The rows to send, of which rows of the job they are, and how many stay out."""
+    """Rows of a job to send once more: the sheet of just these rows, and where they come from.
 
+    ``origins`` are the row numbers that they have in the sheet of ``job``; ``left_out`` is how many
+    rows of the corrected workbook stay out.
+    """
+
+    job: Job
     sheet: ValidatedSheet
-    retry: RetryOrigin
+    origins: tuple[int, ...]
     left_out: int
+
+
+class NotRetriable(UsageError):
+    """The workbook holds no corrected rows, or rows that are not those of the job."""
 
 
 def require_rejected(job: Job) -> None:
@@ -58,24 +58,24 @@ def require_rejected(job: Job) -> None:
 
 
 def corrected_rows(
-    desk: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
+    context: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
 ) -> CorrectedRows:
     """Return the rows of ``sheet`` that were not applied and may be sent now.
 
     ``sheet`` is the rejects workbook, whose column ``linha original`` tells which row is which,
     or the very file that was sent, which ``in_place`` says of one that lies elsewhere now. Left
     out are rows that were complained about and have not changed, and rows that an earlier retry
-    has sent. Raises ``UsageError`` when a row is none of the job's, when rows of the very file
+    has sent. Raises ``NotRetriable`` when a row is none of the job's, when rows of the very file
     have moved, or nothing is left to send.
     """
     rejected = {row.row: row.itself for row in verdict_of(job).rejected_rows if row.row is not None}
     refused = {row for row, itself in rejected.items() if itself}
     open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
     in_place = in_place or _is_sent_workbook(job, sheet)
-    origins = sheet.rows if in_place else _origins(desk, job, sheet, open_rows)
-    before = _sent_values(desk, job)
+    origins = sheet.rows if in_place else _origins(context, job, sheet, open_rows)
+    before = _sent_values(context, job)
     after = _text_rows(sheet.frame)
-    settled = _sent_by_retries(desk, job)
+    settled = _sent_by_retries(context, job)
     if in_place:
         _require_unmoved_rows(sheet, after, before, settled, open_rows)
     kept = [
@@ -86,21 +86,22 @@ def corrected_rows(
         and (origin not in refused or after[position] != before.get(origin))
     ]
     if not kept:
-        raise UsageError(_NOTHING_CORRECTED.format(file=sheet.file))
+        raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
     return CorrectedRows(
+        job,
         replace(
             sheet,
             frame=sheet.frame.iloc[kept].reset_index(drop=True),
             rows=[sheet.rows[position] for position in kept],
         ),
-        RetryOrigin(job.id, tuple(origins[position] for position in kept)),
+        origins=tuple(origins[position] for position in kept),
         left_out=len(origins) - len(kept),
     )
 
 
 _NOTHING_CORRECTED = Text(
     pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
-    en="In {file} no rejected row has been mended and not sent again yet.",
+    en="{file} has no rejected row that was corrected and not sent again yet.",
 )
 
 
@@ -115,7 +116,7 @@ def _require_unmoved_rows(
     settled: Mapping[int, _Values],
     open_rows: set[int],
 ) -> None:
-    """Raise ``UsageError`` unless each row that is not to be mended is as it was sent.
+    """Raise ``NotRetriable`` unless each row that is not to be mended is as it was sent.
 
     A row is known by its number alone: where others were put in or taken out above it, the wrong
     one would be taken for the mended one.
@@ -123,7 +124,7 @@ def _require_unmoved_rows(
     for row, values in zip(sheet.rows, after, strict=True):
         to_mend = row in open_rows and row not in settled
         if not to_mend and values not in (before.get(row), settled.get(row)):
-            raise UsageError(
+            raise NotRetriable(
                 Text(
                     pt="{file}, linha {row}: não é a linha que foi enviada dali.",
                     en="{file}, row {row}: this is not the row that was sent from there.",
@@ -139,12 +140,12 @@ _KEEP_ACCEPTED_ROWS = Text(
 
 
 def _origins(
-    desk: UploadContext, job: Job, sheet: ValidatedSheet, open_rows: set[int]
+    context: UploadContext, job: Job, sheet: ValidatedSheet, open_rows: set[int]
 ) -> Sequence[int]:
-    told = _origin_column(desk, sheet)
+    told = _origin_column(context, sheet)
     for row in sheet.rows:
         if told.get(row) not in open_rows:
-            raise UsageError(
+            raise NotRetriable(
                 Text(
                     pt="{file}, linha {row}: não é uma linha rejeitada do envio {job}.",
                     en="{file}, row {row}: this is no rejected row of the upload {job}.",
@@ -159,9 +160,9 @@ def _origins(
     return [told[row] for row in sheet.rows]
 
 
-def _origin_column(desk: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
+def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return what the column ``linha original`` says of each row of the sheet."""
-    cells = read_workbook(sheet.file, desk.settings.limits, sheet.sheet).sheets[0]
+    cells = read_workbook(sheet.file, context.settings.limits, sheet.sheet).sheets[0]
     header = [normalise_header(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REJECTS_COLUMNS[0] not in header:
         return {}
@@ -170,23 +171,22 @@ def _origin_column(desk: UploadContext, sheet: ValidatedSheet) -> Mapping[int, i
     return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
 
 
-def _sent_by_retries(desk: UploadContext, job: Job) -> Mapping[int, _Values]:
+def _sent_by_retries(context: UploadContext, job: Job) -> Mapping[int, _Values]:
     """Return the rows that earlier retries have sent and that were not refused again, as sent."""
     settled: dict[int, _Values] = {}
-    for retry in desk.journal.retries_of(job.id):
-        if retry.state.frees_rows or retry.state in {State.PREPARED, State.PREVIEWING}:
+    for retry in context.journal.retries_of(job.id):
+        if retry.state.frees_rows or retry.state in UNSENT:
             continue
         refused = {row.row for row in verdict_of(retry).rejected_rows}
         origins = retry.events[0].detail["origins"]
-        sent = _sent_values(desk, retry)
+        sent = _sent_values(context, retry)
         pairs = zip(retry.what.rows, origins, strict=True)
         settled |= {origin: sent[row] for row, origin in pairs if row not in refused}
     return settled
 
 
-def _sent_values(desk: UploadContext, job: Job) -> Mapping[int, _Values]:
-    resource = desk.catalogue.named(job.what.resource)
-    sent = payload_frame(desk.settings.payloads, job.what.payload, resource)
+def _sent_values(context: UploadContext, job: Job) -> Mapping[int, _Values]:
+    sent = sent_frame(context, job)
     return dict(zip(job.what.rows, _text_rows(sent), strict=True))
 
 
@@ -195,22 +195,22 @@ def _text_rows(frame: pd.DataFrame) -> list[_Values]:
     return list(zip(*text, strict=True))
 
 
-def sent_digests(desk: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
+def sent_digests(context: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
     """Return, for each row number of a job's sheet, the digests of the values that it went with."""
     found: defaultdict[int, set[str]] = defaultdict(set)
-    _add_digests(desk, job, job.what.rows, found)
+    _add_digests(context, job, job.what.rows, found)
     return {row: frozenset(digests) for row, digests in found.items()}
 
 
 def _add_digests(
-    desk: UploadContext, job: Job, rows: Sequence[int], found: defaultdict[int, set[str]]
+    context: UploadContext, job: Job, rows: Sequence[int], found: defaultdict[int, set[str]]
 ) -> None:
     """Add what a job sent; ``rows`` are the numbers that its rows have in the first job's sheet."""
-    resource = desk.catalogue.named(job.what.resource)
-    sent = payload_frame(desk.settings.payloads, job.what.payload, resource)
-    for row, digest in zip(rows, row_digests(resource, sent), strict=True):
+    resource = context.catalogue.named(job.what.resource)
+    digests = row_digests(resource, sent_frame(context, job))
+    for row, digest in zip(rows, digests, strict=True):
         found[row].add(digest)
     row_of = dict(zip(job.what.rows, rows, strict=True))
-    for retry in desk.journal.retries_of(job.id):
+    for retry in context.journal.retries_of(job.id):
         origins = retry.events[0].detail["origins"]
-        _add_digests(desk, retry, [row_of[origin] for origin in origins], found)
+        _add_digests(context, retry, [row_of[origin] for origin in origins], found)

@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
-from xlbridge.upload.context import RunOptions
+from xlbridge.resources import Resource
+from xlbridge.upload.consent import ConsentRequest
+from xlbridge.upload.context import UploadContext, UploadOptions
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup import RowValues, rows_of
-from xlbridge.upload.payload import load_payload, payload_frame
+from xlbridge.upload.lookup import RowValues
+from xlbridge.upload.payload import load_payload, sent_rows
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
 from xlbridge.wire import Operation
@@ -26,25 +26,41 @@ Step = tuple[Job, bool]
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The tools of a run, and the few moves that all steps share."""
+    """Connection, journal and options of one run, with the operations that all steps share."""
 
+    environment: UploadContext
     client: Client
-    journal: Journal
-    payloads: Path
-    catalogue: Catalogue
-    options: RunOptions
+    options: UploadOptions
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of the environment."""
+        return self.environment.journal
+
+    @property
+    def settle_seconds(self) -> float:
+        """How long a request whose answer was lost may still be on its way."""
+        own = self.options.settle_seconds
+        wanted = self.environment.settings.settle_seconds if own is None else own
+        return max(wanted, self.client.least_settle)
 
     def resource(self, job: Job) -> Resource:
         """Return the resource that a job is of."""
-        return self.catalogue.named(job.what.resource)
+        return self.environment.catalogue.named(job.what.resource)
 
     def rows(self, job: Job) -> list[RowValues]:
         """Return the rows of a job as they are sent."""
-        return rows_of(payload_frame(self.payloads, job.what.payload, self.resource(job)))
+        return sent_rows(self.environment, job)
 
-    def tell(self, job: Job, text: Text) -> None:
-        """Show what is being done with the rows of a job."""
-        self.options.tell(
+    def has_consent(self, job: Job) -> bool:
+        """Ask for consent to write the rows of a job; say whether it was given."""
+        previewed = job.last("previewed")
+        request = ConsentRequest(job, self.resource(job), self.client.target, previewed)
+        return self.options.consent(request)
+
+    def report_progress(self, job: Job, text: Text) -> None:
+        """Report what is being done with the rows of a job."""
+        self.options.progress(
             Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
                 rows=len(job.what.rows), text=text
             )
@@ -65,7 +81,7 @@ class RunContext:
     def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
         """Write down that the outcome is not known; it is then settled as far as possible."""
         evidence = asdict(all_unknown(job.what))
-        settled = self.journal.now() + timedelta(seconds=self.options.settle_seconds)
+        settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,
             State.IN_DOUBT,
@@ -87,7 +103,7 @@ class RunContext:
 
     def upload(self, job: Job, operation: Operation, query: ImportQuery | None = None) -> Outcome:
         """Send a job's payload, once."""
-        content = load_payload(self.payloads, job.what.payload)
+        content = load_payload(self.environment.settings.payloads, job.what.payload)
         named = "resource" in operation.path_parameters
         path = {"resource": job.what.resource} if named else {}
         file = UploadFile(f"{job.what.resource}-{job.id}.xlsx", content)

@@ -11,7 +11,6 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.upload import preflight, reconcile, remote_import
-from xlbridge.upload.context import RunOptions
 from xlbridge.upload.job import UNSENT, Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.run_context import RunContext, Step
@@ -27,8 +26,8 @@ _INTERRUPTED = Text(
 class JobRunner:
     """Takes jobs from where the journal has them to where nothing more can be done."""
 
-    def __init__(self, bench: RunContext) -> None:
-        self._bench = bench
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._steps: Mapping[State, Callable[[RunContext, Job], Step]] = {
             State.PREPARED: _begin,
             State.PREVIEWING: _begin,
@@ -45,8 +44,8 @@ class JobRunner:
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
-        while job.state in UNSENT and not preflight.preflight_is_done(self._bench, job):
-            job, _ = preflight.preflight_step(self._bench, job)
+        while job.state in UNSENT and not preflight.preflight_is_done(self._context, job):
+            job, _ = preflight.preflight_step(self._context, job)
         return job
 
     def run(self, job: Job) -> Job:
@@ -56,29 +55,29 @@ class JobRunner:
         can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
         if not job.state.is_final:
-            self._bench.client.login()
+            self._context.client.login()
         go_on = True
         while go_on and not job.state.is_final:
-            job, go_on = self._steps[job.state](self._bench, job)
+            job, go_on = self._steps[job.state](self._context, job)
         return job
 
 
-def _begin(bench: RunContext, job: Job) -> Step:
-    if not preflight.preflight_is_done(bench, job):
-        return preflight.preflight_step(bench, job)
-    if not bench.options.consent(job, job.last("previewed")):
-        return bench.end(job, State.ABANDONED, reason=asdict(NO_CONSENT)), False
-    return remote_import.send_rows(bench, job)
+def _begin(context: RunContext, job: Job) -> Step:
+    if not preflight.preflight_is_done(context, job):
+        return preflight.preflight_step(context, job)
+    if not context.has_consent(job):
+        return context.end(job, State.ABANDONED, reason=asdict(NO_CONSENT)), False
+    return remote_import.send_rows(context, job)
 
 
-def _restage(bench: RunContext, job: Job) -> Step:
-    if not bench.resource(job).paths.needs_processar:
-        return _doubt_interrupted_request(bench, job)
-    return remote_import.stage_again(bench, job)
+def _restage(context: RunContext, job: Job) -> Step:
+    if not context.resource(job).paths.needs_processar:
+        return _doubt_interrupted_request(context, job)
+    return remote_import.stage_again(context, job)
 
 
-def _doubt_interrupted_request(bench: RunContext, job: Job) -> Step:
-    return bench.doubt(job, _INTERRUPTED)
+def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
+    return context.doubt(job, _INTERRUPTED)
 
 
 HoldJob = Callable[[str], AbstractContextManager[None]]
@@ -95,25 +94,25 @@ _RESOLVED_AS_MISSING = Text(
 )
 
 
-def run_split(bench: RunContext, parent: Job, hold: HoldJob) -> Job:
+def run_split(context: RunContext, parent: Job, hold: HoldJob) -> Job:
     """Take all parts of a sheet as far as they go, and join what became of them.
 
     All parts are looked at before anything is written; where one is refused then, none is sent.
     Raises what ``Runner.run`` raises; the parts that were not reached are sent by a later run.
     """
     if not parent.state.is_final:
-        bench.client.login()
+        context.client.login()
     if parent.state in UNSENT:
-        parent = _preflight_parts(bench, parent, hold)
+        parent = _preflight_parts(context, parent, hold)
     if parent.state is State.PREPARED:
-        parent = _ask_consent(bench, parent)
+        parent = _ask_consent(context, parent)
     try:
         if parent.state is State.SENDING_PARTS:
-            for part in bench.journal.parts_of(parent):
+            for part in context.journal.parts_of(parent):
                 with hold(part.id):
-                    JobRunner(_context_of_part(bench, part)).run(bench.journal.job(part.id))
+                    JobRunner(_context_of_part(context, part)).run(context.journal.job(part.id))
     finally:
-        parent = update_parent(bench.journal, parent)
+        parent = update_parent(context.journal, parent)
     return parent
 
 
@@ -163,17 +162,17 @@ def joined_state(parts: Sequence[Job]) -> State:
     return State.PARTIAL
 
 
-def _preflight_parts(bench: RunContext, parent: Job, hold: HoldJob) -> Job:
-    for part in bench.journal.parts_of(parent):
+def _preflight_parts(context: RunContext, parent: Job, hold: HoldJob) -> Job:
+    for part in context.journal.parts_of(parent):
         with hold(part.id):
-            JobRunner(_context_of_part(bench, part)).look(bench.journal.job(part.id))
-    parts = bench.journal.parts_of(parent)
+            JobRunner(_context_of_part(context, part)).look(context.journal.job(part.id))
+    parts = context.journal.parts_of(parent)
     if any(part.state.is_final for part in parts):
         for part in parts:
             if not part.state.is_final:
-                bench.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
-        return update_parent(bench.journal, parent)
-    return bench.journal.record(parent, State.PREPARED, **_preflight_notes(parts))
+                context.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
+        return update_parent(context.journal, parent)
+    return context.journal.record(parent, State.PREPARED, **_preflight_notes(parts))
 
 
 def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
@@ -186,24 +185,24 @@ def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
     return looked if unread is None else looked | {"unread": unread}
 
 
-def _ask_consent(bench: RunContext, parent: Job) -> Job:
-    if bench.options.consent(parent, parent.last("previewed")):
-        return bench.journal.record(parent, State.SENDING_PARTS)
-    for part in bench.journal.parts_of(parent):
-        bench.end(part, State.ABANDONED, reason=asdict(NO_CONSENT))
-    return update_parent(bench.journal, parent)
+def _ask_consent(context: RunContext, parent: Job) -> Job:
+    if context.has_consent(parent):
+        return context.journal.record(parent, State.SENDING_PARTS)
+    for part in context.journal.parts_of(parent):
+        context.end(part, State.ABANDONED, reason=asdict(NO_CONSENT))
+    return update_parent(context.journal, parent)
 
 
-def _context_of_part(bench: RunContext, part: Job) -> RunContext:
-    """Return a bench for one part: consent was given for all, progress names the part."""
+def _context_of_part(context: RunContext, part: Job) -> RunContext:
+    """Return the context of one part: consent was given for all, progress names the part."""
 
-    def tell(text: Text) -> None:
-        bench.options.tell(
+    def progress(text: Text) -> None:
+        context.options.progress(
             Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
         )
 
-    options: RunOptions = replace(bench.options, consent=lambda _job, _seen: True, tell=tell)
-    return replace(bench, options=options)
+    options = replace(context.options, consent=lambda _request: True, progress=progress)
+    return replace(context, options=options)
 
 
 def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:

@@ -10,8 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.upload.bulk_lookup import look_up_rows
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup import rows_of
-from xlbridge.upload.payload import file_hash, payload_frame
+from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.snapshot import (
     BEFORE,
     CODES,
@@ -42,26 +41,25 @@ class RowStatus:
     code: str = ""
 
 
-def store_remote_codes(desk: UploadContext, client: Client, job: Job) -> None:
+def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
     """Ask the system for the codes of the accepted rows, and keep them in the journal.
 
     Nothing is asked for rows that cannot be found again, or when it would take too many requests;
     a system that does not answer leaves the codes out: the upload itself is over.
     """
-    for part in desk.journal.parts_of(job) or [job]:
-        resource = desk.catalogue.named(part.what.resource)
-        rows = rows_of(payload_frame(desk.settings.payloads, part.what.payload, resource))
+    for part in context.journal.parts_of(job) or [job]:
         if part.state not in {State.DONE, State.PARTIAL}:
             continue
+        resource = context.catalogue.named(part.what.resource)
         try:
-            reading, _ = look_up_rows(client, resource, rows)
+            snapshot, _ = look_up_rows(client, resource, sent_rows(context, part))
         except ApiError:
             continue
-        if any(reading):
-            desk.journal.keep_reading(part, CODES, snapshot_to_json(reading))
+        if any(snapshot):
+            context.journal.store_snapshot(part, CODES, snapshot_to_json(snapshot))
 
 
-def write_status_copy(desk: UploadContext, job: Job, target: Path) -> None:
+def write_status_copy(context: UploadContext, job: Job, target: Path) -> None:
     """Write the copy of the analyst's workbook, each row with what became of it.
 
     Raises ``UsageError`` when the workbook is gone or was changed since it was sent, or the copy
@@ -69,8 +67,8 @@ def write_status_copy(desk: UploadContext, job: Job, target: Path) -> None:
     """
     source = Path(job.what.file)
     _require_unchanged(job, source)
-    resource = desk.catalogue.named(job.what.resource)
-    (cells,) = read_workbook(source, desk.settings.limits, job.what.sheet).sheets
+    resource = context.catalogue.named(job.what.resource)
+    (cells,) = read_workbook(source, context.settings.limits, job.what.sheet).sheets
     header = find_header_row(cells, resource)
     if header is None:
         raise AssertionError(f"{source} has lost its header")
@@ -79,29 +77,29 @@ def write_status_copy(desk: UploadContext, job: Job, target: Path) -> None:
     known_at = cells.first_column + names.index(first) if first in names else None
     remarks = {
         row: (str(remark.state), remark.reason, remark.code)
-        for row, remark in row_statuses(desk, job).items()
+        for row, remark in row_statuses(context, job).items()
     }
     write_remark_columns(
         source, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
     )
 
 
-def row_statuses(desk: UploadContext, job: Job) -> dict[int, RowStatus]:
+def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     """Return what became of each row of a job, by Excel's row number."""
     remarks: dict[int, RowStatus] = {}
-    for part in desk.journal.parts_of(job) or [job]:
-        remarks |= _statuses_of_part(desk, part)
+    for part in context.journal.parts_of(job) or [job]:
+        remarks |= _statuses_of_part(context, part)
     return remarks
 
 
-def _statuses_of_part(desk: UploadContext, job: Job) -> dict[int, RowStatus]:
+def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     verdict = verdict_of(job)
     reasons: dict[int, list[str]] = defaultdict(list)
     for refused in verdict.rejected_rows:
         if refused.row is not None:
             column = f"{refused.column}: " if refused.column else ""
             reasons[refused.row].append(f"{column}{refused.message}")
-    codes = _remote_codes(desk, job)
+    codes = _remote_codes(context, job)
     remarks = {}
     for row, fate in zip(job.what.rows, row_outcomes(job), strict=True):
         match fate:
@@ -122,9 +120,9 @@ def _reason_text(job: Job) -> str:
     return "" if job.last("reason") is None else str(job.reason)
 
 
-def _remote_codes(desk: UploadContext, job: Job) -> dict[int, str]:
+def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; of several that say the same, the new ones."""
-    readings = [(moment, rows) for _, moment, rows in desk.journal.readings(job.id)]
+    readings = [(moment, rows) for _, moment, rows in context.journal.snapshots(job.id)]
     after = next((rows for moment, rows in reversed(readings) if moment != BEFORE), None)
     before = next((rows for moment, rows in reversed(readings) if moment == BEFORE), None)
     if after is None:

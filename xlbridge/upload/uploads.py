@@ -1,104 +1,157 @@
 """Uploads: create the job of a validated sheet, run it, resolve it, and write its evidence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
-
-import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
-from xlbridge.upload.context import ModeChoice, RunOptions, UploadContext
+from xlbridge.resources import Mode, Resource
+from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
 from xlbridge.upload.evidence import write_evidence
 from xlbridge.upload.job import UNSENT, Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.manual_resolution import Resolution, record_resolution
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
-from xlbridge.upload.retry import RetryOrigin
+from xlbridge.upload.retry import CorrectedRows
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
-from xlbridge.upload.verdict import Verdict
 from xlbridge.validation import ValidatedSheet
 
 _JOB_BUSY = Text(
     pt="O envio {job} está sendo tratado por outro processo.",
     en="The upload {job} is being worked on by another process.",
 )
+_NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
+
+
+class Uploads:
+    """Uploads to one environment, for commands, batches and Python callers alike.
+
+    Nothing here needs a terminal: consent and progress are callbacks of the options.
+    """
+
+    def __init__(self, context: UploadContext, client: Client) -> None:
+        self._context = context
+        self._client = client
+
+    def send(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
+        """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
+        return self.run(self.create(sheet, options), options)
+
+    def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
+        """Store the payload of a sheet and record its job, before anything is sent.
+
+        A sheet of more than ``chunk_rows`` rows becomes a parent with parts. A job with the same
+        rows that was recorded and not sent is taken up again. Raises ``JournalError`` when some of
+        the rows were sent already and ``again`` gives no reason; ``UsageError`` when ``again`` is
+        empty, the sheet has errors, or its resource does not take the mode.
+        """
+        if options.again is not None and not options.again.strip():
+            raise UsageError(
+                Text(pt="--again pede um motivo.", en="--again needs a reason."),
+                Text(pt="Nada foi enviado.", en="Nothing was sent."),
+            )
+        resource = _valid_resource(sheet)
+        mode = choose_mode(resource, options.mode).mode
+        whole, parts = self._slices(sheet, resource, mode, options.chunk_rows)
+        waiting = self._context.journal.unsent(whole[0], [len(part.rows) for part, _ in parts])
+        if waiting is not None:
+            return waiting
+        return self._record(sheet, whole, parts, again=options.again)
+
+    def create_retry(self, corrected: CorrectedRows, options: UploadOptions) -> Job:
+        """Record the job that sends the corrected rows of an earlier one, in that one's mode.
+
+        Raises ``JournalError`` when some of the rows were sent already, ``UsageError`` when the
+        sheet has errors.
+        """
+        sheet, earlier = corrected.sheet, corrected.job
+        resource = _valid_resource(sheet)
+        whole, parts = self._slices(sheet, resource, earlier.what.mode, options.chunk_rows)
+        # A retry that has sent nothing gives way: only the new one knows which rows are which.
+        origin = {"retry_of": earlier.id, "origins": list(corrected.origins)}
+        return self._record(sheet, whole, parts, origin=origin)
+
+    def run(self, job: Job, options: UploadOptions) -> Job:
+        """Take a job as far as it goes, and leave its evidence behind.
+
+        Raises ``UsageError`` when the job belongs to another environment or is run by another
+        process; ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the
+        job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
+        """
+        require_profile(job, self._client.target.profile)
+        context = RunContext(self._context, self._client, options)
+        hold = partial(job_lock, self._context.settings.home)
+        with hold(job.parent or job.id):
+            job = self._context.journal.job(job.id)
+            if job.parts:
+                ended = run_split(context, job, hold)
+            elif job.parent is None:
+                ended = JobRunner(context).run(job)
+            else:
+                ended = _run_part(context, job)
+            return _with_evidence(self._context, ended)
+
+    def _slices(
+        self, sheet: ValidatedSheet, resource: Resource, mode: Mode, chunk_rows: int | None
+    ) -> tuple[SheetPart, list[SheetPart]]:
+        """Store the payloads of a sheet, and return what to record of it and of its parts."""
+        count = len(sheet.rows)
+        whole = self._slice(sheet, resource, mode, 0, count)
+        if chunk_rows is None or chunk_rows >= count:
+            return whole, []
+        starts = range(0, count, chunk_rows)
+        return whole, [
+            self._slice(sheet, resource, mode, start, start + chunk_rows) for start in starts
+        ]
+
+    def _slice(
+        self, sheet: ValidatedSheet, resource: Resource, mode: Mode, start: int, end: int
+    ) -> SheetPart:
+        """Store the payload of some rows, and return what to record of them."""
+        frame = sheet.frame.iloc[start:end].reset_index(drop=True)
+        digests = row_digests(resource, frame)
+        spec = JobSpec(
+            profile=self._client.target.profile,
+            resource=resource.name,
+            mode=mode,
+            file=str(sheet.file.resolve()),
+            sheet=sheet.sheet,
+            digest=sheet_digest(digests),
+            payload=store_payload(self._context.settings.payloads, resource, frame),
+            rows=tuple(sheet.rows[start:end]),
+            columns=sheet.columns,
+        )
+        return spec, digests
+
+    def _record(
+        self,
+        sheet: ValidatedSheet,
+        whole: SheetPart,
+        parts: list[SheetPart],
+        *,
+        again: str | None = None,
+        origin: Mapping[str, Any] = _NO_ORIGIN,
+    ) -> Job:
+        spec, digests = whole
+        note = {"file_hash": file_hash(sheet.file), **origin}
+        journal = self._context.journal
+        if parts:
+            return journal.create_split(spec, parts, again=again, note=note)
+        return journal.create(spec, digests, again=again, note=note)
 
 
 @contextmanager
 def job_lock(home: Path, job_id: str) -> Iterator[None]:
-    """Hold a job for the length of the block. Raises ``UsageError`` as ``held`` does."""
+    """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
     with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
         yield
-
-
-def create_job(
-    desk: UploadContext,
-    sheet: ValidatedSheet,
-    resource: Resource,
-    plan: ModeChoice,
-    profile: str,
-    *,
-    again: str | None = None,
-    retry: RetryOrigin | None = None,
-    chunk_rows: int | None = None,
-) -> Job:
-    """Store the payload and write the job down, before anything is sent.
-
-    A sheet of more than ``chunk_rows`` rows becomes a parent with parts. A job with the same rows
-    that was written down and not sent is taken up again. Raises ``JournalError`` when some of the
-    rows were sent already and ``again`` gives no reason, ``UsageError`` when it gives an empty one.
-    """
-    if again is not None and not again.strip():
-        raise UsageError(
-            Text(pt="--again pede um motivo.", en="--again needs a reason."),
-            Text(pt="Nada foi enviado.", en="Nothing was sent."),
-        )
-    book = _SheetSlices(desk, sheet, resource, plan, profile)
-    new, digests = book.slice(0, len(sheet.rows))
-    note: dict[str, Any] = {"file_hash": file_hash(sheet.file)}
-    if retry is not None:
-        note |= {"retry_of": retry.of, "origins": list(retry.origins)}
-    parts: list[SheetPart] = []
-    if chunk_rows is not None and chunk_rows < len(sheet.rows):
-        parts = list(book.chunks(chunk_rows))
-    # What a retry has not sent gives way to the next: only that one knows which rows are which.
-    sizes = [len(part.rows) for part, _ in parts]
-    waiting = desk.journal.unsent(new, parts=sizes) if retry is None else None
-    if waiting is not None:
-        return waiting
-    if not parts:
-        return desk.journal.create(new, digests, again=again, note=note)
-    return desk.journal.create_split(new, parts, again=again, note=note)
-
-
-def run_job(desk: UploadContext, client: Client, job: Job, options: RunOptions) -> Job:
-    """Take a job as far as it goes, and leave its evidence behind.
-
-    Raises ``UsageError`` when the job belongs to another environment or runs elsewhere just now,
-    and what ``Runner.run`` raises.
-    """
-    require_profile(job, client.target.profile)
-    settle = max(options.settle_seconds, client.least_settle)
-    options = replace(options, settle_seconds=settle)
-    bench = RunContext(client, desk.journal, desk.settings.payloads, desk.catalogue, options)
-    hold = partial(job_lock, desk.settings.home)
-    with hold(job.parent or job.id):
-        job = desk.journal.job(job.id)
-        if job.parts:
-            ended = run_split(bench, job, hold)
-        elif job.parent is None:
-            ended = JobRunner(bench).run(job)
-        else:
-            ended = _run_part(bench, job)
-        return _with_evidence(desk, ended)
 
 
 def require_profile(job: Job, profile: str) -> None:
@@ -112,35 +165,34 @@ def require_profile(job: Job, profile: str) -> None:
         )
 
 
-def resolve_job(desk: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
-    """Write down a person's word on a job, of a split sheet on each of its doubtful parts.
+def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
+    """Record a person's word on a job, of a split sheet on each of its doubtful parts.
 
-    Raises ``UsageError`` as ``resolve`` does.
+    Raises ``UsageError`` when nothing is in doubt, no reason is given, or rows that may still
+    arrive are said not to be there.
     """
-    hold = partial(job_lock, desk.settings.home)
-    with hold(job.parent or job.id):
-        job = desk.journal.job(job.id)
-        parts = desk.journal.parts_of(job)
+    journal = context.journal
+    with job_lock(context.settings.home, job.parent or job.id):
+        job = journal.job(job.id)
+        parts = journal.parts_of(job)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
         for one in doubtful or parts or [job]:
-            record_resolution(desk.journal, one, seen, reason, desk.settings.settle_seconds)
+            record_resolution(journal, one, seen, reason, context.settings.settle_seconds)
         parent = job.parent or (job.id if job.parts else None)
         if parent is not None:
-            update_parent(desk.journal, desk.journal.job(parent))
-        ended = desk.journal.job(job.id)
-        return _with_evidence(desk, ended)
+            update_parent(journal, journal.job(parent))
+        return _with_evidence(context, journal.job(job.id))
 
 
-def _with_evidence(desk: UploadContext, job: Job) -> Job:
+def _with_evidence(context: UploadContext, job: Job) -> Job:
     """Leave the evidence of a job behind, and of the whole sheet that it is a part of."""
-    whole = desk.journal.job(job.parent or job.id)
-    write_evidence(desk.settings, desk.catalogue, desk.journal, whole)
-    return desk.journal.job(job.id)
+    write_evidence(context, context.journal.job(job.parent or job.id))
+    return context.journal.job(job.id)
 
 
-def _run_part(bench: RunContext, job: Job) -> Job:
-    """Run one part of a split sheet by itself, and tell its parent."""
-    parent = bench.journal.job(job.parent or "")
+def _run_part(context: RunContext, job: Job) -> Job:
+    """Run one part of a split sheet by itself, and update its parent."""
+    parent = context.journal.job(job.parent or "")
     if parent.state in UNSENT:
         raise UsageError(
             Text(
@@ -152,58 +204,21 @@ def _run_part(bench: RunContext, job: Job) -> Job:
             ),
         )
     try:
-        return JobRunner(bench).run(job)
+        return JobRunner(context).run(job)
     finally:
-        update_parent(bench.journal, parent)
+        update_parent(context.journal, parent)
 
 
-@dataclass(frozen=True, slots=True)
-class _SheetSlices:
-    """Makes jobs of a sheet's rows; each slice's payload is stored when it is made."""
-
-    desk: UploadContext
-    sheet: ValidatedSheet
-    resource: Resource
-    plan: ModeChoice
-    profile: str
-
-    def chunks(self, size: int) -> Iterator[SheetPart]:
-        """Yield the sheet in slices of ``size`` rows; the last may be shorter."""
-        for start in range(0, len(self.sheet.rows), size):
-            yield self.slice(start, start + size)
-
-    def slice(self, start: int, end: int) -> SheetPart:
-        """Return what is to be written down of some rows, with their digests."""
-        frame: pd.DataFrame = self.sheet.frame.iloc[start:end].reset_index(drop=True)
-        digests = row_digests(self.resource, frame)
-        new = JobSpec(
-            profile=self.profile,
-            resource=self.resource.name,
-            mode=self.plan.mode,
-            file=str(self.sheet.file.resolve()),
-            sheet=self.sheet.sheet,
-            digest=sheet_digest(digests),
-            payload=store_payload(self.desk.settings.payloads, self.resource, frame),
-            rows=tuple(self.sheet.rows[start:end]),
-            columns=self.sheet.columns,
+def _valid_resource(sheet: ValidatedSheet) -> Resource:
+    """Return the resource of a sheet. Raises ``UsageError`` when the sheet has errors."""
+    if sheet.resource is None or not sheet.ok:
+        raise UsageError(
+            Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
+                file=sheet.file, n=sheet.errors
+            ),
+            Text(
+                pt="Nada foi enviado: corrija os erros primeiro.",
+                en="Nothing was sent: fix the errors first.",
+            ),
         )
-        return new, digests
-
-
-def invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
-    """Return the answer for a sheet that local validation stops: no row of it is accepted."""
-    rows = len(sheet.rows)
-    return {
-        "version": 1,
-        "job": None,
-        "state": "rejected",
-        "mode": mode,
-        "resource": sheet.resource.name if sheet.resource else None,
-        "log_id": None,
-        "rows": Verdict(read=rows, accepted=0, unknown=0).counted,
-        "rejected": [
-            {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
-            for f in sheet.error_findings()
-        ],
-        "rejects_file": None,
-    }
+    return sheet.resource

@@ -1,7 +1,7 @@
 """A month in a real sandbox, sent and then tampered with, so that a proof has much to say."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,19 +20,18 @@ from xlbridge.client import Client
 from xlbridge.i18n import Text
 from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.upload import (
+    ApproveAll,
     Job,
     RequestedMode,
-    RunOptions,
     UploadContext,
-    choose_mode,
+    UploadOptions,
+    Uploads,
     corrected_rows,
-    create_job,
-    run_job,
 )
 from xlbridge.upload.payload import file_hash
 from xlbridge.validation import validate_workbook
 
-AT_ONCE = RunOptions(consent=lambda _job, _seen: True, sleep=lambda _s: None, settle_seconds=0)
+AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=0)
 
 
 @dataclass
@@ -60,30 +59,23 @@ class Bench:
         *,
         mode: RequestedMode = "queue",
         chunk_rows: int | None = None,
-        options: RunOptions = AT_ONCE,
+        options: UploadOptions = AT_ONCE,
         again: str | None = None,
     ) -> Job:
         """Send a workbook as a part of a step."""
         sheet = validate_workbook(path, self.desk.catalogue)
         assert sheet.ok, sheet.findings
-        assert sheet.resource is not None
-        plan = choose_mode(sheet.resource, mode)
-        job = create_job(
-            self.desk, sheet, sheet.resource, plan, "rehearsal", chunk_rows=chunk_rows, again=again
-        )
+        options = replace(options, mode=mode, chunk_rows=chunk_rows, again=again)
+        job = Uploads(self.desk, self.client).create(sheet, options)
         self.add(step, path, len(sheet.rows), job.id)
-        return run_job(self.desk, self.client, job, options)
+        return Uploads(self.desk, self.client).run(job, options)
 
     def retry(self, job: Job, path: Path) -> Job:
-        """Send mended rows of a job again."""
+        """Send corrected rows of a job again."""
         sheet = validate_workbook(path, self.desk.catalogue)
-        mended = corrected_rows(self.desk, job, sheet)
-        assert sheet.resource is not None
-        plan = choose_mode(sheet.resource, job.what.mode.value)
-        again = create_job(
-            self.desk, mended.sheet, sheet.resource, plan, "rehearsal", retry=mended.retry
-        )
-        return run_job(self.desk, self.client, again, AT_ONCE)
+        uploads = Uploads(self.desk, self.client)
+        again = uploads.create_retry(corrected_rows(self.desk, job, sheet), AT_ONCE)
+        return uploads.run(again, AT_ONCE)
 
     def add(
         self, step: str, path: Path, rows: int, *jobs: str, because: Text | None = None

@@ -21,8 +21,7 @@ from xlbridge.upload import (
     comparable_value,
     load_payload,
     look_up_rows,
-    payload_frame,
-    rows_of,
+    sent_rows,
     snapshot_from_json,
 )
 
@@ -139,7 +138,7 @@ def _rows_of_job(
             (ReadBackRow(file, sent, unknown, why=error.message, lost=True), None)
             for file, sent in pairs
         ]
-    values = rows_of(payload_frame(desk.settings.payloads, payload, resource))
+    values = sent_rows(desk, pairs[0][1].job)
     return [
         (
             ReadBackRow(
@@ -168,7 +167,7 @@ def _codes_before(desk: UploadContext, files: Sequence[SentFile]) -> Mapping[str
     }
     codes: dict[str, frozenset[str]] = {}
     for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
-        first = next((r for _, moment, r in desk.journal.readings(job.id) if moment == BEFORE), ())
+        first = next((r for _, moment, r in desk.journal.snapshots(job.id) if moment == BEFORE), ())
         for row in filter(None, snapshot_from_json(first)):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
     return codes

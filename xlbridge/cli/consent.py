@@ -1,0 +1,46 @@
+"""Consent asked on the terminal, for uploads and batches alike."""
+
+import sys
+
+import click
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+
+_YES = frozenset({"s", "sim", "y", "yes"})
+
+
+def ask_yes_or_no(hint: Text) -> bool:
+    """Ask whether to send. Raises ``UsageError`` with ``hint`` where there is no terminal."""
+    _require_terminal(hint)
+    return _prompt(Text(pt="Enviar? [s/N]", en="Send? [y/N]")).casefold() in _YES
+
+
+def ask_for_token(hint: Text) -> str:
+    """Ask for the confirmation that production needs; empty where none is typed.
+
+    Raises ``UsageError`` with ``hint`` where there is no terminal.
+    """
+    _require_terminal(hint)
+    return _prompt(
+        Text(
+            pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
+            en="PRODUCTION. To send, type the confirmation above",
+        )
+    )
+
+
+def _prompt(question: Text) -> str:
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    return answer.strip()
+
+
+def _require_terminal(hint: Text) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            Text(
+                pt="Falta a confirmação: não há terminal para perguntar.",
+                en="Confirmation is missing: there is no terminal to ask on.",
+            ),
+            hint,
+        )
