@@ -120,6 +120,11 @@ class Settings:
         return (self.state or self.home) / "payloads"
 
     @property
+    def frames(self) -> Path:
+        """The folder of the workbooks made of uploaded DataFrames, named by content."""
+        return (self.state or self.home) / "frames"
+
+    @property
     def exports(self) -> Path:
         """The folder that remembers how far exports have come."""
         return (self.state or self.home) / "exports"

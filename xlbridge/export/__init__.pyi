@@ -14,6 +14,9 @@ from .filters import (
     parse_filters as parse_filters,
 )
 from .formats.base import OpenOutput as OpenOutput
+from .formats.frames import (
+    FrameOutput as FrameOutput,
+)
 from .formats.selection import (
     FORMATS as FORMATS,
     output_format as output_format,

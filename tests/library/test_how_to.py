@@ -3,29 +3,16 @@
 import contextlib
 import io
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from environment import ROOT, clean_environment, credentials
-from sandboxes import sandbox_process
+from environment import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "library.md"
 BLOCKS = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A new sandbox, and the variables that name it."""
-    environment = clean_environment(tmp_path)
-    with sandbox_process(tmp_path, ["--seed", "empty"], environment) as running:
-        for name, value in credentials(running).items():
-            monkeypatch.setenv(name, value)
-        yield
-
-
-@pytest.mark.usefixtures("sandbox")
+@pytest.mark.usefixtures("demo_home")
 def test_the_page_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}

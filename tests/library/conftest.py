@@ -1,0 +1,34 @@
+"""A home with the demo company, in which the library runs as in a user's own program."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sandboxes import give_database
+
+import xlbridge as xb
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which nothing is configured, for this process."""
+    home = tmp_path / "home"
+    for name in [name for name in os.environ if name.startswith("XLBRIDGE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XLBRIDGE_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def demo_home(own_home: Path) -> Path:
+    """A home whose embedded sandbox has the demo company."""
+    give_database(own_home, [])
+    return own_home
+
+
+@pytest.fixture
+def erp(demo_home: Path) -> Iterator[xb.Connection]:
+    """A connection to the embedded sandbox."""
+    with xb.connect() as connection:
+        yield connection

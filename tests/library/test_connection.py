@@ -1,0 +1,181 @@
+"""Connections: consent, uploads and exports against the embedded sandbox."""
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+from environment import ROOT, clean_environment
+from forked import Zygote
+from sandboxes import sandbox_process
+
+import xlbridge as xb
+from xlbridge.profiles import Profile, save_profile
+from xlbridge.sandbox import RunningSandbox
+
+CLIENTS = ROOT / "samples" / "cliente.xlsx"
+
+
+@pytest.fixture
+def report() -> xb.Report:
+    return xb.validate(CLIENTS)
+
+
+@pytest.fixture
+def production(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.Connection]:
+    """A connection to an environment that is called production."""
+    folder = own_home.parent / "production"
+    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+        save_production(own_home, running)
+        monkeypatch.setenv("XLBRIDGE_PASSWORD", running.password)
+        with xb.connect("producao") as connection:
+            yield connection
+
+
+def save_production(home: Path, running: RunningSandbox) -> None:
+    profile = Profile("producao", running.base_url, running.email, production=True)
+    save_profile(home, profile)
+
+
+def written_clients(erp: xb.Connection) -> int:
+    return len(erp.export("clientes").frames["clientes"])
+
+
+def test_nothing_is_written_without_consent(erp: xb.Connection, report: xb.Report) -> None:
+    before = written_clients(erp)
+    preview = erp.upload(report, mode="preview")
+    assert (preview.state, preview.ok, preview.rows["read"]) == ("previewed", True, 48)
+    with pytest.raises(xb.errors.UsageError):
+        erp.upload(report)
+    with pytest.raises(xb.errors.UsageError):
+        erp.upload(report, confirm="48:00000000")
+    with pytest.raises(xb.errors.UsageError):
+        erp.upload(report, confirm=preview.token, yes=True)
+    assert written_clients(erp) == before
+
+
+def test_rows_that_are_confirmed_are_written_once(erp: xb.Connection, report: xb.Report) -> None:
+    before, told = written_clients(erp), list[str]()
+    token = erp.upload(report, mode="preview").token
+    outcome = erp.upload(report, confirm=token, on_progress=told.append)
+    assert (outcome.state, outcome.ok, outcome.mode) == ("done", True, "queue")
+    assert outcome.rows == {"read": 48, "accepted": 48, "rejected": 0, "unknown": 0}
+    assert told
+    assert written_clients(erp) == before + 48
+    with pytest.raises(xb.errors.JournalError):
+        erp.upload(report, yes=True)
+    assert written_clients(erp) == before + 48
+
+
+def test_a_report_with_errors_is_not_sent(erp: xb.Connection) -> None:
+    outcome = erp.upload(xb.validate(ROOT / "samples" / "cliente-com-erros.xlsx"), yes=True)
+    assert (outcome.state, outcome.ok, outcome.job, outcome.token) == (
+        "rejected",
+        False,
+        None,
+        None,
+    )
+    assert outcome.rejected["row"].dtype == "Int64"
+    assert len(outcome.rejected) > 0
+
+
+def test_rows_that_the_system_rejects_are_told_by_their_labels_and_kept(
+    erp: xb.Connection, own_home: Path
+) -> None:
+    frame = pd.DataFrame(
+        {"nomeComercial": ["Padaria", "Mercado"], "codigoDoVendedor": [None, 987654]},
+        index=["first", "second"],
+    )
+    outcome = erp.upload(xb.validate(frame, "cliente"), yes=True)
+    assert (outcome.state, outcome.ok) == ("partial", False)
+    assert outcome.rejected[["row", "cell"]].values.tolist() == [["second", "B3"]]
+    assert outcome.rejects_file is not None
+    assert outcome.rejects_file.parent == own_home / "frames"
+    assert xb.validate(outcome.rejects_file).frame["nomeComercial"].tolist() == ["Mercado"]
+    assert len(list((own_home / "frames").glob("dataframe-*.xlsx"))) == 2
+
+
+def test_production_takes_a_token_only(production: xb.Connection, report: xb.Report) -> None:
+    with pytest.raises(xb.errors.UsageError):
+        production.upload(report, yes=True)
+    assert written_clients(production) == 0
+    token = production.upload(report, mode="preview").token
+    assert production.upload(report, confirm=token).state == "done"
+    assert written_clients(production) == 48
+
+
+def test_frames_hold_what_the_command_writes(
+    erp: xb.Connection, own_home: Path, forks: Zygote, tmp_path: Path
+) -> None:
+    exported = erp.export("pedidos", branch=1, start=date(2026, 1, 1))
+    assert exported.complete
+    assert exported.manifest["records"] == exported.records == len(exported.frames["pedidos"])
+    assert {name: len(frame) for name, frame in exported.frames.items()} == exported.manifest[
+        "sheets"
+    ]
+    total = exported.frames["parcelas"]["valor"].sum()
+    assert isinstance(total, Decimal)
+    written = tmp_path / "pedidos.jsonl"
+    arguments = ["export", "pedidos", "-o", str(written), "--branch", "1", "--from", "2026-01-01"]
+    done = forks.run(tmp_path, clean_environment(own_home), arguments, longest=120)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "pedidos.parcelas.jsonl").read_text("utf-8").splitlines()
+    assert total == sum(json.loads(line, parse_float=Decimal)["valor"] for line in lines)
+
+
+def test_exported_columns_are_typed(erp: xb.Connection) -> None:
+    frames = erp.export("pedidos", branch=1).frames
+    orders = frames["pedidos"]
+    assert orders["numeroDoPedido"].dtype == "Int64"
+    assert frames["parcelas"]["dataDeVencimento"].dtype == "datetime64[us]"
+    assert frames["parcelas"]["valor"].map(type).eq(Decimal).all()
+    assert frames["produtos"]["codigoDeBarras"].dtype == "str"
+
+
+def test_a_listing_without_records_has_its_columns(erp: xb.Connection) -> None:
+    full, empty = (
+        erp.export("pedidos", start=start).frames for start in ("2026-01-01", "2090-01-01")
+    )
+    assert {name: list(frame) for name, frame in empty.items()} == {
+        name: list(frame) for name, frame in full.items()
+    }
+    assert all(len(frame) == 0 for frame in empty.values())
+    assert empty["parcelas"].dtypes.equals(full["parcelas"].dtypes)
+
+
+def test_an_export_as_template_can_be_judged(erp: xb.Connection) -> None:
+    frame = erp.export("clientes", as_template="cliente").frames["cliente"]
+    assert list(frame) == [c.name for c in xb.available_resources()["cliente"].columns]
+    assert xb.validate(frame.head(50), "cliente").resource == "cliente"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"listing": "nothing"},
+        {"listing": "clientes", "branch": 1},
+        {"listing": "pedidos", "start": "x"},
+    ],
+    ids=["listing", "filter", "date"],
+)
+def test_what_cannot_be_exported_is_raised(erp: xb.Connection, asked: dict[str, object]) -> None:
+    with pytest.raises(xb.errors.UsageError):
+        erp.export(**asked)  # type: ignore[arg-type]
+
+
+def test_an_unknown_profile_is_raised(own_home: Path) -> None:
+    with pytest.raises(xb.errors.ConfigError):
+        xb.connect("nothing")
+
+
+def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
+    with xb.connect() as erp:
+        assert erp.profile == "sandbox"
+        assert erp.client.system.info().ativo
+        address = erp.client.target.base_url
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address)

@@ -1,0 +1,213 @@
+"""Reports: the same findings as the command, typed frames, DataFrames in the place of workbooks."""
+
+import datetime as dt
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+from environment import ROOT, Xlbridge
+
+import xlbridge as xb
+from xlbridge.i18n import override_language
+
+pytestmark = pytest.mark.usefixtures("own_home")
+
+SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
+
+
+def title(**others: object) -> dict[str, object]:
+    """The values of one receivable, with some in the place of the usual ones."""
+    usual: dict[str, object] = {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": 1001,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Mensalidade de outubro",
+        "dataDeVencimento": dt.date(2026, 10, 31),
+        "valorDoLancamento": Decimal("1234.56"),
+    }
+    return usual | others
+
+
+def titles(*rows: dict[str, object], index: object = None) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), index=index)
+
+
+@pytest.mark.parametrize("source", [SAMPLE, str(SAMPLE)], ids=["Path", "str"])
+def test_the_findings_are_those_of_the_command(source: Path | str, xlbridge: Xlbridge) -> None:
+    report = xb.validate(source)
+    (told,) = json.loads(xlbridge("validate", SAMPLE, "--format", "json").stdout)["files"]
+    columns = ["row", "cell", "column", "code", "severity", "value", "message"]
+    found = report.findings.astype(object).where(report.findings.notna(), None)
+    assert list(found.columns) == columns
+    assert found.to_dict("records") == [
+        {name: item[name] for name in columns} for item in told["findings"]
+    ]
+    assert (report.resource, report.sheet) == (told["resource"], told["sheet"])
+    assert (report.errors, report.warnings) == (told["errors"], told["warnings"])
+    assert len(report.frame) == told["rows"]
+
+
+def test_the_columns_are_typed() -> None:
+    frame = xb.validate(ROOT / "samples" / "contasreceber.xlsx").frame
+    assert frame.index.name == "row"
+    assert frame["codigoDoCliente"].dtype == "Int64"
+    assert frame["codigoDoCentroDeCusto"].dtype == "str"
+    assert frame["dataDeVencimento"].dtype == "datetime64[us]"
+    assert {type(amount) for amount in frame["valorDoLancamento"]} == {Decimal}
+
+
+def test_money_is_exact_to_the_cent_and_keeps_what_is_finer() -> None:
+    amounts = [0.1 + 0.2, 1234.5, 1.2345, None, 99999999.99]
+    report = xb.validate(titles(*(title(valorDoLancamento=a) for a in amounts)), "contasreceber")
+    assert report.frame["valorDoLancamento"].tolist() == [
+        Decimal("0.30"),
+        Decimal("1234.50"),
+        Decimal("1.2345"),
+        None,
+        Decimal("99999999.99"),
+    ]
+    assert report.findings["row"].tolist() == [2]
+
+
+def test_good_and_bad_rows_are_told_by_their_errors() -> None:
+    report = xb.validate(SAMPLE)
+    wrong = report.findings[(report.findings["severity"] == "error")]
+    in_rows = wrong[wrong["row"] > 3]
+    assert not report.ok
+    assert set(report.bad.index) == set(in_rows["row"])
+    assert sorted([*report.good.index, *report.bad.index]) == list(report.frame.index)
+
+
+def test_no_row_is_good_where_the_layout_is_wrong() -> None:
+    report = xb.validate(titles(title()).drop(columns="historico"), "contasreceber")
+    assert (len(report.good), len(report.bad)) == (0, 1)
+    assert report.findings["code"].tolist() == ["column-missing"]
+    assert report.findings["row"].isna().all()
+
+
+def test_an_empty_report_has_the_same_columns() -> None:
+    report = xb.validate(titles(title()), "contasreceber")
+    assert report.ok
+    assert list(report.findings.columns) == list(xb.validate(SAMPLE).findings.columns)
+    assert report.findings["row"].dtype == "Int64"
+
+
+def test_findings_of_a_frame_bear_its_labels() -> None:
+    frame = titles(title(), title(codigoDoCliente="x"), index=["a", "b"])
+    report = xb.validate(frame, "contasreceber")
+    assert report.findings[["row", "cell", "column"]].values.tolist() == [
+        ["b", "B3", "codigoDoCliente"]
+    ]
+    assert list(report.good.index) == ["a"]
+    assert list(frame.loc[report.findings["row"]].index) == ["b"]
+
+
+def test_blank_rows_of_a_frame_are_left_out() -> None:
+    frame = titles(title(), {}, title(codigoDoCliente=-1), index=[10, 20, 30])
+    report = xb.validate(frame, "contasreceber")
+    assert list(report.frame.index) == [10, 30]
+    assert report.findings["row"].tolist() == [30]
+
+
+def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Path) -> None:
+    frame = titles(
+        title(),
+        title(codigoDoCentroDeCusto=7, dataDeVencimento="31/10/2026"),
+        title(valorDoLancamento=Decimal("12345678901234567.89"), codigoDoCliente=True),
+        title(dataDeVencimento=pd.Timestamp("2026-10-31 12:30"), codigoDaFilial=2**60),
+        title(dataDeVencimento=pd.Timestamp("2026-10-31", tz="America/Sao_Paulo")),
+        title(dataDeVencimento=dt.date(1899, 12, 31), historico="=1+1"),
+        title(valorDoLancamento=float("inf"), historico="<r>text</r>"),
+        title(codigoDoCliente=None, idws="", historico="  "),
+        title(historico=["a", "list"]),
+    )
+    report = xb.validate(frame, "contasreceber")
+    copy = tmp_path / "copy.xlsx"
+    report.to_excel(copy)
+    again = xb.validate(copy, "contasreceber")
+    told = ["cell", "column", "code", "value", "message"]
+    assert len(report.findings) > 5
+    assert again.findings[told].equals(report.findings[told])
+    assert again.frame.reset_index(drop=True).equals(report.frame.reset_index(drop=True))
+
+
+def test_what_a_report_says_is_good_is_good_again() -> None:
+    good = xb.validate(ROOT / "samples" / "contasreceber.xlsx").good
+    again = xb.validate(good, "contasreceber")
+    assert again.ok
+    assert again.frame.equals(good)
+
+
+def test_the_marked_copy_replaces_only_such_a_copy(tmp_path: Path) -> None:
+    report, copy = xb.validate(SAMPLE), tmp_path / "copy.xlsx"
+    report.to_excel(str(copy))
+    report.to_excel(copy)
+    assert "xlbridge" in openpyxl.load_workbook(copy).sheetnames
+    other = tmp_path / "other.xlsx"
+    other.write_bytes(SAMPLE.read_bytes())
+    with pytest.raises(xb.errors.UsageError):
+        report.to_excel(other)
+    report.to_excel(other, force=True)
+    assert "xlbridge" in openpyxl.load_workbook(other).sheetnames
+
+
+def test_the_workbook_itself_is_never_replaced(tmp_path: Path) -> None:
+    book = tmp_path / "titles.xlsx"
+    book.write_bytes(SAMPLE.read_bytes())
+    with pytest.raises(xb.errors.UsageError):
+        xb.validate(book).to_excel(book, force=True)
+    assert book.read_bytes() == SAMPLE.read_bytes()
+
+
+def test_text_dates_and_numbers_are_read_as_declared() -> None:
+    frame = titles(title(dataDeVencimento="03/04/2026", valorDoLancamento="1.234"))
+    (row,) = xb.validate(frame, "contasreceber", dates="mdy", numbers="pt").frame.itertuples()
+    assert row.dataDeVencimento == pd.Timestamp(2026, 3, 4)
+    assert row.valorDoLancamento == Decimal("1234")
+
+
+def test_messages_are_in_the_language_that_was_chosen() -> None:
+    with override_language("pt-BR"):
+        message = xb.validate(titles(title(codigoDoCliente=-1))).findings["message"].item()
+    assert message == "O valor deve ser maior que 0."
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error"),
+    [
+        ("missing.xlsx", {}, xb.errors.UsageError),
+        (ROOT / "README.md", {}, xb.errors.WorkbookRefused),
+        (SAMPLE, {"resource": "nothing"}, xb.errors.UsageError),
+        (SAMPLE, {"sheet": "nothing"}, xb.errors.UsageError),
+        (pd.DataFrame({"a": [1]}), {}, xb.errors.UsageError),
+        (pd.DataFrame({"a": [1]}), {"sheet": "a"}, xb.errors.UsageError),
+    ],
+    ids=["no file", "no workbook", "no resource", "no sheet", "no telling", "frame's sheet"],
+)
+def test_what_cannot_be_judged_is_raised(
+    source: object, options: dict[str, str], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        xb.validate(source, **options)  # type: ignore[arg-type]
+
+
+def test_a_shipped_schema_is_read_by_pandera_and_judges_the_frame() -> None:
+    frame = xb.validate(ROOT / "samples" / "contasreceber.xlsx").good
+    numbers = frame.astype({"valorDoLancamento": "Float64"})
+    assert xb.schema("contasreceber").validate(numbers).equals(numbers)
+
+
+def test_own_schemas_are_found_where_they_are_named(tmp_path: Path) -> None:
+    shipped = xb.available_resources()["cliente"].source
+    own = shipped.read_text("utf-8").replace("resource: cliente", "resource: parceiro")
+    (tmp_path / "parceiro.yaml").write_text(own, encoding="utf-8")
+    assert "parceiro" in xb.available_resources(str(tmp_path))
+    assert "parceiro" not in xb.available_resources()
+    assert xb.schema("parceiro", tmp_path).columns.keys() == xb.schema("cliente").columns.keys()
+    frame = pd.DataFrame({"nomeComercial": ["Padaria"]})
+    assert xb.validate(frame, "parceiro", schemas=tmp_path).resource == "parceiro"

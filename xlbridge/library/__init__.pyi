@@ -1,0 +1,19 @@
+from .connections import (
+    Connection as Connection,
+    connect as connect,
+)
+from .exports import (
+    ExportedFrames as ExportedFrames,
+)
+from .lookups import (
+    available_listings as available_listings,
+    available_resources as available_resources,
+    schema as schema,
+)
+from .reports import (
+    Report as Report,
+    validate as validate,
+)
+from .uploads import (
+    UploadOutcome as UploadOutcome,
+)

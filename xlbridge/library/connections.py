@@ -1,0 +1,208 @@
+"""Connection to one environment: upload reports, export listings, call operations."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from xlbridge.client import Client
+from xlbridge.connection import connect as connect_client
+from xlbridge.export import ExportProgress, Filter, Layout
+from xlbridge.i18n import Text
+from xlbridge.library.exports import Code, Codes, ExportedFrames, Moment, export_frames
+from xlbridge.library.reports import Report
+from xlbridge.library.uploads import UploadOutcome, UploadRequest, upload_report
+from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.resources import load_catalogue
+from xlbridge.settings import Settings, read_settings
+from xlbridge.upload import RequestedMode
+
+_LOGGER = logging.getLogger("xlbridge")
+
+
+class Connection:
+    """An environment of the business system. Made by ``connect``; use it as a context manager."""
+
+    def __init__(self, settings: Settings, client: Client, closing: ExitStack) -> None:
+        self._settings = settings
+        self._client = client
+        self._closing = closing
+
+    @property
+    def client(self) -> Client:
+        """Every operation of the interface by its name: ``client.registry.clients.list(…)``.
+
+        See ``docs/reference/interface.md`` and ``xlbridge.client.Client``.
+        """
+        return self._client
+
+    @property
+    def profile(self) -> str:
+        """The name of the environment; ``sandbox`` for the embedded one."""
+        return self._client.target.profile
+
+    def upload(
+        self,
+        report: Report,
+        *,
+        mode: RequestedMode = "auto",
+        confirm: str | None = None,
+        yes: bool = False,
+        again: str | None = None,
+        chunk_rows: int | None = None,
+        preview: bool = True,
+        read_back: bool = True,
+        wait: bool = True,
+        on_progress: Callable[[str], None] = lambda _told: None,
+    ) -> UploadOutcome:
+        """Send the rows of a report without errors, as ``xlbridge upload`` does.
+
+        Writing needs consent: ``confirm`` is a token (``ROWS:DIGEST8``) for just these rows, which
+        an upload with ``mode="preview"`` gives; ``yes=True`` agrees to any rows, and is refused
+        for a production environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview``
+        (the system reads the sheet, nothing is written). ``again`` is the reason for sending rows
+        that were sent already. A sheet of more than ``chunk_rows`` rows is sent in parts.
+        ``preview=False`` leaves out the preview before the first write, ``read_back=False`` the
+        look-up of the rows' records, ``wait=False`` returns once the system has the file in its
+        queue. ``on_progress`` is told each step in words.
+
+        A report with errors is not sent: the outcome is ``rejected``, with its errors. Every job
+        is in the journal before anything is sent, so ``xlbridge resume`` continues one that was
+        interrupted; the exception's notes name it. The workbook of a DataFrame is kept in
+        ``XLBRIDGE_HOME``, in ``frames``.
+
+        Raises ``UsageError`` without consent, for a token of other rows and for a mode that the
+        resource does not take; ``JournalError`` for rows that were sent before; ``TransportError``
+        or ``AuthenticationFailed`` when nothing was applied, ``InDoubt`` when the connection was
+        lost while the outcome was awaited. Source: the spec, Importing files;
+        ``docs/upload-protocol.md``.
+        """
+        request = UploadRequest(
+            mode=mode,
+            confirm=confirm,
+            yes=yes,
+            again=again,
+            chunk_rows=chunk_rows,
+            preview=preview,
+            read_back=read_back,
+            wait=wait,
+            on_progress=on_progress,
+        )
+        return upload_report(self._settings, self._client, report, request)
+
+    def export(
+        self,
+        listing: str,
+        *,
+        start: Moment | None = None,
+        end: Moment | None = None,
+        branch: Code | None = None,
+        client: Codes | None = None,
+        product: Codes | None = None,
+        account: Code | None = None,
+        cost_centre: Codes | None = None,
+        category: str | None = None,
+        project: Code | None = None,
+        year: Code | None = None,
+        month: Code | None = None,
+        document: str | None = None,
+        idws: str | None = None,
+        id: Codes | None = None,  # noqa: A002 - the filter's name
+        active: bool = False,
+        limit: int | None = None,
+        flat: str | None = None,
+        as_template: str | None = None,
+        with_files: bool = False,
+        keep_unknown: bool = False,
+        at_once: int = 2,
+        on_progress: Callable[[ExportProgress], None] = lambda _progress: None,
+    ) -> ExportedFrames:
+        """Export a listing into DataFrames, as ``xlbridge export`` does into files.
+
+        ``listing`` is one of ``available_listings``, which names the filters that it takes; a
+        filter that is None does not narrow. ``start`` and ``end`` bound the last update, to the
+        minute, both included; a day without a time as ``end`` means all of that day. ``client``,
+        ``product``, ``cost_centre`` and ``id`` may be several. ``flat`` joins the list of that
+        name to its records in one DataFrame; ``as_template`` gives the columns of a resource's
+        import sheet, ready for ``validate``; ``with_files`` reads each record by its key, with its
+        attached files; ``keep_unknown`` keeps fields that the interface does not show, as JSON in
+        the column ``outrosCampos``. ``at_once`` is how many calls run side by side.
+
+        Raises ``UsageError`` for a listing, filter or layout that cannot be, before the first
+        call; ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` when the system
+        does not answer or refuses. Source: the spec's section of each listing;
+        ``docs/exports.md``.
+        """
+        given: Mapping[Filter, object] = {
+            Filter.FROM: start,
+            Filter.TO: end,
+            Filter.BRANCH: branch,
+            Filter.CLIENT: client,
+            Filter.PRODUCT: product,
+            Filter.ACCOUNT: account,
+            Filter.COST_CENTRE: cost_centre,
+            Filter.CATEGORY: category,
+            Filter.PROJECT: project,
+            Filter.YEAR: year,
+            Filter.MONTH: month,
+            Filter.DOCUMENT: document,
+            Filter.IDWS: idws,
+            Filter.ID: id,
+            Filter.ACTIVE: active,
+            Filter.LIMIT: limit,
+        }
+        catalogue = load_catalogue(self._settings.schemas)
+        layout = Layout(
+            flat=flat,
+            in_detail=with_files,
+            keep_unknown=keep_unknown,
+            template=None if as_template is None else catalogue.named(as_template),
+        )
+        return export_frames(
+            self._client, listing, given, layout, at_once=at_once, on_progress=on_progress
+        )
+
+    def close(self) -> None:
+        """Close the connections, and end the embedded sandbox where this started it."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.profile}: {self._client.target.base_url}>"
+
+
+def connect(profile: str | None = None) -> Connection:
+    """Connect to an environment, chosen as the commands choose it.
+
+    ``profile`` names one of ``profiles.toml``. Without it the environment variables
+    (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …) or the file's default tell; where nothing is
+    configured it is the embedded sandbox, which runs until the connection is closed. Nothing is
+    sent before the first call.
+
+    Raises ``ConfigError`` when there is no such profile, it has no credentials, or the embedded
+    sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` when the
+    sandbox does not come up. Source: the spec, What the service does (two environments) and
+    Authentication; ``docs/how-to/profiles.md``.
+    """
+    given = {} if profile is None else {"XLBRIDGE_PROFILE": profile}
+    settings = read_settings(os.environ | given)
+    settings = settings_for(settings, choose_profile(settings))
+    with ExitStack() as opened:
+        client = opened.enter_context(connect_client(settings, _log))
+        return Connection(settings, client, opened.pop_all())
+
+
+def _log(text: Text) -> None:
+    _LOGGER.info("%s", text)

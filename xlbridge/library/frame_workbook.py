@@ -1,0 +1,157 @@
+"""A DataFrame in the place of a workbook: its cells, its row labels, and the file that it becomes.
+
+The first row of the sheet holds the columns' names, the frame's rows follow from row 2 on; the
+frame's index is no part of it.
+"""
+
+import datetime as dt
+import hashlib
+import math
+from collections.abc import Hashable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
+from xlbridge.workbook.write import new_workbook, write_plain_text
+
+CellValue = str | float | bool | dt.date | dt.datetime
+"""What a cell holds; an empty one holds ``""``."""
+
+FRAME_FILE = Path("dataframe.xlsx")
+"""The file that findings of a DataFrame are said to be of."""
+
+_SHEET_NAME = "dataframe"
+_FIRST_ROW = 2
+_MAX_EXACT = 2**53
+_MAX_DIGITS = 15
+_FIRST_YEAR = 1900
+_DATE_FORMAT = "yyyy-mm-dd"
+_MOMENT_FORMAT = "yyyy-mm-dd hh:mm:ss"
+
+
+class FrameWorkbook:
+    """A DataFrame as a sheet of cells.
+
+    Missing values are empty cells. A value that no cell of Excel holds exactly (a whole number of
+    more than 15 digits, a moment with a time zone, an object) is there as its text.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._labels: pd.Index[Any] = frame.index
+        self._columns = [
+            [str(name), *map(_cell_value, _values(frame.iloc[:, place]))]
+            for place, name in enumerate(frame.columns)
+        ]
+
+    def cells(self) -> WorkbookCells:
+        """Return the cells as reading a workbook of them would."""
+        columns = [CellEncoder().encode(values) for values in self._columns]
+        return WorkbookCells(None, [SheetCells(_SHEET_NAME, 0, columns, RawSheet())])
+
+    def label(self, row: int | None) -> Hashable:
+        """Return the index label of a sheet's row; None for the header, or for no row."""
+        if row is None or row < _FIRST_ROW:
+            return None
+        label: Hashable = self._labels[row - _FIRST_ROW]
+        return label
+
+    def labels(self, rows: Sequence[int]) -> "pd.Index[Any]":
+        """Return the index labels of some rows of the sheet."""
+        return self._labels.take([row - _FIRST_ROW for row in rows])
+
+    def write(self, path: Path) -> None:
+        """Write the workbook. Raises ``UsageError`` where Excel or the folder cannot hold it."""
+        with new_workbook(path, constant_memory=True) as book:
+            sheet: Worksheet = book.add_worksheet(_SHEET_NAME)
+            plain = book.add_format({})
+            date = book.add_format({"num_format": _DATE_FORMAT})
+            moment = book.add_format({"num_format": _MOMENT_FORMAT})
+            for row, values in enumerate(zip(*self._columns, strict=True)):
+                for column, value in enumerate(values):
+                    form = moment if isinstance(value, dt.datetime) else date
+                    form = form if isinstance(value, dt.date) else plain
+                    if value != "" and _write_cell(sheet, row, column, value, form):
+                        raise _too_large(row + 1, column + 1)
+
+    def store(self, folder: Path) -> Path:
+        """Write the workbook into a folder under a name made of its content, and return its path.
+
+        Raises ``UsageError`` as ``write`` does.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix="xlbridge-") as scratch:
+            written = Path(scratch) / FRAME_FILE
+            self.write(written)
+            digest = hashlib.sha256(written.read_bytes()).hexdigest()[:16]
+            return written.replace(folder / f"{FRAME_FILE.stem}-{digest}{FRAME_FILE.suffix}")
+
+
+def _values(series: pd.Series) -> list[Any]:
+    objects = series.astype(object)
+    return objects.where(series.notna(), "").tolist()
+
+
+def _cell_value(value: Any) -> CellValue:
+    match value:
+        case str():
+            return str(value)
+        case bool() | np.bool_():
+            return bool(value)
+        case int() | np.integer():
+            whole = int(value)
+            return float(whole) if abs(whole) <= _MAX_EXACT else str(whole)
+        case float() | np.floating():
+            return float(value) if math.isfinite(value) else str(value)
+        case Decimal():
+            return _decimal_value(value)
+        case dt.date():
+            return _date_value(value)
+        case _:
+            return str(value)
+
+
+def _decimal_value(value: Decimal) -> CellValue:
+    is_exact = value.is_finite() and len(value.as_tuple().digits) <= _MAX_DIGITS
+    return float(value) if is_exact else str(value)
+
+
+def _date_value(value: dt.date) -> CellValue:
+    if isinstance(value, pd.Timestamp):
+        value = value.to_pydatetime(warn=False)
+    if value.year < _FIRST_YEAR or (isinstance(value, dt.datetime) and value.tzinfo):
+        return value.isoformat()
+    return value
+
+
+def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form: Format) -> int:
+    """Write a cell; returns 0, or a negative number when Excel cannot hold it."""
+    match value:
+        case str():
+            return write_plain_text(sheet, row, column, value, form)
+        case bool():
+            return int(sheet.write_boolean(row, column, value, form))
+        case dt.datetime():
+            return int(sheet.write_datetime(row, column, value, form))
+        case dt.date():
+            moment = dt.datetime.combine(value, dt.time())
+            return int(sheet.write_datetime(row, column, moment, form))
+        case _:
+            return int(sheet.write_number(row, column, value, form))
+
+
+def _too_large(row: int, column: int) -> UsageError:
+    return UsageError(
+        Text(
+            pt="O Excel não comporta o DataFrame: linha {row}, coluna {column}.",
+            en="Excel cannot hold the DataFrame: row {row}, column {column}.",
+        ).format(row=row, column=column)
+    )

@@ -1,0 +1,259 @@
+"""Validate a workbook or a DataFrame, and the report of it as DataFrames."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from xlbridge.errors import UsageError
+from xlbridge.files import require_distinct
+from xlbridge.i18n import Text
+from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
+from xlbridge.resources import Kind, load_catalogue
+from xlbridge.resources.findings import Severity
+from xlbridge.settings import read_settings
+from xlbridge.validation import (
+    DateOrder,
+    NumberStyle,
+    ParseOptions,
+    ValidatedSheet,
+    reports as forms,
+    validate_workbook,
+)
+from xlbridge.workbook import ANNOTATED, require_own
+
+_TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
+
+
+class Report:
+    """What validating a sheet found, and its rows as typed DataFrames.
+
+    Every DataFrame is indexed by row: of a workbook by Excel's row number (the index is called
+    ``row``), of a DataFrame by the labels of its own index. Blank rows are left out. Made by
+    ``validate``.
+    """
+
+    def __init__(self, sheet: ValidatedSheet, origin: FrameWorkbook | None = None) -> None:
+        self._sheet = sheet
+        self._origin = origin
+
+    @property
+    def ok(self) -> bool:
+        """Whether the sheet may be uploaded: there is no error, warnings are allowed."""
+        return self._sheet.ok
+
+    @property
+    def resource(self) -> str | None:
+        """The name of the resource it was judged by; None for an empty sheet that names none."""
+        return None if self._sheet.resource is None else self._sheet.resource.name
+
+    @property
+    def source(self) -> Path | None:
+        """The workbook; None where a DataFrame was given."""
+        return None if self._origin else self._sheet.file
+
+    @property
+    def sheet(self) -> str:
+        """The name of the sheet that was judged."""
+        return self._sheet.sheet
+
+    @property
+    def errors(self) -> int:
+        """How many findings stop an upload."""
+        return self._sheet.errors
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are only worth a look."""
+        return self._sheet.warnings
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All rows, with one column for each of the resource's, in its order.
+
+        Money is ``Decimal`` to the cent (dtype ``object``), dates are ``datetime64[us]`` without
+        a time zone, codes and other text ``str``, whole numbers ``Int64``, other numbers
+        ``Float64``, yes or no ``boolean``. An empty cell, and one whose value cannot be used, is
+        missing (``None``, ``NaT``, ``NaN`` or ``NA``).
+        """
+        frame = self._sheet.frame.copy()
+        for column in self._sheet.resource.columns if self._sheet.resource else ():
+            if column.kind is Kind.MONEY and column.name in frame:
+                frame[column.name] = _decimal_amounts(frame[column.name])
+        frame.index = self._frame_index()
+        return frame
+
+    @property
+    def good(self) -> pd.DataFrame:
+        """The rows of ``frame`` without an error; none where the layout has one."""
+        return self.frame[~self._has_error]
+
+    @property
+    def bad(self) -> pd.DataFrame:
+        """The rows of ``frame`` with an error; all where the layout has one."""
+        return self.frame[self._has_error]
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """Every finding: those of the layout, then those of cells by row and column.
+
+        ``row`` (``Int64``; the frame's own labels where a DataFrame was given) is missing for the
+        sheet as a whole. ``cell``, ``column``, ``code``, ``severity``, ``value`` and ``message``
+        are text: ``cell`` an address such as ``C17``, in the sheet or in the one that
+        ``to_excel`` makes of a DataFrame; ``code`` one of ``docs/reference/findings.md``;
+        ``severity`` ``error`` or ``warning``; ``value`` the cell as it is; ``message`` in the
+        language that ``set_language`` chose when the findings are first looked at.
+        """
+        found = list(self._finding_rows())
+        columns = list(zip(*found, strict=True)) or [()] * (1 + len(_TEXT_COLUMNS))
+        texts = {
+            name: pd.Series(values, dtype="str")
+            for name, values in zip(_TEXT_COLUMNS, columns[1:], strict=True)
+        }
+        return pd.DataFrame({"row": self.row_labels(columns[0])} | texts)
+
+    def to_excel(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write a copy of the workbook with the findings marked on their cells, and a sheet that
+        lists them; a DataFrame is written as a workbook first.
+
+        Raises ``UsageError`` when ``path`` is the workbook itself, is a file that is no such copy
+        (``force`` replaces it), or cannot be written; ``WorkbookRefused`` when the workbook cannot
+        be copied. Format: ``docs/how-to/analyst.md``.
+        """
+        target = Path(path)
+        require_distinct([target], [] if self._origin else [self._sheet.file])
+        if not force:
+            require_own(target, ANNOTATED)
+        with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
+            sheet = self._sheet
+            if self._origin is not None:
+                file = Path(folder) / FRAME_FILE
+                self._origin.write(file)
+                sheet = replace(sheet, file=file)
+            forms.FORMS["workbook"].write(forms.Report.of([sheet]), target)
+
+    def __repr__(self) -> str:
+        told = f"{self.resource}, {len(self._sheet.rows)} rows"
+        return (
+            f"<Report {self._sheet.file.name}: {told}, {self.errors} errors, "
+            f"{self.warnings} warnings>"
+        )
+
+    def validated_sheet(self, folder: Path) -> ValidatedSheet:
+        """Return the judged sheet with a workbook that stays: a DataFrame's is put in ``folder``.
+
+        Raises ``UsageError`` when it cannot be written.
+        """
+        if self._origin is None:
+            return self._sheet
+        return replace(self._sheet, file=self._origin.store(folder))
+
+    def row_labels(self, rows: Sequence[int | None]) -> pd.Series:
+        """Return Excel's row numbers as the frames bear them: a DataFrame's by its own labels."""
+        if self._origin is None:
+            return pd.Series(rows, dtype="Int64")
+        labels = pd.Series([self._origin.label(row) for row in rows], dtype=object)
+        is_number = pd.api.types.is_integer_dtype(self._frame_index().dtype)
+        return labels.astype("Int64") if is_number else labels
+
+    @cached_property
+    def _has_error(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+        rows = self._sheet.rows
+        if not self._sheet.readable:
+            return np.ones(len(rows), dtype=bool)
+        wrong = {
+            finding.row
+            for finding in self._sheet.findings
+            if finding.kind.severity is Severity.ERROR
+        }
+        return np.fromiter((row in wrong for row in rows), dtype=bool, count=len(rows))
+
+    def _frame_index(self) -> "pd.Index[Any]":
+        if self._origin is not None:
+            return self._origin.labels(self._sheet.rows)
+        return pd.Index(list(self._sheet.rows), dtype="int64", name="row")
+
+    def _finding_rows(self) -> Iterator[tuple[Any, ...]]:
+        for found in self._sheet.findings:
+            kind = found.kind
+            yield (
+                found.row,
+                found.cell,
+                found.column,
+                kind.code,
+                kind.severity.value,
+                found.value,
+                str(found.message),
+            )
+
+
+def validate(
+    source: str | PathLike[str] | pd.DataFrame,
+    resource: str | None = None,
+    *,
+    sheet: str | None = None,
+    dates: DateOrder | None = None,
+    numbers: NumberStyle | None = None,
+    schemas: str | PathLike[str] | None = None,
+) -> Report:
+    """Check a sheet against the schema of its resource, without the network.
+
+    ``source`` is an .xlsx file, or a DataFrame whose columns are named as the sheet's would be
+    (the index is ignored; a value that Excel could not hold is judged as its text). ``resource``
+    names the resource (see ``available_resources``); without it the template, the sheet's name or
+    the headers tell. ``sheet`` names the sheet of a workbook with several. ``dates`` is the order
+    of day and month in text dates, ``"dmy"`` or ``"mdy"``; ``numbers`` is ``"pt"`` for texts such
+    as 1.234,56 and ``"en"`` for 1,234.56; without them the texts of each column tell. ``schemas``
+    is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``.
+
+    Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
+    or resource does not exist or the resource cannot be told, ``WorkbookRefused`` when the file
+    is no .xlsx that can be read safely, ``SchemaFileError`` for a wrong schema file and
+    ``ConfigError`` for settings that cannot be used.
+
+    Source of the rules: the spec's section of each resource, which ``schemas/`` names.
+    """
+    settings = read_settings()
+    catalogue = load_catalogue(settings.schemas if schemas is None else Path(schemas))
+    origin = FrameWorkbook(source) if isinstance(source, pd.DataFrame) else None
+    if origin is not None and sheet is not None:
+        raise UsageError(
+            Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
+        )
+    judged = validate_workbook(
+        FRAME_FILE if isinstance(source, pd.DataFrame) else Path(source),
+        catalogue,
+        resource=resource,
+        sheet=sheet,
+        reading=ParseOptions(dates=dates, numbers=numbers),
+        limits=settings.limits,
+        workbook=None if origin is None else origin.cells,
+    )
+    return Report(judged, origin)
+
+
+_CENTS = 2
+_NOISE = 1e-4
+"""The most that binary arithmetic adds to an amount."""
+
+
+def _decimal_amounts(amounts: pd.Series) -> pd.Series:
+    """Return amounts (``Float64``) as ``Decimal``, missing ones as None.
+
+    An amount with more decimal places than cents, which has a finding, keeps them.
+    """
+    numbers = amounts.astype(object).where(amounts.notna(), None)
+    values = [number if number is None else _decimal_amount(number) for number in numbers]
+    return pd.Series(values, index=amounts.index, dtype=object)
+
+
+def _decimal_amount(amount: float) -> Decimal:
+    is_exact = abs(amount - round(amount, _CENTS)) <= min(_NOISE, 1e-9 * max(1.0, abs(amount)))
+    return Decimal(f"{amount:.{_CENTS}f}") if is_exact else Decimal(repr(amount))
