@@ -85,7 +85,7 @@ from xlbridge.cli.process import exit_at_once
 atexit.register(print, "registered")
 print("printed")
 print("told", file=sys.stderr)
-end(3)
+exit_at_once(3)
 """
 
 
