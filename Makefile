@@ -23,8 +23,8 @@ coverage: test ## the fast suite, with branch coverage
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own
 	$(PYTEST) --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))
 
-test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
+	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)
 
 reliability: $(VENV)/.dev ## kills, faults and a state machine; prints duplicates, losses and doubts
 	PYTHONPATH=.:tests:tests/reliability $(BIN)/python tests/reliability/report.py $(RELIABILITY_ARGS)

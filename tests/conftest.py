@@ -15,10 +15,16 @@ from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
 from forked import Zygote, shared_zygote
+from hypothesis import settings
 from sandboxes import sandbox_process
 
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.sandbox import RunningSandbox
+
+# The same examples in each run of the suite; ``make test-slow`` draws new ones.
+settings.register_profile("same-examples", derandomize=True)
+settings.register_profile("new-examples", derandomize=False, print_blob=True)
+settings.load_profile("same-examples")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
