@@ -11,8 +11,9 @@ from xlbridge.export.sheets import ExportColumn
 from xlbridge.resources import Kind
 
 PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
+SPECIAL_TEXTS = ["=1+1", "+55 11", "-x", "@a", "007", "<r>a</r>", "_x0000_", "_x0041_x0042_"]
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.TEXT: PLAIN_TEXT | st.sampled_from(["=1+1", "+55 11", "-x", "@a", "007", "<r>a</r>"]),
+    Kind.TEXT: PLAIN_TEXT | st.sampled_from(SPECIAL_TEXTS),
     Kind.INTEGER: st.integers(-(10**15) + 1, 10**15 - 1),
     Kind.NUMBER: st.decimals(-(10**9), 10**9, places=4, allow_nan=False, allow_infinity=False),
     Kind.MONEY: st.decimals(-(10**12), 10**12, places=2, allow_nan=False, allow_infinity=False),

@@ -11,6 +11,7 @@ from typing import Any
 
 import openpyxl
 import python_calamine
+from openpyxl.utils.escape import unescape
 
 from xlbridge.export import OpenOutput, Sheet
 from xlbridge.export.flatten import Flattener
@@ -74,9 +75,14 @@ def write_all(
 def read_openpyxl(path: Path) -> dict[str, Rows]:
     workbook = openpyxl.load_workbook(path)
     return {
-        sheet.title: [[cell.value for cell in row] for row in sheet.iter_rows()]
+        sheet.title: [[_unescaped(cell.value) for cell in row] for row in sheet.iter_rows()]
         for sheet in workbook
     }
+
+
+def _unescaped(value: Any) -> Any:
+    """Return a text as Excel shows it: openpyxl leaves the escapes of inline texts as they are."""
+    return unescape(value) if isinstance(value, str) else value
 
 
 def read_calamine(path: Path) -> dict[str, Rows]:

@@ -58,6 +58,19 @@ def test_markup_and_white_space_in_a_text_stay_text(tmp_path: Path, text: str, r
     assert text in read(path)["estoque"][1]
 
 
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    "text",
+    ["_x0000_", "_x005F_x0041_", "_x0041_x0042_", "_x0041\rb", "_x0041\x01", "_x00e9_", "a\r\nb"],
+)
+def test_a_text_that_looks_like_an_escape_stays_as_it_is(
+    tmp_path: Path, text: str, read: Read
+) -> None:
+    path = tmp_path / "estoque.xlsx"
+    write_all(path, [balance(descricaoDoProduto=text)], ESTOQUE.sheets, open_xlsx)
+    assert text in read(path)["estoque"][1]
+
+
 def test_a_control_character_does_not_break_the_workbook(tmp_path: Path) -> None:
     assert one_cell(tmp_path, "descricaoDoProduto", "a\x00b\ud800").value == "a_x0000_b\ufffd"
 

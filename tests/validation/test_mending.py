@@ -158,7 +158,10 @@ def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue
     assert [change.finding.cell for change in changes] == ["H2"]
 
 
-@pytest.mark.parametrize("text", ["cod _x0041_ ", "Linha1\r\nLinha2 ", " a _x005F_x000D_ b"])
+@pytest.mark.parametrize(
+    "text",
+    ["cod _x0041_ ", "Linha1\r\nLinha2 ", " a _x005F_x000D_ b", " _x0041_x0042_", " _x0041\rb"],
+)
 def test_a_mended_text_is_read_as_it_was_listed(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:

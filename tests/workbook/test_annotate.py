@@ -13,6 +13,7 @@ import xlsxwriter
 from libreoffice import save_with_libreoffice
 from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
+from openpyxl.utils.escape import unescape
 from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -96,6 +97,21 @@ def test_a_cell_gets_its_colour_and_its_remark(annotated: Annotated) -> None:
     assert colour(sheet, "D5") == WARNING
     assert str(BAD_CNPJ.message) in sheet["C4"].comment.text
     assert str(TEXT_DATE.hint) in sheet["D5"].comment.text
+
+
+def test_a_remark_and_a_value_that_look_like_escapes_stay_as_they_are(
+    annotated: Annotated,
+) -> None:
+    value = "_x0041_x0042_"
+    odd = Finding(CATALOGUE["value-not-allowed"], 4, "cnpj", "C4", value, {"allowed": value})
+    book = annotated(odd)
+    assert any(value in map(_unescaped, row) for row in listing(book))
+    assert value in _unescaped(book[SHEET]["C4"].comment.text)
+
+
+def _unescaped(text: object) -> str:
+    """Return a text as Excel shows it: openpyxl leaves escapes as they are."""
+    return unescape(str(text))
 
 
 def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> None:

@@ -82,11 +82,14 @@ def test_no_text_becomes_a_formula(tmp_path: Path) -> None:
     assert all(cell.data_type != "f" for cell in cells)
 
 
-def test_text_that_looks_like_an_escape_survives(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["a _x0041_ b", "_x0041_x0042_", "_x0041\rb", "_x0041\x01", "<r>_x0041_</r>"]
+)
+def test_text_that_looks_like_an_escape_survives(tmp_path: Path, text: str) -> None:
     path = tmp_path / "w.xlsx"
-    write_records(path, RECEIVABLE, frame_of(RECEIVABLE, {**ROW, "historico": "a _x0041_ b"}))
+    write_records(path, RECEIVABLE, frame_of(RECEIVABLE, {**ROW, "historico": text}))
     rows = CalamineWorkbook.from_path(str(path)).get_sheet_by_name("contasreceber").to_python()
-    assert rows[1][5] == "a _x0041_ b"
+    assert rows[1][5] == text
 
 
 def test_money_is_rounded_to_the_cent(tmp_path: Path) -> None:

@@ -28,3 +28,4 @@ from .style import (
     QUIET as QUIET,
     STRONG as STRONG,
 )
+from .text_escapes import escape_text as escape_text

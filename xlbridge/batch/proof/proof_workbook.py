@@ -49,7 +49,7 @@ def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LIN
     sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
     bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path, title=_clean(proof_title(proof)), constant_memory=True) as book:
+    with new_workbook(path, title=_clean(proof_title(proof))) as book:
         book.set_custom_property(PROOF_PROPERTY, proof.title.plan_sha256)
         styles = _Styles(book)
         _write_cover(book, styles, proof)

@@ -20,7 +20,7 @@ from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
 from xlbridge.export.sheets import ExportColumn, value_reader
 from xlbridge.resources import Kind
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook import column_letters
+from xlbridge.workbook import column_letters, escape_text
 
 _MAX_TEXT_LENGTH = WorkbookLimits().text_length
 _EXACT_DIGITS = 15
@@ -39,11 +39,7 @@ _ROW_MARK = "\0"
 _NEEDS_ESCAPING = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
 """What has none of these, and no spaces at its ends, is written as it is."""
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_MARKUP = {
-    ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "_x000D_", ord("\n"): "&#10;",
-}  # fmt: skip
+_MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\n"): "&#10;"}
 
 
 class CellStyle(StrEnum):
@@ -178,9 +174,7 @@ def _moment_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
 
 
 def _escaped(text: str) -> str:
-    plain = _LOOKS_ESCAPED.sub("_x005F_", text)
-    plain = plain.translate(_MARKUP)
-    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", plain)
+    return escape_text(text).translate(_MARKUP)
 
 
 def _reads_back(digits: str) -> bool:

@@ -24,6 +24,7 @@ from xlbridge.workbook.edit.editable_package import (
 )
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.edit.styles import NumberFormatStyles, WorkbookStyles
+from xlbridge.workbook.text_escapes import escape_text
 
 
 def rich_texts(package: EditablePackage) -> frozenset[int]:
@@ -154,7 +155,6 @@ def _range_corners(reference: str) -> tuple[CellPosition, CellPosition]:
 
 _RICH_TEXT_RUN = re.compile(rb"<(?:\w+:)?r[\s>]")
 _SHARED_TEXT_INDEX = re.compile(rb"<(?:\w+:)?v[^>]*>\s*(\d+)\s*<")
-_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}[_\r])")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
 
@@ -218,7 +218,7 @@ class EditableCells:
                 was_text = element.attributes.get("t") in {"s", "inlineStr", "str"}
                 style = style if was_text else self._formats.for_text(style)
                 kind = ' t="inlineStr"'
-                text = f'<{prefix}t xml:space="preserve">{_escaped_text(value)}</{prefix}t>'
+                text = f'<{prefix}t xml:space="preserve">{escape(escape_text(value))}</{prefix}t>'
                 inner = f"<{prefix}is>{text}</{prefix}is>"
             case Decimal():
                 style, kind = self._formats.for_number(style), ""
@@ -230,8 +230,3 @@ class EditableCells:
         others = "".join(f" {name}={quoteattr(text)}" for name, text in kept.items())
         begin = f'<{element.name} r="{cell_address(*place)}" s="{style}"{others}{kind}>'
         return f"{begin}{inner}</{element.name}>".encode("ascii", "xmlcharrefreplace")
-
-
-def _escaped_text(text: str) -> str:
-    """Return a text as a workbook writes it, where an escape and a carriage return are escaped."""
-    return escape(_ESCAPE.sub("_x005F_", text)).replace("\r", "_x000D_")

@@ -13,6 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import replace_atomically
+from xlbridge.workbook.text_escapes import escape_text
 
 PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
 _MARGIN = 0.4  # inches
@@ -33,31 +34,46 @@ def print_across_pages(
     )
 
 
+class _EscapedWorksheet(Worksheet):
+    """Worksheet whose texts come back as they were written.
+
+    xlsxwriter leaves the second of two overlapping escapes, as in ``_x0041_x0042_``, and what
+    becomes one before a control character; Excel would read letters there.
+    """
+
+    @staticmethod
+    def _escape_control_characters(data: object) -> object:
+        if not isinstance(data, str):
+            return data
+        # The parts of a text in several formats are escaped before they are put together.
+        is_rich = data.startswith("<r>") and data.endswith("</r>")
+        return data if is_rich else escape_text(data)
+
+
 _CREATED = datetime(2026, 1, 1)  # fixed, so that the same content gives the same bytes
 
 
 @contextmanager
-def new_workbook(
-    path: Path, *, title: str = "", constant_memory: bool = False
-) -> Iterator[xlsxwriter.Workbook]:
+def new_workbook(path: Path, *, title: str = "") -> Iterator[xlsxwriter.Workbook]:
     """Give a workbook that becomes ``path`` at the end.
 
-    Text stays text: what begins with ``=`` or ``http`` is no formula and no link. In constant
-    memory cells must be written row by row. Raises ``UsageError`` when the file cannot be
-    written there.
+    Text stays text: what begins with ``=`` or ``http`` is no formula and no link, what looks
+    like an escape is none. Cells must be written row by row, so memory does not grow with them.
+    Raises ``UsageError`` when the file cannot be written there.
     """
     with (
         replace_atomically(path) as temporary,
         TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
     ):
         options = {
-            "constant_memory": constant_memory,
+            "constant_memory": True,
             "strings_to_formulas": False,
             "strings_to_urls": False,
             "tmpdir": scratch,
         }
         try:
             with xlsxwriter.Workbook(str(temporary), options) as book:
+                book.worksheet_class = _EscapedWorksheet
                 told = {"created": _CREATED, "author": "xlbridge"}
                 book.set_properties(told | ({"title": title} if title else {}))
                 yield book

@@ -34,7 +34,7 @@ def write_records(path: Path, resource: Resource, frame: pd.DataFrame) -> None:
     the rows.
     """
     columns = [c for c in resource.columns if c.required or frame[c.name].notna().any()]
-    with new_workbook(path, constant_memory=True) as book:
+    with new_workbook(path) as book:
         sheet: Worksheet = book.add_worksheet(resource.name)
         for index, column in enumerate(columns):
             sheet.write_string(0, index, column.name)

@@ -210,7 +210,7 @@ def template_workbook(
     ``remarks`` are the names and widths of columns to add after the resource's own. Rows must be
     written in their order. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path, constant_memory=True) as book:
+    with new_workbook(path) as book:
         book.set_custom_property(TEMPLATE_PROPERTY, resource.fingerprint)
         yield book, add_data_sheet(book, resource, remarks or {})
         add_instructions_sheet(book, resource)
