@@ -70,7 +70,7 @@ class FrameWorkbook:
 
     def write(self, path: Path) -> None:
         """Write the workbook. Raises ``UsageError`` where Excel or the folder cannot hold it."""
-        with new_workbook(path, constant_memory=True) as book:
+        with new_workbook(path) as book:
             sheet: Worksheet = book.add_worksheet(_SHEET_NAME)
             plain = book.add_format({})
             date = book.add_format({"num_format": _DATE_FORMAT})
