@@ -179,3 +179,11 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         address = erp.client.target.base_url
     with pytest.raises(httpx.ConnectError):
         httpx.get(address)
+
+
+def test_rows_of_an_own_resource_can_be_sent(demo_home: Path, tmp_path: Path) -> None:
+    shipped = xb.available_resources()["cliente"].source.read_text("utf-8")
+    (tmp_path / "cliente.yaml").write_text(shipped.replace("Clientes", "Parceiros"), "utf-8")
+    report = xb.validate(pd.DataFrame({"nomeComercial": ["Padaria"]}), schemas=tmp_path)
+    with xb.connect(schemas=tmp_path) as erp:
+        assert erp.upload(report, yes=True).state == "done"

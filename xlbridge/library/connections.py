@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from os import PathLike
 from types import TracebackType
 from typing import Self
 
@@ -13,11 +14,11 @@ from xlbridge.export import ExportProgress, Filter, Layout
 from xlbridge.i18n import Text
 from xlbridge.library.exports import Code, Codes, ExportedFrames, Moment, export_frames
 from xlbridge.library.reports import Report
-from xlbridge.library.uploads import UploadOutcome, UploadRequest, upload_report
+from xlbridge.library.uploads import UploadOutcome, consent_of, upload_report
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings, read_settings
-from xlbridge.upload import RequestedMode
+from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
+from xlbridge.upload import RequestedMode, UploadOptions
 
 _LOGGER = logging.getLogger("xlbridge")
 
@@ -53,7 +54,7 @@ class Connection:
         again: str | None = None,
         chunk_rows: int | None = None,
         preview: bool = True,
-        read_back: bool = True,
+        snapshot: bool = True,
         wait: bool = True,
         on_progress: Callable[[str], None] = lambda _told: None,
     ) -> UploadOutcome:
@@ -64,7 +65,7 @@ class Connection:
         for a production environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview``
         (the system reads the sheet, nothing is written). ``again`` is the reason for sending rows
         that were sent already. A sheet of more than ``chunk_rows`` rows is sent in parts.
-        ``preview=False`` leaves out the preview before the first write, ``read_back=False`` the
+        ``preview=False`` leaves out the preview before the first write, ``snapshot=False`` the
         look-up of the rows' records, ``wait=False`` returns once the system has the file in its
         queue. ``on_progress`` is told each step in words.
 
@@ -79,18 +80,17 @@ class Connection:
         lost while the outcome was awaited. Source: the spec, Importing files;
         ``docs/upload-protocol.md``.
         """
-        request = UploadRequest(
+        options = UploadOptions(
+            consent=consent_of(mode, confirm, yes=yes),
             mode=mode,
-            confirm=confirm,
-            yes=yes,
             again=again,
             chunk_rows=chunk_rows,
+            snapshot=snapshot,
             preview=preview,
-            read_back=read_back,
             wait=wait,
-            on_progress=on_progress,
+            progress=lambda step: on_progress(str(step)),
         )
-        return upload_report(self._settings, self._client, report, request)
+        return upload_report(self._settings, self._client, report, options)
 
     def export(
         self,
@@ -183,13 +183,16 @@ class Connection:
         return f"<Connection {self.profile}: {self._client.target.base_url}>"
 
 
-def connect(profile: str | None = None) -> Connection:
+def connect(
+    profile: str | None = None, *, schemas: str | PathLike[str] | None = None
+) -> Connection:
     """Connect to an environment, chosen as the commands choose it.
 
     ``profile`` names one of ``profiles.toml``. Without it the environment variables
     (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …) or the file's default tell; where nothing is
     configured it is the embedded sandbox, which runs until the connection is closed. Nothing is
-    sent before the first call.
+    sent before the first call. ``schemas`` is a folder of own schema files in place of the one in
+    ``XLBRIDGE_HOME``.
 
     Raises ``ConfigError`` when there is no such profile, it has no credentials, or the embedded
     sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` when the
@@ -197,6 +200,7 @@ def connect(profile: str | None = None) -> Connection:
     Authentication; ``docs/how-to/profiles.md``.
     """
     given = {} if profile is None else {"XLBRIDGE_PROFILE": profile}
+    given |= {} if schemas is None else {SCHEMAS_VARIABLE: os.fspath(schemas)}
     settings = read_settings(os.environ | given)
     settings = settings_for(settings, choose_profile(settings))
     with ExitStack() as opened:
