@@ -125,8 +125,8 @@ def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
         yield running
 
 
-@pytest.fixture(scope="session")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """One browser for all tests of pages: it takes a second to start."""
-    with browser_page(tmp_path_factory.mktemp("browser")) as opened:
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    """One browser for a module's tests of pages: it takes a second to start."""
+    with browser_page() as opened:
         yield opened
