@@ -169,7 +169,7 @@ def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
         ("codigo: {dtype: str", "codigo: {dtype: str, greater_than: 3", 9, "Float64, Int64"),
         ("Int64", "Int64, digits: {width: 4}", 13, "only for: str"),
         ("title: Fim", "title: Fim, cnpj: {}", 11, "only for: str"),
-        ("quantidade: {dtype: Int64", "quantidade: {dtype: Int64, isin: [1]", 13, "only for: str"),
+        ("Int64", "Int64, isin: [a]", 13, "'a' cannot be a value of the column"),
         ("str}", "str, isin: ['a', no]}", 9, "false cannot be a value of the column"),
         ("str}", "str, str_length: {min_value: 80, max_value: 1}}", 9, "above max_value"),
         ("other: inicio", "other: codigo", 17, "not_before is not for a column of dtype str"),

@@ -11,6 +11,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.extensions import installed_schema_folders
 from xlbridge.resources.interface import wire_model
 from xlbridge.resources.resource import (
     ControlTotals,
@@ -172,19 +173,31 @@ class Catalogue(Mapping[str, Resource]):
 
 
 def load_catalogue(*own_folders: Path) -> Catalogue:
-    """Load the shipped resources and those in the user's own folders.
+    """Load the shipped resources, those of installed packages and those in the user's own folders.
 
-    A file in an own folder replaces a shipped resource of the same name, and one of an earlier
-    folder. Folders that do not exist are passed over. Raises ``SchemaFileError`` when a file is
-    wrong, or when two of a folder have the same resource.
+    A file in an own folder replaces a resource of the same name that is shipped, installed or in
+    an earlier folder; an installed one replaces a shipped one. Folders that do not exist are
+    passed over. Raises ``SchemaFileError`` when a file is wrong, or when two of a folder, or of
+    the installed packages, have the same resource; ``ConfigError`` when an installed package
+    cannot be found.
     """
-    resources = list(_shipped_resources())
+    resources = [*_shipped_resources(), *_installed_resources()]
     for folder in own_folders:
-        own: list[Resource] = []
-        for path in _own_files(folder):
-            own.append(read_schema_file(path, own))
-        resources += own
+        resources += _read_files(_own_files(folder))
     return Catalogue(resources)
+
+
+def _read_files(paths: Iterable[Path]) -> list[Resource]:
+    resources: list[Resource] = []
+    for path in paths:
+        resources.append(read_schema_file(path, resources))
+    return resources
+
+
+@cache
+def _installed_resources() -> tuple[Resource, ...]:
+    folders = installed_schema_folders()
+    return tuple(_read_files(path for folder in folders for path in _own_files(folder)))
 
 
 def _own_files(folder: Path) -> list[Path]:

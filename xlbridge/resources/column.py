@@ -105,8 +105,9 @@ class Column:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The allowed values, empty where any value is."""
-        return tuple(self.checks["isin"]["value"]) if "isin" in self.checks else ()
+        """The allowed texts, empty where any is, and for a column of other values than texts."""
+        has_list = self.kind.is_text and "isin" in self.checks
+        return tuple(self.checks["isin"]["value"]) if has_list else ()
 
     @property
     def width(self) -> int | None:

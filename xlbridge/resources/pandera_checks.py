@@ -1,6 +1,7 @@
 """Rules of a resource as pandera checks, made from what its schema file says."""
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -28,11 +29,19 @@ def row_check(declared: RowCheck) -> pa.Check:
 
 def _column_check(name: str, statistics: Mapping[str, Any]) -> pa.Check:
     test = RULES[name].column_test
+    stated = {key: _for_pandas(value) for key, value in statistics.items()}
     if test is not None:
-        return pa.Check(partial(test, **statistics), name=name)
+        return pa.Check(partial(test, **stated), name=name)
     make = getattr(pa.Check, name)
-    made: pa.Check = make(statistics["value"]) if "value" in statistics else make(**statistics)
+    made: pa.Check = make(stated["value"]) if "value" in stated else make(**stated)
     return made
+
+
+def _for_pandas(value: Any) -> Any:
+    """Return dates as columns of dates can be compared with."""
+    if isinstance(value, list):
+        return [_for_pandas(item) for item in value]
+    return pd.Timestamp(value) if isinstance(value, date) else value
 
 
 @cache
@@ -42,7 +51,7 @@ def register_checks() -> None:
     For ``DataFrameSchema.from_yaml`` outside xlbridge, whose validator needs no registration.
     """
     for rule in RULES.values():
-        if rule.column_test is not None:
+        if rule.column_test is not None and not hasattr(pa.Check, rule.name):
             _register(rule.name, rule.column_test, rule.statistics)
     for row_rule in ROW_RULES.values():
         _register(row_rule.name, row_rule.row_test, row_rule.statistics)

@@ -18,6 +18,11 @@ from xlbridge.wire import OPERATIONS
 _TEXT: Schema = {"type": "string", "minLength": 1}
 _NAMES: Schema = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _FLAG: Schema = {"type": "boolean"}
+_WITHOUT_EFFECT = (
+    *("strict", "api", "dataframe_library", "index", "multiindex", "ordered", "drop_invalid_rows"),
+    *("report_duplicates", "unique_column_names", "add_missing_columns"),
+)
+_COLUMN_WITHOUT_EFFECT = ("coerce", "name", "report_duplicates", "drop_invalid_rows")
 _MAX_NAME_LENGTH = 31  # of a sheet in Excel, which is named for the resource
 _MAX_COLUMNS = 16_000  # of a sheet in Excel, less some that other files add
 
@@ -35,8 +40,12 @@ def schema_file_format() -> Schema:
                 "version": _TEXT,
                 "title": described(_TEXT, "What the resource is called, in Portuguese."),
                 "description": described({"type": "string"}, "What it is, in Portuguese."),
-                "coerce": described({"const": False}, "xlbridge types the cells itself."),
-                "strict": {"const": False},
+                "coerce": described(_FLAG, "Without effect: xlbridge types the cells itself."),
+                "name": described(_TEXT, "Names a resource that has no `metadata.resource`."),
+                "unique": described(
+                    {"type": ["array", "string"]}, "The same as a check `no_repeated_rows`."
+                ),
+                **dict.fromkeys(_WITHOUT_EFFECT, described({}, "pandera's, without effect here.")),
                 "metadata": _metadata(),
                 "columns": {
                     "type": "object",
@@ -48,7 +57,7 @@ def schema_file_format() -> Schema:
                 },
                 "checks": {"type": ["array", "null"], "items": _row_check()},
             },
-            needed=("title", "metadata", "columns"),
+            needed=("columns",),
         ),
     }
 
@@ -94,7 +103,7 @@ def _metadata() -> Schema:
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "import": ways,
     }
-    return block_schema(properties, needed=("resource", "import"))
+    return block_schema(properties)
 
 
 def _read_back() -> Schema:
@@ -138,10 +147,16 @@ def _column() -> Schema:
         "dtype": {"enum": list(KIND_OF_DTYPE)},
         "required": _FLAG,
         "nullable": described(_FLAG, "false: the column is required, and each of its cells."),
-        **{key: {"const": False} for key in ("coerce", "unique", "regex")},
+        "unique": described(_FLAG, "The same as `no_repeats`."),
+        "regex": {"const": False},
+        "checks": described(
+            {"type": ["array", "object"], "maxItems": 0},
+            "As pandera lists them; better by their names.",
+        ),
+        **dict.fromkeys(_COLUMN_WITHOUT_EFFECT, described({}, "pandera's, without effect here.")),
         **{name: _check(rule) for name, rule in RULES.items()},
     }
-    return block_schema(properties, needed=("dtype",))
+    return block_schema(properties)
 
 
 def _check(rule: Rule) -> Schema:
@@ -149,7 +164,8 @@ def _check(rule: Rule) -> Schema:
     if list(statistics) == ["value"]:
         return dict(statistics["value"])
     needed = tuple(name for name in statistics if name not in rule.optional)
-    return block_schema(statistics, needed=needed)
+    block = block_schema(statistics, needed=needed)
+    return block if needed or not statistics else {**block, "minProperties": 1}
 
 
 def _statistics(statistics: Mapping[str, StatisticSchema]) -> Schema:

@@ -3,6 +3,7 @@
 One value is judged at a time, without the libraries that judge whole columns.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -77,17 +78,40 @@ _REQUIRED_CONTRADICTS_NULLABLE = Text(
 )
 
 
-def _unsuitable_for_column(dtype: str, rule: str, statistics: Statistics) -> Iterator[Text]:
-    allowed = RULES[rule].dtypes
-    if dtype not in allowed:
-        yield _wrong_dtype(rule, dtype, allowed)
-    elif rule == "isin":
-        yield from filter(None, (_wrong_value(value, dtype) for value in statistics["value"]))
-    elif statistics.get("min_value", 0) > statistics.get("max_value", float("inf")):
+def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Iterator[Text]:
+    rule = RULES[name]
+    if dtype not in rule.dtypes:
+        yield _wrong_dtype(name, dtype, rule.dtypes)
+        return
+    unfit = [
+        what
+        for statistic in rule.column_values
+        for value in _as_list(statistics.get(statistic, ()))
+        if (what := _wrong_bound(value, dtype)) is not None
+    ]
+    yield from unfit
+    for statistic in rule.patterns:
+        try:
+            re.compile(statistics[statistic])
+        except re.error as error:
+            yield Text(
+                pt="não é uma expressão regular: {why}.", en="this is no regular expression: {why}."
+            ).format(why=error)
+    low, high = statistics.get("min_value"), statistics.get("max_value")
+    if not unfit and low is not None and high is not None and low > high:
         yield Text(
             pt="min_value é maior que max_value: nada caberia.",
             en="min_value is above max_value: nothing would fit.",
         )
+
+
+def _as_list(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _wrong_bound(value: object, dtype: str) -> Text | None:
+    # Whole numbers may be compared with others.
+    return _wrong_value(value, "Float64" if dtype == "Int64" else dtype)
 
 
 def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator[tuple[str, Text]]:

@@ -12,6 +12,11 @@ from .documents import (
 from .row_checks import (
     is_one_of as is_one_of,
 )
+from .rule import (
+    column_check as column_check,
+    row_check as row_check,
+    text_check as text_check,
+)
 from .rules import (
     ROW_RULES as ROW_RULES,
     RULES as RULES,

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text
+from xlbridge.resources.checks.builtin import FORMAT
 from xlbridge.resources.checks.rule import (
     COUNT,
     NUMBER_DTYPES,
@@ -76,11 +77,7 @@ def _has_digits(example: str, statistics: Statistics) -> bool:
 
 @column_check(
     "digits",
-    finding=error(
-        "format",
-        Text(pt="O valor não tem a forma {form}.", en="The value does not have the form {form}."),
-        Text(pt="Confira o valor.", en="Check the value."),
-    ),
+    finding=FORMAT,
     wording=_digits,
     statistics={"width": {"type": "integer", "minimum": 1}, "separators": {"type": "string"}},
     optional=("separators",),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
+from xlbridge.resources.checks.builtin import value_text
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     ANY_VALUES,
@@ -29,15 +30,8 @@ def is_one_of(frame: "pd.DataFrame", other: str, wanted: Sequence[Any]) -> "pd.S
     return holds | frame[other].isna() if None in wanted else holds
 
 
-def _cell_text(value: object) -> Text:
-    """Write a value as the cells of a sheet show it."""
-    if isinstance(value, bool):
-        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
-    return Text(pt=str(value), en=str(value))
-
-
 def _condition(statistics: Statistics) -> Text:
-    filled = [_cell_text(value) for value in statistics["values"] if value is not None]
+    filled = [value_text(value) for value in statistics["values"] if value is not None]
     empty = None in statistics["values"]
     return Text(
         pt="{other} é {values}" + (" ou está em branco" if empty else ""),

@@ -55,7 +55,9 @@ class Rule:
     finding's placeholders from the statistics. ``wording`` says the rule in words, for templates
     and pages. ``statistics`` maps the names that a schema file gives to their JSON Schemas,
     ``optional`` are those that it may leave out. ``dtypes`` are those of the columns that the rule
-    can judge. ``width`` returns how many symbols each value has, where that is fixed.
+    can judge. ``column_values`` are the statistics that are values of the column, or lists of
+    them; ``patterns`` those that are regular expressions. ``width`` returns how
+    many symbols each value has, where that is fixed.
 
     ``column_test`` takes a column of typed values and returns one boolean per row, True where the
     value is right or missing; it is None where pandera has a check of that name.
@@ -71,6 +73,8 @@ class Rule:
     details: Details
     optional: tuple[str, ...]
     dtypes: frozenset[str]
+    column_values: tuple[str, ...]
+    patterns: tuple[str, ...]
     width: Callable[[Statistics], int] | None
     column_test: "Callable[..., pd.Series] | None"
     value_test: ValueTest | None
@@ -161,6 +165,7 @@ def column_check(
     optional: tuple[str, ...] = (),
     details: Details = _no_details,
     dtypes: frozenset[str] = TEXT_DTYPES,
+    column_values: tuple[str, ...] = (),
     width: Callable[[Statistics], int] | None = None,
     value_test: ValueTest | None = None,
     whole_column: bool = False,
@@ -181,10 +186,12 @@ def column_check(
             details,
             optional,
             dtypes,
-            width,
-            column_test,
-            value_test,
-            whole_column,
+            column_values,
+            patterns=(),
+            width=width,
+            column_test=column_test,
+            value_test=value_test,
+            whole_column=whole_column,
         )
         _add(rule, declared_rules)
         return column_test
@@ -202,6 +209,8 @@ def builtin_check(
     value_test: ValueTest,
     optional: tuple[str, ...] = (),
     dtypes: frozenset[str] = TEXT_DTYPES,
+    column_values: tuple[str, ...] = (),
+    patterns: tuple[str, ...] = (),
 ) -> None:
     """Declare the rule of a check that pandera brings; see ``Rule`` for the arguments."""
     rule = Rule(
@@ -212,6 +221,8 @@ def builtin_check(
         details,
         optional,
         dtypes,
+        column_values,
+        patterns,
         width=None,
         column_test=None,
         value_test=value_test,

@@ -1,4 +1,4 @@
-"""Collection of all rules: what the modules beside this one declare.
+"""Collection of all rules: what the modules beside this one and installed packages declare.
 
 A rule is declared once, with its test, its finding and its words, in one of those modules.
 """
@@ -21,7 +21,10 @@ from xlbridge.resources.checks.rule import (
     declared_row_rules,
     declared_rules,
 )
+from xlbridge.resources.extensions import import_installed_checks
 from xlbridge.resources.findings.finding import FindingKind
+
+import_installed_checks()
 
 RULES: Mapping[str, Rule] = declared_rules
 """The rules of a single column, by name."""

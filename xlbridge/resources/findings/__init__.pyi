@@ -5,6 +5,8 @@ from .finding import (
     Finding as Finding,
     FindingKind as FindingKind,
     Severity as Severity,
+    error as error,
+    warning as warning,
 )
 from .invisible import (
     CharacterMark as CharacterMark,

@@ -64,6 +64,10 @@ _LIMIT_TEXTS: Mapping[str, Text] = {
         pt="{found} não serve: só letras de a a z, algarismos e hífens.",
         en="{found} will not do: only the letters a to z, digits and hyphens.",
     ),
+    "maxItems": Text(
+        pt="{found} não cabe aqui: cada regra tem um nome conhecido e aparece uma só vez.",
+        en="{found} does not fit here: each check has a known name and is there only once.",
+    ),
     "maxProperties": Text(pt="cabem no máximo {limit}.", en="{limit} fit at most."),
 }
 """What is said of the keywords that limit a value."""

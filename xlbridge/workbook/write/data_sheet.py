@@ -84,6 +84,7 @@ def _with_decimal_comma(number: str) -> str:
 
 
 _TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's own
+_MAX_TEXT_LENGTH = 32_767
 
 _BOUNDS: Mapping[str, str] = {
     "greater_than": ">",
@@ -162,8 +163,8 @@ def _check_of_text(column: Column, index: int) -> dict[str, Any]:
         return {
             "validate": "length",
             "criteria": "between",
-            "minimum": span["min_value"],
-            "maximum": span["max_value"],
+            "minimum": span.get("min_value", 0),
+            "maximum": span.get("max_value", _MAX_TEXT_LENGTH),
         }
     return {"validate": "any"}
 
