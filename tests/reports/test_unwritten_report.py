@@ -56,7 +56,7 @@ def test_a_workbook_that_was_not_mended_is_marked_as_it_is(
         "validate", book, "--fix", tmp_path / "nowhere" / "f.xlsx", "--annotate", marked
     )
     assert done.returncode == 2
-    assert "Nothing was mended" in done.stderr
+    assert "Nothing was fixed" in done.stderr
     assert "text-spaces" in done.stdout
     assert "text-spaces" in str(list(openpyxl.load_workbook(marked)["xlbridge"].values))
 

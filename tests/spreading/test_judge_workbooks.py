@@ -8,7 +8,7 @@ import pytest
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_workbooks
+from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_files
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ParseOptions, RefusedFile, ValidatedSheet, ValidationRequest
@@ -33,7 +33,7 @@ def workbooks(samples: Path) -> list[ValidationRequest]:
 def judged(
     workbooks: list[ValidationRequest], carrier: Executor, home: Path, *, with_frames: bool
 ) -> list[ValidatedSheet]:
-    found = list(validate_workbooks(workbooks, home, carrier, with_frames=with_frames))
+    found = list(validate_files(workbooks, home, executor=carrier, with_frames=with_frames))
     assert len(found) == len(workbooks)
     (missing,) = found.pop(1)
     assert isinstance(missing, RefusedFile)
@@ -79,9 +79,9 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
         for name in names
     ]
     limits = WorkbookLimits(cells=300)
-    here = list(validate_workbooks(asked, own, SerialExecutor(), limits=limits))
+    here = list(validate_files(asked, own, limits))
     with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
-        there = list(validate_workbooks(asked, own, workers, limits=limits))
+        there = list(validate_files(asked, own, limits, workers))
     assert report_document(Report.of(chain(*there))) == report_document(Report.of(chain(*here)))
     judged, refused = (items[0] for items in there)
     assert isinstance(refused, RefusedFile)

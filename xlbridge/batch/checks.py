@@ -10,22 +10,20 @@ import pandas as pd
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.ledger import CheckRecord
-from xlbridge.batch.links import Links, linked_catalogue, linked_resource
+from xlbridge.batch.links import Links, linked_catalogue
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, ordered_steps
 from xlbridge.client import ListingCache
 from xlbridge.errors import WorkbookRefused
-from xlbridge.parallel import Executor, validate_workbooks
+from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import Catalogue
-from xlbridge.settings import WorkbookLimits
 from xlbridge.upload import Registries
 from xlbridge.validation import (
-    OnColumn,
     RefusedFile,
     ValidatedSheet,
     ValidationRequest,
     ValidationResult,
+    validate_file,
 )
-from xlbridge.workbook.read import WorkbookSource
 
 JudgedFile = ValidatedSheet | RefusedFile
 
@@ -54,34 +52,27 @@ class LinkedWorkbook(ValidationRequest):
 
     links: Links = field(default_factory=dict)
 
-    def found(
-        self,
-        catalogue: Catalogue,
-        limits: WorkbookLimits,
-        workbook: WorkbookSource | None = None,
-        on_column: OnColumn = lambda *_: None,
-    ) -> list[ValidationResult]:
-        """Return what a report tells of the file, judged by the linked form of its resource."""
-        known = linked_catalogue(self.links, catalogue)
-        return ValidationRequest.found(self, known, limits, workbook, on_column)
+    def catalogue_for(self, catalogue: Catalogue) -> Catalogue:
+        """Return the catalogue with the linked forms of its resources."""
+        return linked_catalogue(self.links, catalogue)
 
 
 def check_all(
     batch: Batch,
     targets: Sequence[StepWorkbook],
-    carrier: Executor | None,
+    executor: Executor | None,
     advance: Callable[[], None],
     under_way: Sequence[StepWorkbook] = (),
 ) -> CheckResult:
     """Judge workbooks, by themselves and against one another, and write down what came of it.
 
-    ``carrier`` judges them in place of this process. What those ``under_way`` may still bring is
+    ``executor`` judges them in place of this process. What those ``under_way`` may still bring is
     not said to be missing. Raises what ``Client.records`` raises: then nothing is written down.
     """
     gathered = _GatheredSheets(batch)
     for target in under_way:
         gathered.add_unsettled(target)
-    for target, judged in _judge_all(batch, targets, carrier):
+    for target, judged in _judge_all(batch, targets, executor):
         gathered.add(target, judged)
         advance()
     checked = CheckResult()
@@ -147,28 +138,21 @@ class _GatheredSheets:
 def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
     desk = batch.sites.desk(target.step.profile)
-    return _single_result(_linked_workbook(target).found(desk.catalogue, desk.settings.limits))
+    request = _linked_workbook(target)
+    return _single_result(validate_file(request, desk.catalogue, desk.settings.limits))
 
 
 def _judge_all(
-    batch: Batch, targets: Sequence[StepWorkbook], carrier: Executor | None
+    batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
 ) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
     of_profile: defaultdict[str | None, list[StepWorkbook]] = defaultdict(list)
     for target in targets:
         of_profile[target.step.profile].append(target)
     for profile, alike in of_profile.items():
-        if carrier is None:
-            yield from ((target, judge_workbook(batch, target)) for target in alike)
-            continue
-        desk = batch.sites.desk(profile)
-        found = validate_workbooks(
-            [_linked_workbook(target) for target in alike],
-            desk.settings.schemas,
-            carrier,
-            limits=desk.settings.limits,
-        )
-        for target, judged in zip(alike, map(_single_result, found), strict=True):
-            yield target, _in_linked_form(judged, target.step, desk.catalogue)
+        settings = batch.sites.desk(profile).settings
+        requests = [_linked_workbook(target) for target in alike]
+        found = validate_files(requests, settings.schemas, settings.limits, executor)
+        yield from zip(alike, map(_single_result, found), strict=True)
 
 
 def _linked_workbook(target: StepWorkbook) -> LinkedWorkbook:
@@ -186,13 +170,6 @@ def _single_result(found: Sequence[ValidationResult]) -> JudgedFile:
     """Return what was found of the one sheet of a workbook that is judged."""
     (judged,) = (item for item in found if isinstance(item, JudgedFile))
     return judged
-
-
-def _in_linked_form(judged: JudgedFile, step: WorkbookStep, catalogue: Catalogue) -> JudgedFile:
-    """Give a sheet that was judged elsewhere the form of the resource that it was judged by."""
-    if not isinstance(judged, ValidatedSheet) or judged.resource is None:
-        return judged
-    return replace(judged, resource=linked_resource(judged.resource, step.links, catalogue))
 
 
 def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:

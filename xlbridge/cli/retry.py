@@ -19,7 +19,7 @@ from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import ensure_evidence
 from xlbridge.i18n import Text
 from xlbridge.upload import open_context
-from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
+from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 
 @click.command(
@@ -64,20 +64,19 @@ def command(
             run_upload,
         )
         from xlbridge.connection import connect
+        from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads, corrected_rows, require_rejected
-        from xlbridge.validation import validate_workbook
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
         require_rejected(job)
         job = ensure_evidence(context, job)
-        judged = validate_workbook(
-            file or Path(job.last("rejects_file")),
-            context.catalogue,
+        request = ValidationRequest(
+            file=file or Path(job.last("rejects_file")),
             resource=context.catalogue.named(job.what.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
-            limits=context.settings.limits,
         )
+        judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
         if not judged.ok:
             return report_invalid_sheet(judged, job.what.mode, arguments.form)
         corrected = corrected_rows(context, job, judged)

@@ -20,7 +20,7 @@ from xlbridge.cli.process import heavy_imports
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.upload import RequestedMode, choose_mode, open_context
-from xlbridge.validation import DateOrder, NumberStyle, ParseOptions
+from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
@@ -79,18 +79,19 @@ def command(
             run_upload,
         )
         from xlbridge.connection import connect
+        from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads
-        from xlbridge.validation import validate_workbook
 
     with open_context(command_settings()) as context:
         with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
-            judged = validate_workbook(
-                file,
-                context.catalogue,
+            request = ValidationRequest(
+                file=file,
                 resource=resource,
                 sheet=sheet,
                 reading=ParseOptions(dates=dates, numbers=numbers),
-                limits=context.settings.limits,
+            )
+            judged = validate_single_sheet(
+                request, context.settings.schemas, context.settings.limits
             )
         if not judged.ok or judged.resource is None:
             return report_invalid_sheet(judged, mode, arguments.form)

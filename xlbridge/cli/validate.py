@@ -1,6 +1,8 @@
 """``xlbridge validate``: checks workbooks locally, without the network."""
 
-from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,15 @@ from xlbridge.cli.options import (
     validate_format_option,
     worker_options,
 )
-from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.output import ProgressDisplay, show_progress
 from xlbridge.cli.workers import executor_for
+from xlbridge.errors import UsageError
+from xlbridge.files import require_distinct, require_new
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
-from xlbridge.workbook.read import prefetch_workbook
+from xlbridge.parallel import validate_files
+from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequest
+from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 
 
 @click.command(
@@ -49,8 +55,7 @@ from xlbridge.workbook.read import prefetch_workbook
     help=str(
         Text(
             pt="Grava uma cópia do arquivo com as células marcadas; com --fix, uma do corrigido.",
-            en="Writes a copy of the workbook with its cells marked; with --fix, of the mended "
-            "one.",
+            en="Writes a copy of the workbook with its cells marked; with --fix, of the fixed one.",
         )
     ),
 )
@@ -61,7 +66,7 @@ from xlbridge.workbook.read import prefetch_workbook
     help=str(
         Text(
             pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
-            en="Writes a copy in which what is certain is mended, and reports what is left.",
+            en="Writes a copy in which what is certain is fixed, and reports what is left.",
         )
     ),
 )
@@ -98,16 +103,81 @@ from xlbridge.workbook.read import prefetch_workbook
 @validate_format_option
 def command(**options: Any) -> ExitCode:
     task = ValidateArguments(**options)
+    _require_possible(task)
     settings = settings_without_profile()
-    with gc_paused(), ExitStack() as stack:
-        # What judges takes most of a second to import: meanwhile the first file is read, or the
-        # workers begin.
-        carrier = stack.enter_context(executor_for(task.files, task.workers, task.scheduler))
-        first = None
-        if carrier is None:
-            ahead = prefetch_workbook(task.files[0], settings.limits, task.sheet)
-            first = stack.enter_context(ahead)
-        with heavy_imports():
-            from xlbridge.cli.validate_run import run_validation
+    requests = [_request(task, file) for file in task.files]
+    with gc_paused():
+        with (
+            executor_for(task.files, task.workers, task.scheduler) as executor,
+            show_progress(Text(pt="Conferindo", en="Checking"), total=len(requests)) as display,
+        ):
+            found = validate_files(
+                requests,
+                settings.schemas,
+                settings.limits,
+                executor,
+                with_frames=task.online,
+                on_progress=partial(_show, display),
+            )
+            results = list(chain.from_iterable(found))
+        # Like what validates, it needs pandas.
+        from xlbridge.cli.validate_run import report_results
 
-        return run_validation(task, settings, first, carrier)
+        return report_results(task, requests[0], results, settings)
+
+
+def _request(task: ValidateArguments, file: Path) -> ValidationRequest:
+    return ValidationRequest(
+        file=file,
+        resource=task.resource,
+        sheet=task.sheet,
+        all_sheets=task.all_sheets,
+        reading=ParseOptions(dates=task.dates, numbers=task.numbers),
+    )
+
+
+def _show(display: ProgressDisplay, progress: ValidationProgress) -> None:
+    if (column := progress.column) is not None:
+        shown = Text(
+            pt="Conferindo {f} · linhas: {rows} · coluna {number} de {count}: {name}",
+            en="Checking {f} · rows: {rows} · column {number} of {count}: {name}",
+        ).format(**asdict(column), f=progress.file)
+    elif progress.finished:
+        shown = Text(pt="Conferido {f}", en="Checked {f}").format(f=progress.file)
+    else:
+        shown = Text(pt="Conferindo {f}", en="Checking {f}").format(f=progress.file)
+    display.tell(shown)
+    if progress.finished:
+        display.advance()
+
+
+def _require_possible(task: ValidateArguments) -> None:
+    """Raise ``UsageError`` when what is asked for cannot be."""
+    if (task.annotated or task.fixed) and len(task.files) > 1:
+        raise UsageError(
+            Text(
+                pt="--annotate e --fix servem para um arquivo de cada vez.",
+                en="--annotate and --fix take one file at a time.",
+            )
+        )
+    if task.all_sheets and task.sheet is not None:
+        raise UsageError(
+            Text(
+                pt="Use --all-sheets ou --sheet, não os dois.",
+                en="--all-sheets and --sheet are mutually exclusive.",
+            )
+        )
+    require_distinct([task.output, task.annotated, task.fixed], task.files)
+    if not task.force:
+        _require_replaceable(task)
+
+
+def _require_replaceable(task: ValidateArguments) -> None:
+    """Raise ``UsageError`` when something that was not written by such a command would be lost."""
+    if task.annotated:
+        require_own(task.annotated, ANNOTATED)
+    if task.fixed:
+        # Nothing tells a fixed copy from a workbook that someone goes on working in.
+        require_new(task.fixed)
+    if task.output:
+        require_no_archive(task.output)

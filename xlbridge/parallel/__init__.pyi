@@ -13,4 +13,7 @@ from .local import (
     default_worker_count as default_worker_count,
 )
 from .messages import WorkerDefect as WorkerDefect
-from .workbooks import validate_workbooks as validate_workbooks
+from .validation import (
+    validate_files as validate_files,
+    validate_single_sheet as validate_single_sheet,
+)

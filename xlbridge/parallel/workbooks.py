@@ -1,4 +1,4 @@
-"""Validate many workbooks with an executor; results come in the order of the files.
+"""Validate files with an executor: what travels to the workers and back.
 
 A worker parses a file in its own process, which may be lost over it; that saves a process per
 file. Where anything goes wrong the file is left to the parser's own process, so that the
@@ -27,7 +27,13 @@ from xlbridge.parallel.executor import Executor, LostItem, OnDone
 from xlbridge.parallel.own_schemas import OwnSchemas
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest, ValidationResult
+from xlbridge.validation import (
+    RefusedFile,
+    ValidatedSheet,
+    ValidationRequest,
+    ValidationResult,
+    validate_file,
+)
 from xlbridge.workbook.read import (
     MEMORY_LIMITS_ENFORCED,
     WorkbookArchive,
@@ -173,43 +179,41 @@ def _cpu_seconds() -> int:
     return int(used.ru_utime + used.ru_stime)
 
 
-_DEFAULT_LIMITS = WorkbookLimits()
-
-
-def validate_workbooks(
-    workbooks: Sequence[ValidationRequest],
+def validate_with_executor(
+    requests: Sequence[ValidationRequest],
     schemas: Path,
-    carrier: Executor,
+    limits: WorkbookLimits,
+    executor: Executor,
     *,
-    limits: WorkbookLimits = _DEFAULT_LIMITS,
-    with_frames: bool = True,
-    on_done: OnDone = lambda _place: None,
+    with_frames: bool,
+    on_done: OnDone,
 ) -> Iterator[list[ValidationResult]]:
-    """Yield what is found in each workbook, in their order: the same as if it was judged here.
+    """Yield the results of each request, in their order: the same as if validated here.
 
     ``schemas`` is the folder of the user's own schema files. Without ``with_frames`` the sheets
     come without their frames, which are most of what has to be carried. A file that cannot be
-    judged, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` is told the place of
-    each workbook when it is judged, in no order, from any thread.
+    validated, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` is told the place
+    of each request when it is done, in no order, from any thread.
 
     Raises ``SchemaFileError`` when an own schema file is wrong.
     """
     own = OwnSchemas(schemas)
     catalogue = own.catalogue()
     shielded = _ValidateWorkbook(
-        own if carrier.shares_files else own.packed(),
+        own if executor.shares_files else own.packed(),
         limits,
         with_frames=with_frames,
         language=active_language(),
     )
-    task = replace(shielded, reads_here=carrier.is_expendable)
-    sent = _sent_workbooks(workbooks, carrier.shares_files, limits)
-    outcomes = carrier.run(task, sent, on_done, again=shielded)
-    for workbook, outcome in zip(workbooks, outcomes, strict=True):
+    task = replace(shielded, reads_here=executor.is_expendable)
+    sent = _sent_workbooks(requests, executor.shares_files, limits)
+    outcomes = executor.run(task, sent, on_done, again=shielded)
+    for request, outcome in zip(requests, outcomes, strict=True):
         if isinstance(outcome, LostItem):
-            yield [RefusedFile(workbook.file, _worker_lost_error())]
+            yield [RefusedFile(request.file, _worker_lost_error())]
         else:
-            yield [part.whole(workbook.file, catalogue) for part in outcome]
+            known = request.catalogue_for(catalogue)
+            yield [part.whole(request.file, known) for part in outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +270,7 @@ class _ValidateWorkbook:
         source: WorkbookSource | None = None
         if self.reads_here and MEMORY_LIMITS_ENFORCED:
             source = partial(read_in_process, wanted.file, self.limits, wanted.sheet)
-        return wanted.found(catalogue, self.limits, source)
+        return validate_file(wanted, catalogue, self.limits, source)
 
 
 def _worker_lost_error() -> WorkbookRefused:

@@ -1,15 +1,26 @@
-"""Write a copy of the analyst's workbook in which what is certain is fixed.
+"""Fixed copies: the analyst's workbook with every certain correction, validated again.
 
 What a finding proposes is certain; the other cells stay as they are, to the byte.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.results import FixedCell, FixedCopy, UnfixedCell, ValidatedSheet
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.pipeline import validate_sheets
+from xlbridge.validation.request import ValidationRequest
+from xlbridge.validation.results import (
+    FixedCell,
+    FixedCopy,
+    UnfixedCell,
+    ValidatedSheet,
+    ValidationResult,
+)
 from xlbridge.workbook import CellPosition, column_index
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 
@@ -39,17 +50,43 @@ _OTHERS_DEPEND = Text(
 )
 
 
-def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:
-    """Write a copy of a workbook with the certain findings of its judged sheets mended.
+def fix_workbook(
+    results: Sequence[ValidationResult],
+    request: ValidationRequest,
+    target: Path,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+) -> list[ValidationResult]:
+    """Write a fixed copy of the request's file, and validate it: its findings are what is left.
 
-    Tells of each sheet what was mended. The copy is written even when nothing is. Raises
+    ``results`` are those of the file. Sheets come back with the file's own name and their
+    ``fixes``, the other results as they are. Where no sheet was validated nothing is written.
+    Raises what ``write_fixed_copy`` raises.
+    """
+    sheets = [item for item in results if isinstance(item, ValidatedSheet)]
+    if not sheets:
+        return list(results)
+    copies = write_fixed_copy(sheets, target)
+    left = validate_sheets(replace(request, file=target), catalogue, limits).sheets
+    by_name = {sheet.sheet: sheet for sheet in left}
+    fixed = [
+        replace(by_name[sheet.sheet], file=sheet.file, fixes=fixes)
+        for sheet, fixes in zip(sheets, copies, strict=True)
+    ]
+    return [*fixed, *(item for item in results if not isinstance(item, ValidatedSheet))]
+
+
+def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:
+    """Write a copy of a workbook with the certain findings of its validated sheets fixed.
+
+    Return what was fixed in each sheet. The copy is written even when nothing is. Raises
     ``WorkbookRefused`` when the workbook cannot be changed, ``UsageError`` when the copy cannot be
     written.
     """
     with edit_package(sheets[0].file) as package:
-        mended = [FixedCopy(target, *_fix_sheet(package, sheet)) for sheet in sheets]
+        copies = [FixedCopy(target, *_fix_sheet(package, sheet)) for sheet in sheets]
         package.save(target)
-    return mended
+    return copies
 
 
 def _fix_sheet(

@@ -29,13 +29,13 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     list_sheet_names,
 )
-from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 from xlbridge.validation.sheet_checks import check_layout, check_non_record_rows
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
-from xlbridge.validation.typed_rows import OnColumn, TypedRows, type_rows
+from xlbridge.validation.typed_rows import TypedRows, type_rows
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,
@@ -48,7 +48,7 @@ from xlbridge.workbook.read import (
 
 
 def validate_workbook(
-    path: Path,
+    path: str | Path,
     catalogue: Catalogue,
     *,
     resource: str | None = None,
@@ -56,7 +56,7 @@ def validate_workbook(
     reading: ParseOptions = ParseOptions(),  # noqa: B008 - frozen
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
     workbook: WorkbookSource | None = None,
-    on_column: OnColumn = lambda *_: None,
+    on_column: OnColumn = lambda _: None,
 ) -> ValidatedSheet:
     """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
 
@@ -67,6 +67,7 @@ def validate_workbook(
     sheet or resource does not exist or the resource cannot be told.
     """
     with gc_paused():
+        path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
         choice = choose_sheet(cells, catalogue, resource, sheet)
         return validate_sheet(path, cells.fingerprint, choice, reading, on_column)
@@ -77,7 +78,7 @@ def validate_sheet(
     fingerprint: str | None,
     choice: SheetChoice,
     reading: ParseOptions,
-    on_column: OnColumn = lambda *_: None,
+    on_column: OnColumn = lambda _: None,
 ) -> ValidatedSheet:
     """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
     cells, wanted = choice.cells, choice.resource
@@ -153,14 +154,14 @@ class ValidatedWorkbook:
 
 
 def validate_all_sheets(
-    path: Path,
+    path: str | Path,
     catalogue: Catalogue,
     *,
     resource: str | None = None,
     reading: ParseOptions = ParseOptions(),  # noqa: B008 - frozen
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
     workbook: WorkbookSource | None = None,
-    on_column: OnColumn = lambda *_: None,
+    on_column: OnColumn = lambda _: None,
 ) -> ValidatedWorkbook:
     """Judge the sheets of a workbook, those for one ``resource`` or each by its own.
 
@@ -168,6 +169,7 @@ def validate_all_sheets(
     ``validate_workbook`` raises.
     """
     with gc_paused():
+        path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits)
         choices, skipped = choose_sheets(cells, catalogue, resource)
         sheets = [
@@ -179,65 +181,55 @@ def validate_all_sheets(
         return ValidatedWorkbook(sheets, skipped)
 
 
-_DEFAULT_OPTIONS = ParseOptions()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationRequest:
-    """A file, and which of its sheets are judged by what: see ``validate_workbook``.
-
-    ``all_sheets`` judges every sheet that has data for a resource, and leaves no ``sheet`` to name.
-    """
-
-    file: Path
-    resource: str | None = None
-    sheet: str | None = None
-    all_sheets: bool = False
-    reading: ParseOptions = _DEFAULT_OPTIONS
-
-    def judge(
-        self,
-        catalogue: Catalogue,
-        limits: WorkbookLimits,
-        workbook: WorkbookSource | None = None,
-        on_column: OnColumn = lambda *_: None,
-    ) -> ValidatedWorkbook:
-        """Judge the file. Raises what ``validate_workbook`` raises."""
-        if self.all_sheets:
-            return validate_all_sheets(
-                self.file,
-                catalogue,
-                resource=self.resource,
-                reading=self.reading,
-                limits=limits,
-                workbook=workbook,
-                on_column=on_column,
-            )
-        sheet = validate_workbook(
-            self.file,
+def validate_sheets(
+    request: ValidationRequest,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda _: None,
+) -> ValidatedWorkbook:
+    """Validate the sheets that a request asks for. Raises what ``validate_workbook`` raises."""
+    catalogue = request.catalogue_for(catalogue)
+    if request.all_sheets:
+        return validate_all_sheets(
+            request.file,
             catalogue,
-            resource=self.resource,
-            sheet=self.sheet,
-            reading=self.reading,
+            resource=request.resource,
+            reading=request.reading,
             limits=limits,
             workbook=workbook,
             on_column=on_column,
         )
-        return ValidatedWorkbook([sheet])
+    sheet = validate_workbook(
+        request.file,
+        catalogue,
+        resource=request.resource,
+        sheet=request.sheet,
+        reading=request.reading,
+        limits=limits,
+        workbook=workbook,
+        on_column=on_column,
+    )
+    return ValidatedWorkbook([sheet])
 
-    def found(
-        self,
-        catalogue: Catalogue,
-        limits: WorkbookLimits,
-        workbook: WorkbookSource | None = None,
-        on_column: OnColumn = lambda *_: None,
-    ) -> list[ValidationResult]:
-        """Return what a report tells of the file, be it that it is refused."""
-        try:
-            judged = self.judge(catalogue, limits, workbook, on_column)
-        except (WorkbookRefused, UsageError) as refusal:
-            return [RefusedFile(self.file, refusal)]
-        return [*judged.sheets, *(SkippedSheet(self.file, name) for name in judged.skipped)]
+
+def validate_file(
+    request: ValidationRequest,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    workbook: WorkbookSource | None = None,
+    on_column: OnColumn = lambda _: None,
+) -> list[ValidationResult]:
+    """Validate the sheets that a request asks for; return what a report tells of the file.
+
+    A file that cannot be validated is a ``RefusedFile``. ``workbook`` waits for the cells where
+    the file is being read already. Source: the product brief, ``validate``.
+    """
+    try:
+        validated = validate_sheets(request, catalogue, limits, workbook, on_column)
+    except (WorkbookRefused, UsageError) as refusal:
+        return [RefusedFile(request.file, refusal)]
+    return [*validated.sheets, *(SkippedSheet(request.file, name) for name in validated.skipped)]
 
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})

@@ -20,7 +20,7 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.cells.coercion import coerce
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.headers.header_row import Header, repeated_headers
-from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.request import ColumnProgress, OnColumn, ParseOptions
 from xlbridge.validation.text import display
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells, foreign_currency, shown_number
@@ -181,10 +181,6 @@ class TypedRows:
     problems: Mapping[str, CellProblems]
 
 
-OnColumn = Callable[[str, int, int, int], None]
-"""Told each column before it is typed: its name, its place, of how many, and the rows."""
-
-
 def type_rows(
     resource: Resource,
     header: Header,
@@ -203,7 +199,7 @@ def type_rows(
     headers = np.searchsorted(numbers, repeated_headers(header, cells))
     arrays, problems = {}, {}
     for number, column in enumerate(resource.columns, start=1):
-        on_column(column.name, number, len(resource.columns), len(rows))
+        on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
         place = header.columns.get(column.name)
         if place is None:
             arrays[column.name] = pd.Series(

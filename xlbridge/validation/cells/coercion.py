@@ -28,7 +28,7 @@ from xlbridge.validation.cells.text_parsing import (
     has_time,
     parse_texts,
 )
-from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
 from xlbridge.workbook.read import CellKind
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.options import ParseOptions
+from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
 
 Value = TypeVar("Value", date, Decimal)

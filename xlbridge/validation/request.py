@@ -1,0 +1,81 @@
+"""Requests to validate files: plain data, which needs neither pandas nor pandera.
+
+A request says which file, which of its sheets by which resource, and how to parse text dates and
+numbers. ``ValidationProgress`` tells whoever waits how far it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from xlbridge.resources import Catalogue
+
+DateOrder = Literal["dmy", "mdy"]
+NumberStyle = Literal["pt", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """Conventions that the user declared; None leaves them to the texts of each column.
+
+    ``dates``: the order of day and month in text dates. ``numbers``: ``pt`` for 1.234,56,
+    ``en`` for 1,234.56.
+    """
+
+    dates: DateOrder | None = None
+    numbers: NumberStyle | None = None
+
+
+_DEFAULT_OPTIONS = ParseOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRequest:
+    """A file, and which of its sheets are validated by which resource; None leaves it to the file.
+
+    ``all_sheets`` takes every sheet that has data for a resource, and leaves no ``sheet`` to name.
+    """
+
+    file: Path
+    resource: str | None = None
+    sheet: str | None = None
+    all_sheets: bool = False
+    reading: ParseOptions = _DEFAULT_OPTIONS
+
+    def catalogue_for(self, catalogue: "Catalogue") -> "Catalogue":
+        """Return the catalogue that the file is validated by; a subclass may adapt it."""
+        return catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProgress:
+    """Column of a sheet that is next: its name, its number of how many, and the sheet's rows."""
+
+    name: str
+    number: int
+    count: int
+    rows: int
+
+
+OnColumn = Callable[[ColumnProgress], None]
+"""Told each column before it is typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationProgress:
+    """Progress over several files: ``done`` of ``total`` are finished.
+
+    ``file`` is the one that begins, whose ``column`` is next, or that is ``finished`` now.
+    """
+
+    file: Path
+    done: int
+    total: int
+    finished: bool = False
+    column: ColumnProgress | None = None
+
+
+OnProgress = Callable[[ValidationProgress], None]
+"""Told whenever a file begins, goes on or is finished; with an executor from any thread."""
