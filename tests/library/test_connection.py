@@ -181,9 +181,16 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         httpx.get(address)
 
 
-def test_rows_of_an_own_resource_can_be_sent(demo_home: Path, tmp_path: Path) -> None:
+def test_own_resources_are_sent_by_a_connection_that_knows_them(
+    demo_home: Path, tmp_path: Path
+) -> None:
     shipped = xb.available_resources()["cliente"].source.read_text("utf-8")
-    (tmp_path / "cliente.yaml").write_text(shipped.replace("Clientes", "Parceiros"), "utf-8")
-    report = xb.validate(pd.DataFrame({"nomeComercial": ["Padaria"]}), schemas=tmp_path)
+    own = shipped.replace("resource: cliente", "resource: parceiro")
+    (tmp_path / "parceiro.yaml").write_text(own, "utf-8")
+    frame = pd.DataFrame({"nomeComercial": ["Padaria"]})
+    report = xb.validate(frame, "parceiro", schemas=tmp_path)
+    with xb.connect() as erp, pytest.raises(xb.errors.UsageError):
+        erp.upload(report, yes=True)
     with xb.connect(schemas=tmp_path) as erp:
-        assert erp.upload(report, yes=True).state == "done"
+        outcome = erp.upload(report, yes=True)
+    assert (outcome.resource, outcome.state) == ("parceiro", "rejected")
