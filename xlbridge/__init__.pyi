@@ -1,4 +1,5 @@
 from . import errors as errors
+from .checks import schema as schema
 from .i18n import (
     set_language as set_language,
 )
@@ -10,7 +11,6 @@ from .library import (
     available_listings as available_listings,
     available_resources as available_resources,
     connect as connect,
-    schema as schema,
     validate as validate,
 )
 

@@ -10,7 +10,6 @@ those that use its checks::
 """
 
 from os import PathLike
-from pathlib import Path
 
 import pandera.pandas as pa
 
@@ -22,18 +21,19 @@ __all__ = ["schema"]
 register_checks()
 
 
-def schema(name: str, schemas: "str | PathLike[str] | None" = None) -> pa.DataFrameSchema:
+def schema(name: str, schemas: str | PathLike[str] | None = None) -> pa.DataFrameSchema:
     """Return the pandera schema of a resource, as its schema file declares it.
 
     It validates frames whose columns have the dtypes of the schema: ``str``, ``Int64``,
-    ``Float64``, ``datetime64[us]``, ``boolean``. ``schemas`` is a folder of own schema files;
-    without it, the one that commands read: ``XLBRIDGE_SCHEMAS``, or ``schemas`` under
-    ``XLBRIDGE_HOME``.
+    ``Float64``, ``datetime64[us]``, ``boolean``. Those are the dtypes of ``Report.frame``, but
+    that money is ``Decimal`` there: ``frame.astype({"valorDoLancamento": "Float64"})``.
+    ``schemas`` is a folder of own schema files; without it, the one that commands read:
+    ``XLBRIDGE_SCHEMAS``, or ``schemas`` under ``XLBRIDGE_HOME``.
 
     Raises ``UsageError`` when there is no resource of that name, ``SchemaFileError`` when a schema
     file is wrong, ``ConfigError`` when the settings are.
     """
-    folder = read_settings().schemas if schemas is None else Path(schemas)
+    folder = schemas or read_settings().schemas
     made: pa.DataFrameSchema = pa.DataFrameSchema.from_yaml(
         load_catalogue(folder).named(name).source
     )

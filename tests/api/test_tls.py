@@ -74,7 +74,7 @@ def test_a_certificate_of_the_bundle_is_trusted_and_no_other(
 ) -> None:
     base_url, read = untrusted
     policy = RetryPolicy(tries=1, sleep=pauses.append)
-    target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=certificate)
+    target = Target("test", base_url, EMAIL, PASSWORD, ca_bundle=str(certificate))
     with Client(target, retry_policy=policy) as client, pytest.raises(TransportError):
         client.login()
     assert read[0].startswith(b"POST /v2/autenticar ")

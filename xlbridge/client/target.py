@@ -27,7 +27,7 @@ class Target:
     email: str
     password: str = field(repr=False)
     production: bool = False
-    ca_bundle: Path | None = None
+    ca_bundle: str | Path | None = None
 
 
 def parse_base_url(base_url: str) -> httpx.URL:

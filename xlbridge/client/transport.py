@@ -95,7 +95,7 @@ class Transport:
     cannot be used.
     """
 
-    def __init__(self, base_url: str, timeout: float, ca_bundle: Path | None = None) -> None:
+    def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
@@ -163,7 +163,7 @@ def _multipart_files(file: UploadFile | None) -> dict[str, tuple[str, bytes, str
     return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
 
 
-def _ssl_verification(url: httpx.URL, ca_bundle: Path | None) -> ssl.SSLContext | bool:
+def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext | bool:
     """Whose certificates are believed; of plain HTTP nobody's: reading them takes long."""
     if ca_bundle is None:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" else True

@@ -8,7 +8,6 @@ from .exports import (
 from .lookups import (
     available_listings as available_listings,
     available_resources as available_resources,
-    schema as schema,
 )
 from .reports import (
     Report as Report,

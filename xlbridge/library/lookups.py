@@ -1,13 +1,10 @@
-"""Look-ups: the resources that can be imported, the listings that can be exported, a schema."""
+"""Look-ups: the resources that can be imported, and the listings that can be exported."""
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
-
-import pandera.pandas as pa
 
 from xlbridge.export import LISTINGS, Listing
-from xlbridge.resources import Resource, load_catalogue, register_checks
+from xlbridge.resources import Resource, load_catalogue
 from xlbridge.settings import read_settings
 
 
@@ -18,7 +15,7 @@ def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[s
     columns and ``paths.modes``. ``schemas`` is a folder of own schema files in place of the one in
     ``XLBRIDGE_HOME``. Raises ``SchemaFileError`` when one of those files is wrong.
     """
-    return load_catalogue(read_settings().schemas if schemas is None else Path(schemas))
+    return load_catalogue(schemas or read_settings().schemas)
 
 
 def available_listings() -> Mapping[str, Listing]:
@@ -28,17 +25,3 @@ def available_listings() -> Mapping[str, Listing]:
     which some are ``required``.
     """
     return LISTINGS
-
-
-def schema(name: str, schemas: str | PathLike[str] | None = None) -> pa.DataFrameSchema:
-    """Return the pandera schema of a resource, with xlbridge's checks registered.
-
-    Its columns have the dtypes of ``Report.frame``, but that money is ``Float64``:
-    ``schema("contasreceber").validate(frame.astype({"valorDoLancamento": "Float64"}))``.
-    ``schemas`` is a folder as for ``available_resources``. Raises ``UsageError`` when there is no
-    such resource, ``SchemaFileError`` when an own schema file is wrong.
-    """
-    resources = load_catalogue(read_settings().schemas if schemas is None else Path(schemas))
-    resource = resources.named(name)
-    register_checks()
-    return pa.DataFrameSchema.from_yaml(resource.source)

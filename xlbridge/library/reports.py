@@ -221,7 +221,7 @@ def validate(
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.
     """
     settings = read_settings()
-    catalogue = load_catalogue(settings.schemas if schemas is None else Path(schemas))
+    catalogue = load_catalogue(schemas or settings.schemas)
     origin = FrameWorkbook(source) if isinstance(source, pd.DataFrame) else None
     if origin is not None and sheet is not None:
         raise UsageError(

@@ -99,9 +99,9 @@ def _sent_export(export: ExportRequest) -> _SentExport:
         return _SentExport(export, refusal=error)
 
 
-def _read_bundle(bundle: Path) -> bytes:
+def _read_bundle(bundle: str | Path) -> bytes:
     try:
-        return bundle.read_bytes()
+        return Path(bundle).read_bytes()
     except OSError as error:
         raise ConfigError(
             Text(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,7 @@ class Catalogue(Mapping[str, Resource]):
         )
 
 
-def load_catalogue(*own_folders: Path) -> Catalogue:
+def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:
     """Load the shipped resources, those of installed packages and those in the user's own folders.
 
     A file in an own folder replaces a resource of the same name that is shipped, installed or in
@@ -183,7 +184,7 @@ def load_catalogue(*own_folders: Path) -> Catalogue:
     """
     resources = [*_shipped_resources(), *_installed_resources()]
     for folder in own_folders:
-        resources += _read_files(_own_files(folder))
+        resources += _read_files(_own_files(Path(folder)))
     return Catalogue(resources)
 
 
