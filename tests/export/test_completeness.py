@@ -32,7 +32,9 @@ from xlbridge.export import FORMATS, LISTINGS, Filters, export_listing
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
-MOST_MORE_CALLS = 1.5
+MOST_MORE_CALLS = 1.7
+"""For records that are spread, with some bursts among them."""
+
 LEARNING = 3
 """Calls until the first answers have told how the records lie."""
 
@@ -91,17 +93,27 @@ def assert_whole(moments: Sequence[datetime], settled: list[tuple[Window, int]])
     assert come == sum(size for size in sizes.values() if size < CLIENT_CAP)
 
 
-HARD = {
-    "10 spells with years between": 1.9,
-    "60 spells with months between": 2.1,
-    "80 bursts of any size": 1.9,
-    **{f"bursts of {size} only": 1.9 for size in (20, 40, 100, 150, 200, 240, 250, 300)},
-    **{f"bursts of {size} only": 1.8 for size in (400, 450, 499)},
-    **{f"half in bursts of {size}": 1.9 for size in (40, 100, 200, 300, 400, 450, 499)},
-    "10 of them, 15,000 spread": 1.6,
-    "20 of them, 12,000 spread": 1.7,
+MULTIPLES = {
+    **{f"spread over {time}": 1.3 for time in ("600 days", "20 years")},
+    "working hours of 600 days": 1.3,
+    "working hours of 60 days": 1.7,
+    "working hours of 20 days": 2.2,
+    "all in three hours": 1.5,
+    "15,000 in three hours, 5,000 after": 1.4,
+    "growing": 1.6,
+    "a long tail": 1.9,
+    "10 spells with years between": 2.3,
+    "60 spells with months between": 2.3,
+    "200 each night": 1.3,
+    "450 each night": 1.4,
+    "bursts of 10 only": 1.5,
+    "150 bursts of 40, 14,000 spread": 1.6,
+    "5 bursts of 400 to 499, 18,000 spread": 1.6,
 }
-"""Where nobody comes near to 1.5 who has not seen the moments: see ``docs/exports.md``."""
+"""How many times the fewest calls each takes at most: see ``docs/exports.md``."""
+
+IN_BURSTS = 2.1
+"""The same where many records come in bursts."""
 
 
 MORE_OF_THE_SAME = {
@@ -122,7 +134,7 @@ def test_few_more_calls_than_who_knew_every_moment(name: str) -> None:
     moments = DISTRIBUTIONS[name](Random(1))
     settled, calls = split(moments, CLIENT_CAP)
     assert_whole(moments, settled)
-    most = HARD.get(name, MOST_MORE_CALLS)
+    most = MULTIPLES.get(name, IN_BURSTS)
     assert calls <= most * fewest_calls(moments, CLIENT_CAP)
 
 
@@ -145,7 +157,7 @@ def test_nothing_is_lost_and_calls_are_bounded(
         moments += [FIRST + MINUTE * int(part * minutes)] * size
     settled, calls = split(moments, CLIENT_CAP)
     assert_whole(moments, settled)
-    assert calls <= 2 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
+    assert calls <= 2.5 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
 
 
 @settings(max_examples=12, deadline=None)

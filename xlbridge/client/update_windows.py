@@ -1,28 +1,17 @@
 """Windows of last-update times: a capped listing is split until no answer is full.
 
-The interface truncates an answer without saying so: a full answer proves nothing, and its
-window
+The interface truncates an answer without saying so: a full answer proves nothing, and its window
 is asked for again in smaller parts. Only the *number* of records decides whether a window is
-complete; *when* they were updated is used to size windows, so that few calls are wasted. A
-wrong
-estimate costs a call and never a record.
+complete; *when* they were updated only says where the next window should end. A wrong end costs a
+call and never a record.
 
 Source: the spec, Limits.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-
-from xlbridge.client.window_sizing import (
-    BURST,
-    FOREVER,
-    EstimatorSelection,
-    UpdateTimes,
-    WindowStart,
-)
 
 MINUTE = timedelta(minutes=1)
 """The finest step of a window: the interface takes ``dd/MM/yyyy HH:mm``."""
@@ -30,8 +19,17 @@ MINUTE = timedelta(minutes=1)
 _EPOCH = datetime(2000, 1, 1)
 """Where a window without a start is taken to begin when it is cut; minutes are counted from it."""
 
-_MAX_UPDATE_TIMES = 8_000
-"""So many update times are kept to guess from."""
+_TARGET_SHARE = 0.85
+"""How full the answer to a paced window should be, as a share of the cap."""
+
+_LEAST_SHARE = 0.5
+"""A window with a smaller share of the cap tells nothing about the density of later ones."""
+
+_BURST_SHARE = 0.3
+"""A minute with a larger share of the cap is asked for alone."""
+
+_DECAY = 0.5
+"""The weight of earlier windows in the density, against each later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,11 @@ class WindowSplitter:
         self._cap = cap
         self._end = whole.end
         self._latest = whole.end or max(now, whole.start or now)
-        self._known = UpdateTimes(cap)
-        self._contest = EstimatorSelection(self._known)
-        self._refused: Window | None = None
+        self._earliest_first = True
+        self._is_first_part = False
+        self._shown: Sequence[int] = ()
         self._halved: list[int] = []
+        self._records = self._minutes = 0.0
         self.next: Window | None = whole
         """The window to ask for now; None when all is done."""
 
@@ -99,8 +98,8 @@ class WindowSplitter:
             if cut is not None:
                 self.next = Window(window.start, _moment(cut))
                 return False
-        self._learn(window, minutes or _evenly_spread(window, records))
-        self.next = self._after(window, records)
+        self.next = self._after(window, minutes, records)
+        self._is_first_part = False
         return True
 
     def _cut(self, window: Window, minutes: list[int]) -> int | None:
@@ -113,43 +112,46 @@ class WindowSplitter:
         high = _minute(window.end or max([self._latest, *map(_moment, minutes[-1:])]))
         if low >= high:
             return None
-        if self._refused is not None and self._refused.start == window.start:
-            self._known.earliest_first = False
-        self._learn(window, minutes)
-        if self._known.earliest_first and minutes:
-            self._refused = window
+        if self._is_first_part:
+            self._earliest_first = False
+        self._shown, self._is_first_part = minutes, True
+        if self._earliest_first and minutes:
             return max(low, minutes[-1] - 1)
         self._halved.append(high)
         middle = (low + high) // 2
-        return min(middle, max(low, self._where_many_begin(minutes) - 1)) if minutes else middle
+        return min(middle, max(low, minutes[len(minutes) // 2] - 1)) if minutes else middle
 
-    def _where_many_begin(self, minutes: list[int]) -> int:
-        """Return the first minute that many records share, or the one in the middle of all."""
-        many = int(BURST * self._cap)
-        bursts = (m for m, later in zip(minutes, minutes[many:], strict=False) if m == later)
-        return next(bursts, minutes[len(minutes) // 2])
-
-    def _learn(self, window: Window, minutes: list[int]) -> None:
-        """Remember when a window's records were updated, beside what is known of later ones."""
-        known = self._known.minutes
-        first = 0 if window.start is None else bisect_left(known, _minute(window.start))
-        end = len(known) if window.end is None else bisect_right(known, _minute(window.end))
-        known[first:end] = minutes
-        if len(known) > 2 * _MAX_UPDATE_TIMES:
-            del known[:_MAX_UPDATE_TIMES]
-
-    def _after(self, settled: Window, records: int) -> Window | None:
+    def _after(self, settled: Window, minutes: Sequence[int], records: int) -> Window | None:
         if settled.end == self._end or settled.end is None:
             return None
         start = _minute(settled.end) + 1
-        last = None if settled.start is None else (_minute(settled.start), records)
-        end = self._contest.end(WindowStart(start, self._known.shown_at(start), last))
+        end = self._paced_end(start, settled, minutes, records)
         while self._halved and self._halved[-1] < start:
             self._halved.pop()
-        if end >= FOREVER and self._halved:
+        if end is None and self._halved:
             end = self._halved[-1]
-        later = end >= _minute(self._latest)
-        return Window(_moment(start), self._end if later else _moment(end))
+        is_last = end is None or end >= _minute(self._latest)
+        return Window(_moment(start), self._end if is_last or end is None else _moment(end))
+
+    def _paced_end(
+        self, start: int, settled: Window, minutes: Sequence[int], records: int
+    ) -> int | None:
+        """Return where a window should end to be nearly full, None to ask for all the rest.
+
+        Records are taken to go on as densely as in the latest windows. The rest is asked for where
+        too few came to tell: its full answer then shows where to cut.
+        """
+        begin = minutes[:1] if settled.start is None else [_minute(settled.start)]
+        if begin:
+            self._records = _DECAY * self._records + records
+            self._minutes = _DECAY * self._minutes + start - begin[0]
+        shown = sum(minute == start for minute in self._shown)
+        if shown >= _BURST_SHARE * self._cap:
+            return start
+        if not begin or (records < _LEAST_SHARE * self._cap and not shown):
+            return None
+        wanted = _TARGET_SHARE * self._cap - shown
+        return start + max(0, int(wanted * self._minutes / self._records) - 1)
 
 
 def _minute(moment: datetime) -> int:
@@ -158,11 +160,3 @@ def _minute(moment: datetime) -> int:
 
 def _moment(minute: int) -> datetime:
     return _EPOCH + minute * MINUTE
-
-
-def _evenly_spread(window: Window, records: int) -> list[int]:
-    """Return minutes for records that carry none: evenly over the window."""
-    if window.start is None or window.end is None or not records:
-        return []
-    start, end = _minute(window.start), _minute(window.end)
-    return [start + n * (end - start) // records for n in range(records)]
