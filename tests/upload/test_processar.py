@@ -1,5 +1,6 @@
 """Queued files that wait for processar-arquivo: staged, started, polled, and lost on the way."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
 from upload_parts import AT_ONCE, QUICK, YES, write_job
 
-from xlbridge.client import Client
+from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
     Job,
     State,
@@ -19,6 +21,7 @@ from xlbridge.upload import (
     job_lines,
 )
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
+from xlbridge.wire.imports import IMPORT_LOG, ImportState
 
 PATIENT = replace(QUICK, settle_seconds=3600)
 
@@ -86,15 +89,36 @@ def test_a_lost_start_is_settled_by_the_log(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
+    sandbox: RunningSandbox,
     customer: int,
     tmp_path: Path,
     fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "processar-arquivo")
-    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), PATIENT)
+    lose_start = proxy.decide
+
+    def ask_log_once_running(method: str, path: str) -> Fate:
+        if "log-importacao" in path:
+            wait_until_running(sandbox, int(path.rpartition("/")[2]))
+        return lose_start(method, path)
+
+    proxy.decide = ask_log_once_running
+    job = receivables_job(context, tmp_path, customer)
+    job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.DONE
     assert titles(client, customer) == 1
     assert sum("processar-arquivo" in path for _, path in proxy.seen) == 1
+
+
+def wait_until_running(sandbox: RunningSandbox, log_id: int) -> None:
+    """Wait until the sandbox's worker has taken a started file: its log tells nothing before."""
+    target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+    with Client(target) as direct:
+        for _ in range(1000):
+            if direct.call(IMPORT_LOG, path={"id": log_id}).situacao is not ImportState.PENDING:
+                return
+            time.sleep(0.02)
+    raise AssertionError(f"the file of log {log_id} was not started")
 
 
 def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
