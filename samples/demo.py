@@ -118,7 +118,7 @@ def story(environment: dict[str, str]) -> None:
 
     tell(
         "7. Só a linha rejeitada é corrigida e enviada de novo.",
-        "7. Only the rejected row is mended and sent again.",
+        "7. Only the rejected row is fixed and sent again.",
     )
     job = mend_rejected_row(environment)
     xlbridge(environment, 0, "retry", job, "--yes")

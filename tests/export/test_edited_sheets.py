@@ -13,8 +13,8 @@ from xlbridge.export import FORMATS, LISTINGS, Filters, Layout, export_listing
 from xlbridge.export.layout import require_records_of
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import RowValues, look_up_rows
-from xlbridge.upload.lookup import RowLookup, lookup_for, rows_of
+from xlbridge.upload import look_up_rows
+from xlbridge.upload.lookup import RowLookup, RowValues, lookup_for, rows_of
 from xlbridge.upload.snapshot import RowAction, count_actions
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation

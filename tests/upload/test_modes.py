@@ -19,8 +19,8 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
     choose_mode,
+    ensure_evidence,
     job_json,
-    write_evidence,
 )
 
 
@@ -223,4 +223,4 @@ def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
     rejects = Path(Uploads(context, client).run(job, YES).last("rejects_file"))
     assert rejects.is_relative_to(context.settings.home)
     rejects.unlink()
-    assert Path(write_evidence(context, context.journal.job(job.id)).last("rejects_file")).exists()
+    assert Path(ensure_evidence(context, context.journal.job(job.id)).last("rejects_file")).exists()

@@ -18,7 +18,6 @@ from xlbridge.upload import (
     Journal,
     Resolution,
     RowSnapshot,
-    Snapshot,
     State,
     UploadContext,
     UploadOptions,
@@ -27,7 +26,7 @@ from xlbridge.upload import (
     job_lines,
     resolve_job,
 )
-from xlbridge.upload.snapshot import applied_rows
+from xlbridge.upload.snapshot import Snapshot, applied_rows
 
 UNREAD = replace(AT_ONCE, snapshot=False)
 

@@ -16,7 +16,6 @@ from xlbridge.upload import (
     Uploads,
     corrected_rows,
     require_rejected,
-    verdict_of,
 )
 from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -96,7 +95,7 @@ def test_row_by_row_each_is_sent_once(
 
 
 def rejects_of(job: Job) -> tuple[RejectedRow, ...]:
-    return verdict_of(job).rejected_rows
+    return job.verdict.rejected_rows
 
 
 def place_of(context: UploadContext, job: Job, row: int | None) -> int:

@@ -14,7 +14,6 @@ from xlbridge.client import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
-    UNSENT,
     CorrectedRows,
     Job,
     NotRetriable,
@@ -23,9 +22,7 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
     corrected_rows,
-    row_digests,
-    sent_digests,
-    sheet_digest,
+    has_sent_rows,
 )
 from xlbridge.validation import ValidatedSheet
 
@@ -57,7 +54,7 @@ class WorkbookSender:
         elif state.standing in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
             if state.jobs:
                 self._send_corrected(target, state)
-        elif not state.jobs or all(job.state in UNSENT for job in state.jobs):
+        elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
             self._send_whole(target)
 
     def _state(self, target: StepWorkbook) -> UnitOverview:
@@ -69,7 +66,7 @@ class WorkbookSender:
         sent = self._sent(target)
         current = sent is not None and sent.sha256 == target.workbook.sha256
         for job in state.jobs:
-            if not job.state.is_final and (current or job.state not in UNSENT):
+            if not job.state.is_final and (current or not job.state.is_unsent):
                 self._run(target, job)
 
     def _send_whole(self, target: StepWorkbook) -> None:
@@ -126,14 +123,9 @@ class WorkbookSender:
     def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
         """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
         judged = self._judge(target)
-        if isinstance(judged, ValidatedSheet) and judged.ok and judged.resource is not None:
-            first = state.jobs[0]
-            digests = row_digests(judged.resource, judged.frame)
-            now = dict(zip(judged.rows, digests, strict=True))
-            sent = sent_digests(self.batch.sites.desk(target.step.profile), first)
-            mended = now.keys() == sent.keys() and all(now[row] in sent[row] for row in now)
-            if mended or sheet_digest(digests) == first.what.digest:
-                self._note(target, first)
+        first, context = state.jobs[0], self.batch.sites.desk(target.step.profile)
+        if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
+            self._note(target, first)
 
     def _judge(self, target: StepWorkbook) -> JudgedFile:
         """Judge a workbook, and fill in the codes of the records that its cells name."""

@@ -16,7 +16,6 @@ from xlbridge.batch.plan import (
 )
 from xlbridge.batch.unit_status import RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.i18n import Text
-from xlbridge.upload import UNSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOvervi
     if unit.standing in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
         return unit
     standing = unit.standing
-    if not unit.jobs or all(job.state in UNSENT for job in unit.jobs):
+    if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
         standing = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
     return replace(unit, standing=standing, problem=failure.message)
 

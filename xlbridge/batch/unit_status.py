@@ -7,7 +7,7 @@ from xlbridge.batch.batch import Environments
 from xlbridge.batch.ledger import CheckRecord, Ledger
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep
 from xlbridge.i18n import Text
-from xlbridge.upload import UNSENT, Job, Journal, State, verdict_of
+from xlbridge.upload import Job, Journal, State
 
 
 class UnitStatus(StrEnum):
@@ -114,9 +114,9 @@ def with_retries(journal: Journal, job: Job) -> list[Job]:
 
 def row_counts(jobs: tuple[Job, ...]) -> RowCounts:
     """Return what became of the rows of the first job, by it and by those that sent them again."""
-    if jobs[0].state in UNSENT:
+    if jobs[0].state.is_unsent:
         return RowCounts(len(jobs[0].what.rows), unsent=len(jobs[0].what.rows))
-    verdicts = [verdict_of(job) for job in jobs]
+    verdicts = [job.verdict for job in jobs]
     return RowCounts(
         verdicts[0].read,
         sum(verdict.accepted for verdict in verdicts),
@@ -168,5 +168,5 @@ def _sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
 
 
 def _reason(jobs: tuple[Job, ...]) -> Text | None:
-    waiting = [job for job in jobs if job.state in UNSENT]
+    waiting = [job for job in jobs if job.state.is_unsent]
     return waiting[0].reason if waiting and waiting[0].last("reason") else None

@@ -27,10 +27,10 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.errors import UsageError
+from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload import short_path
 
 Decorated = Callable[..., Any]
 

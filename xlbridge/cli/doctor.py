@@ -14,7 +14,7 @@ from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
-from xlbridge.upload import open_journal_file
+from xlbridge.upload import Journal
 
 
 @click.command(
@@ -68,7 +68,7 @@ def _journal(path: Path) -> Iterator[DiagnosticCheck]:
     if not path.exists():
         return
     try:
-        open_journal_file(path).close()
+        Journal(path).close()
     except XlbridgeError as error:
         yield failed_check("journal", error)
     else:

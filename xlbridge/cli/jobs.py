@@ -1,6 +1,7 @@
 """``xlbridge jobs``: past uploads and their state; nothing is sent."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,13 +9,9 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.cli.upload_common import (
-    ensure_evidence,
-    print_job,
-    save_status_copy,
-)
+from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, job_list_json, open_context
+from xlbridge.upload import Job, ensure_evidence, job_json, open_context
 
 
 @click.command(
@@ -43,7 +40,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         jobs = context.journal.jobs()
         if form == "json":
             listed = (one for job in jobs for one in (job, *context.journal.parts_of(job)))
-            print_json({"version": 1, "jobs": [job_list_json(job) for job in listed]})
+            print_json({"version": 1, "jobs": [_listed_json(job) for job in listed]})
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
@@ -52,6 +49,12 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
             for part in context.journal.parts_of(job):
                 print_result(f"  {_line(part)}")
         return ExitCode.GOOD
+
+
+def _listed_json(job: Job) -> dict[str, Any]:
+    """Return the report of a job with what tells it from others: file, environment and time."""
+    what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
+    return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
 
 
 def _line(job: Job) -> str:

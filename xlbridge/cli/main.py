@@ -36,7 +36,7 @@ _COMMANDS: dict[str, Text] = {
     "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
     "retry": Text(
         pt="Envia de novo só o que foi rejeitado e corrigido.",
-        en="Sends again only what was rejected and has been mended.",
+        en="Sends again only what was rejected and has been fixed.",
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
     "batch": Text(

@@ -9,14 +9,10 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import UploadArguments, format_option, upload_options
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import (
-    ensure_evidence,
-    print_job,
-    save_status_copy,
-)
+from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, open_context
+from xlbridge.upload import Job, Journal, ensure_evidence, open_context
 
 
 @click.command(

@@ -16,9 +16,8 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import ensure_evidence
 from xlbridge.i18n import Text
-from xlbridge.upload import open_context
+from xlbridge.upload import ensure_evidence, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 

@@ -1,6 +1,7 @@
-"""Shared by the commands about uploads: reports, evidence and exit codes."""
+"""Shared by the commands about uploads: reports, status copies and exit codes."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import print_json, print_result, remark
@@ -13,8 +14,10 @@ from xlbridge.upload import (
     UploadContext,
     job_json,
     job_lines,
-    lacks_evidence,
 )
+
+if TYPE_CHECKING:
+    from xlbridge.client import Client
 
 _EXIT_CODE_BY_STATE = {
     State.PREVIEWED: ExitCode.GOOD,
@@ -30,19 +33,12 @@ _EXIT_CODE_BY_STATE = {
 }
 
 
-def ensure_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence that a job should have and has not; return the job as it is then."""
-    if not lacks_evidence(context.journal, job):
-        return job
-    # It reads and writes workbooks, and is hardly ever lacking.
-    with heavy_imports():
-        from xlbridge.upload import write_evidence
-
-    return write_evidence(context, job)
-
-
-def save_status_copy(context: UploadContext, job: Job, target: Path) -> None:
+def save_status_copy(
+    context: UploadContext, job: Job, target: Path, client: "Client | None" = None
+) -> None:
     """Write the status copy of a job's workbook, and say so.
+
+    With a ``client`` the codes of the accepted rows are read first.
 
     Raises ``UsageError`` when the target is the workbook itself, or cannot be written.
     """
@@ -51,7 +47,7 @@ def save_status_copy(context: UploadContext, job: Job, target: Path) -> None:
         from xlbridge.upload import write_status_copy
 
     require_distinct([target], [Path(job.what.file)])
-    write_status_copy(context, job, target)
+    write_status_copy(context, job, target, client)
     remark(
         Text(
             pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"

@@ -22,7 +22,6 @@ from xlbridge.errors import ApiError, LocalDatabaseError, UsageError, XlbridgeEr
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
-    UNSENT,
     ApproveAll,
     Confirmed,
     Consent,
@@ -34,7 +33,6 @@ from xlbridge.upload import (
     Uploads,
     Verdict,
     job_json,
-    store_remote_codes,
 )
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_lines
@@ -91,7 +89,7 @@ def run_upload(
         unwritten = isinstance(error, LocalDatabaseError)
         if unwritten or isinstance(error, ApiError) or error.hint is None:
             remark(_HOW_TO_RESUME.format(job=job.id))
-        if unwritten and job.state not in UNSENT and not job.state.is_final:
+        if unwritten and not job.state.is_unsent and not job.state.is_final:
             print_error(error)
             return ExitCode.IN_DOUBT
         raise
@@ -100,8 +98,7 @@ def run_upload(
         raise
     code = print_job(job, arguments.form)
     if arguments.annotate is not None:
-        store_remote_codes(context, client, job)
-        save_status_copy(context, job, arguments.annotate)
+        save_status_copy(context, job, arguments.annotate, client)
     return code
 
 

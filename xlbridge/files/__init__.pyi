@@ -9,6 +9,7 @@ from .locks import (
     file_lock as file_lock,
     lock_or_fail as lock_or_fail,
 )
+from .paths import short_path as short_path
 from .sqlite import (
     LocalDatabase as LocalDatabase,
     open_local_database as open_local_database,

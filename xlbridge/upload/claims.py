@@ -82,7 +82,7 @@ _HINTS = {
     State.PARTIAL: Text(
         pt="Só as linhas rejeitadas e corrigidas: xlbridge retry {job}; a planilha inteira de "
         'propósito: --again "motivo".',
-        en="Only the rejected rows, once mended: xlbridge retry {job}; the whole sheet on purpose: "
+        en="Only the rejected rows, once fixed: xlbridge retry {job}; the whole sheet on purpose: "
         '--again "reason".',
     ),
     State.NEEDS_PERSON: Text(

@@ -3,54 +3,122 @@
 The page is one HTML file in both languages that fetches nothing; a person decides from it.
 """
 
-from collections import defaultdict
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.lookup import RowValues
-from xlbridge.upload.payload import sent_frame, sent_rows
-from xlbridge.upload.report import REJECTS_INFIX, lacks_page, lacks_rejects
-from xlbridge.upload.snapshot import RowSnapshot, snapshot_from_json
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, verdict_of
-from xlbridge.workbook.write import write_rejects
+from xlbridge.upload.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE
+
+if TYPE_CHECKING:
+    from xlbridge.upload.lookup import RowValues
+
+REJECTS_INFIX = "rejeitadas"
+"""Part of the names of rejects workbooks."""
+
+_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
-def write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
-    """Write the refused rows of a job to ``target``, in the layout of the template.
+def is_rejects_name(path: Path) -> bool:
+    """Whether a file is named as the rejects workbooks that uploads leave behind."""
+    return _REJECTS_NAME.fullmatch(path.stem) is not None
 
-    Where the whole sheet was refused, rows that were not complained about are in it too: they
-    were not applied either. Raises ``UsageError`` when the file cannot be written.
+
+def ensure_evidence(context: UploadContext, job: Job) -> Job:
+    """Write the evidence that a job should have and has not, and return the job as it is then.
+
+    Where rows were rejected that is their workbook; where a person must decide, a page to decide
+    from. Both go beside the analyst's file, or into the home folder where that is not possible.
     """
-    reasons: dict[int | None, list[str]] = defaultdict(list)
-    for refused in verdict_of(job).rejected_rows:
-        column = f"{refused.column}: " if refused.column else ""
-        reasons[refused.row].append(f"{column}{refused.message}")
-    if job.state is State.REJECTED:
-        rows = list(job.what.rows)
-    else:
-        rows = [row for row in job.what.rows if row in reasons]
-    wanted = set(rows)
-    positions = [place for place, row in enumerate(job.what.rows) if row in wanted]
+    journal = context.journal
+    for part in journal.parts_of(job):
+        ensure_evidence(context, part)
+    if _lacks_page(job):
+        written = _write_beside(context, job, "em-duvida", ".html", _write_doubt_page)
+        job = journal.record(job, job.state, evidence_file=str(written))
+    if _lacks_rejects(job):
+        written = _write_beside(context, job, REJECTS_INFIX, ".xlsx", _write_rejects_workbook)
+        job = journal.record(job, job.state, rejects_file=str(written))
+    return job
+
+
+def _lacks_page(job: Job) -> bool:
+    """Whether a person must decide and has no page to decide from."""
+    doubtful = job.state is State.NEEDS_PERSON and not job.parts
+    return doubtful and not _file_exists(job, "evidence_file")
+
+
+def _lacks_rejects(job: Job) -> bool:
+    """Whether rows were rejected and are in no workbook to be corrected."""
+    if job.parent is not None:
+        return False
+    rejected = job.state in {State.PARTIAL, State.REJECTED} or (
+        job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)
+    )
+    return rejected and not _file_exists(job, "rejects_file")
+
+
+def _file_exists(job: Job, key: str) -> bool:
+    written = job.last(key)
+    return written is not None and Path(written).exists()
+
+
+def _write_beside(
+    context: UploadContext,
+    job: Job,
+    infix: str,
+    suffix: str,
+    write: Callable[[UploadContext, Job, Path], None],
+) -> Path:
+    """Write a file beside the analyst's, or into the home folder; return where it is."""
+    file = Path(job.what.file)
+    target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
+    try:
+        write(context, job, target)
+    except UsageError:
+        target = context.settings.home / "evidence" / target.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(context, job, target)
+    return target
+
+
+def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
+    """Write the rejected rows of a job to ``target``, in the layout of the template.
+
+    Where the whole sheet was rejected, rows without an error of their own are in it too: they were
+    not applied either. Raises ``UsageError`` when the file cannot be written.
+    """
+    # What reads and writes workbooks takes its time to import, and is hardly ever needed here.
+    from xlbridge.upload.payload import sent_frame
+    from xlbridge.workbook.write import write_rejects
+
+    reasons = job.verdict.reasons
+    whole = job.state is State.REJECTED
+    positions = [at for at, row in enumerate(job.what.rows) if whole or row in reasons]
+    rows = [job.what.rows[at] for at in positions]
     write_rejects(
         target,
         context.catalogue.named(job.what.resource),
         sent_frame(context, job).iloc[positions].reset_index(drop=True),
         rows,
-        ["; ".join(reasons.get(row, [str(REJECTED_AS_A_WHOLE)])) for row in rows],
+        [reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in rows],
     )
 
 
-StoredSnapshots = Sequence[tuple[datetime, str, list[Any]]]
-"""When something was read, at which moment of the upload, and what for each row."""
+def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
+    from xlbridge.upload.payload import sent_rows
+
+    page = doubt_page(job, sent_rows(context, job), context.journal.snapshots(job.id))
+    with replace_atomically(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;
@@ -101,8 +169,11 @@ _STEPS = (
 )
 
 
-def doubt_page(job: Job, sent: Sequence[RowValues], readings: StoredSnapshots) -> str:
-    """Return the page as HTML: what was sent, when, what was answered, read before and after."""
+def doubt_page(job: Job, sent: Sequence["RowValues"], snapshots: Sequence[StoredSnapshot]) -> str:
+    """Return the page as HTML: the rows as sent, the job's history, the snapshots of its records.
+
+    ``sent`` has a mapping of columns to values for each row.
+    """
     title = f"xlbridge · {job.id}"
     parts = [
         "<!doctype html><html lang=pt-BR><head><meta charset=utf-8>",
@@ -115,7 +186,7 @@ def doubt_page(job: Job, sent: Sequence[RowValues], readings: StoredSnapshots) -
         "<h2>O que aconteceu · What happened</h2>",
         _history_html(job),
         "<h2>As linhas · The rows</h2>",
-        _rows_html(job, sent, readings),
+        _rows_html(job, sent, snapshots),
         "</body></html>",
     ]
     return "\n".join(parts)
@@ -136,13 +207,13 @@ def _question_html(job: Job) -> str:
         ("pt-BR", "O que fazer", asked.pt, [step.pt for step in steps]),
         ("en", "What to do", asked.en, [step.en for step in steps]),
     )
-    told = (
+    sections = (
         f"<section lang={lang}><p><b>{head}</b></p><p>{question}</p><ol>"
         + "".join(f"<li>{item}</li>" for item in items)
         + "</ol></section>"
         for lang, head, question, items in columns
     )
-    return f"<div class='ask two'>{''.join(told)}</div>"
+    return f"<div class='ask two'>{''.join(sections)}</div>"
 
 
 def _facts_html(job: Job) -> str:
@@ -176,43 +247,45 @@ def _history_html(job: Job) -> str:
 
 
 def _event_html(detail: Mapping[str, Any]) -> str:
-    told = []
+    notes = []
     for key, value in detail.items():
         if key in ("reason", "unread"):
-            told.append(f"{escape(value['pt'])}<br><small lang=en>{escape(value['en'])}</small>")
+            notes.append(f"{escape(value['pt'])}<br><small lang=en>{escape(value['en'])}</small>")
         elif key not in ("verdict", "origins", "file_hash", "proven"):
-            told.append(f"{escape(key)}: {escape(str(value))}")
-    return "<br>".join(told)
+            notes.append(f"{escape(key)}: {escape(str(value))}")
+    return "<br>".join(notes)
 
 
-def _rows_html(job: Job, sent: Sequence[RowValues], readings: StoredSnapshots) -> str:
+def _rows_html(job: Job, sent: Sequence["RowValues"], snapshots: Sequence[StoredSnapshot]) -> str:
     header = ["Linha · Row", "Chave · Key", "Enviado · Sent"]
-    header += [
-        f"{_MOMENT_LABELS.get(moment, moment)} {at:%d/%m %H:%M:%S}" for at, moment, _ in readings
-    ]
-    columns = [snapshot_from_json(rows) for _, _, rows in readings]
+    header += [f"{_MOMENT_LABELS[one.moment]} {one.at:%d/%m %H:%M:%S}" for one in snapshots]
+    columns = [one.rows for one in snapshots]
     body = [
-        [str(number), _key_html(read), _values_html(row), *map(_found_html, read)]
-        for number, row, *read in zip(job.what.rows, sent, *columns, strict=True)
+        [str(number), _key_html(found), _values_html(row), *map(_found_html, found)]
+        for number, row, *found in zip(job.what.rows, sent, *columns, strict=True)
     ]
     none = (
-        "" if readings else "<p>Nada foi lido do sistema. · Nothing was read from the system.</p>"
+        "" if snapshots else "<p>Nada foi lido do sistema. · Nothing was read from the system.</p>"
     )
     return f"{none}<div class=wide>{_table_html(body, header)}</div>"
 
 
-_MOMENT_LABELS = {"before": "Antes · Before", "after": "Depois · After"}
+_MOMENT_LABELS = {
+    Moment.BEFORE: "Antes · Before",
+    Moment.AFTER: "Depois · After",
+    Moment.CODES: "Códigos · Codes",
+}
 
 
-def _key_html(readings: Sequence[RowSnapshot | None]) -> str:
-    known = next((reading for reading in readings if reading is not None), None)
+def _key_html(found: Sequence[RowSnapshot | None]) -> str:
+    known = next((row for row in found if row is not None), None)
     return _values_html(known.key) if known else "–"
 
 
-def _found_html(reading: RowSnapshot | None) -> str:
-    if reading is None:
+def _found_html(row: RowSnapshot | None) -> str:
+    if row is None:
         return "sem chave · no key"
-    if not reading.found:
+    if not row.found:
         return "não está lá · not there"
     return "<br>".join(
         f"<code>{escape(record.code)}</code> "
@@ -221,7 +294,7 @@ def _found_html(reading: RowSnapshot | None) -> str:
             if record.same
             else f"diferente · differs<br>{_values_html(record.values)}"
         )
-        for record in reading.found
+        for record in row.found
     )
 
 
@@ -237,44 +310,3 @@ def _table_html(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> st
     head = f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in header)}</tr>" if header else ""
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table>{head}{body}</table>"
-
-
-def write_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence that a job should have and has not, and return the job as it is then.
-
-    Where rows were rejected that is their workbook; where a person must decide, a page to decide
-    from. Both go beside the analyst's file, or into the home folder where that is not possible.
-    """
-    journal = context.journal
-    for part in journal.parts_of(job):
-        write_evidence(context, part)
-    if lacks_page(job):
-        page = doubt_page(job, sent_rows(context, job), journal.snapshots(job.id))
-        written = _write_beside(
-            context, job, "em-duvida", ".html", lambda path: _write_page(path, page)
-        )
-        job = journal.record(job, job.state, evidence_file=str(written))
-    if lacks_rejects(job):
-        rejects = partial(write_rejects_workbook, context, job)
-        written = _write_beside(context, job, REJECTS_INFIX, ".xlsx", rejects)
-        job = journal.record(job, job.state, rejects_file=str(written))
-    return job
-
-
-def _write_beside(
-    context: UploadContext, job: Job, what: str, suffix: str, write: Callable[[Path], None]
-) -> Path:
-    file = Path(job.what.file)
-    target = file.with_name(f"{file.stem}-{what}-{job.id}{suffix}")
-    try:
-        write(target)
-    except UsageError:
-        target = context.settings.home / "evidence" / target.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write(target)
-    return target
-
-
-def _write_page(path: Path, page: str) -> None:
-    with replace_atomically(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")

@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
+from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 
 
 class State(StrEnum):
-    """Where a job stands; each is durable before the request that it announces.
+    """State of a job; each is durable before the request that it announces.
 
     ``SENDING_PARTS`` is that of a parent whose parts are being sent.
     """
@@ -41,6 +43,11 @@ class State(StrEnum):
         return self in _FINAL
 
     @property
+    def is_unsent(self) -> bool:
+        """Whether nothing has been sent yet that could write."""
+        return self in _UNSENT
+
+    @property
     def frees_rows(self) -> bool:
         """Whether the same rows may be sent again: nothing of the job was applied."""
         return self in _RELEASING
@@ -51,11 +58,10 @@ class State(StrEnum):
         return _PUBLIC.get(self, self.value)
 
 
-UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
-"""The states in which nothing that could write has been sent."""
-
+_UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _RELEASING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _RELEASING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
+_AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
 _PUBLIC = {
     State.PREPARED: "failed",
     State.PREVIEWING: "failed",
@@ -72,7 +78,7 @@ _PUBLIC = {
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """What is known of a job before it exists.
+    """Description of a job before it exists.
 
     ``digest`` is that of the rows' values in whatever order, ``payload`` the content hash of the
     stored workbook. ``rows`` maps the payload's data rows to Excel's row numbers in the analyst's
@@ -127,6 +133,35 @@ class Job:
         return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
 
     @property
+    def verdict(self) -> Verdict:
+        """The verdict on the job's rows, as far as the journal knows."""
+        if self.state.is_unsent:
+            return Verdict.none_applied(self.what.rows)
+        stored = self.last("verdict")
+        if stored is None or self.state in _AWAITING_LOG:
+            return Verdict.all_unknown(self.what.rows)
+        rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
+        return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)
+
+    @property
+    def outcomes(self) -> tuple[RowOutcome, ...]:
+        """The outcome of each row in order; the job is no parent of parts."""
+        if self.state is State.NEEDS_PERSON and (proven := self.last("proven")) is not None:
+            return tuple(RowOutcome.ACCEPTED if there else RowOutcome.UNKNOWN for there in proven)
+        rejected = {row.row for row in self.verdict.rejected_rows}
+        rest = self._outcome_of_other_rows()
+        return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.what.rows)
+
+    def _outcome_of_other_rows(self) -> RowOutcome:
+        if self.state in {State.DONE, State.PARTIAL}:
+            return RowOutcome.ACCEPTED
+        if self.state is State.REJECTED or (self.state.frees_rows and self.last("resolved")):
+            return RowOutcome.NOT_WRITTEN
+        if self.state.frees_rows or self.state.is_unsent:
+            return RowOutcome.UNSENT
+        return RowOutcome.UNKNOWN
+
+    @property
     def attempts(self) -> int:
         """How many requests were announced so far."""
         return sum("attempt" in event.detail for event in self.events)
@@ -141,6 +176,16 @@ class Job:
             elif since is None:
                 since = event.at
         return since
+
+    def require_profile(self, profile: str) -> None:
+        """Raise ``UsageError`` when the job belongs to another environment."""
+        if self.what.profile != profile:
+            raise UsageError(
+                Text(
+                    pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
+                    en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
+                ).format(job=self.id, theirs=self.what.profile, ours=profile)
+            )
 
     def settles_at(self, settle_seconds: float) -> datetime | None:
         """Return when a doubtful request can no longer be on its way; None without a doubt."""

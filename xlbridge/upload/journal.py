@@ -19,7 +19,14 @@ from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claims, already_sent_error
-from xlbridge.upload.job import UNSENT, Event, Job, JobSpec, State
+from xlbridge.upload.job import Event, Job, JobSpec, State
+from xlbridge.upload.snapshot import (
+    Moment,
+    Snapshot,
+    StoredSnapshot,
+    snapshot_from_json,
+    snapshot_to_json,
+)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -98,9 +105,9 @@ _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Journal:
-    """The journal's file; safe to use from several processes at once.
+    """Journal in a file; safe to use from several processes at once.
 
-    ``now`` tells the local time that events are written down with.
+    ``now`` gives the local time that events are recorded with.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
@@ -120,10 +127,10 @@ class Journal:
         again: str | None = None,
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
-        """Write a job down as prepared, claiming its rows by their ``digests``.
+        """Record a job as prepared, claiming its rows by their ``digests``.
 
         ``again`` is a person's reason to send the same rows once more, and is recorded.
-        ``note`` is kept with the job's first event. Jobs that hold some of the rows and have sent
+        ``note`` is stored with the job's first event. Jobs that hold some of the rows and have sent
         nothing are abandoned in favour of the new one; a preview claims nothing. Raises
         ``JournalError`` when some of the rows were sent already.
         """
@@ -142,7 +149,7 @@ class Journal:
         again: str | None = None,
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
-        """Write a sheet down that is sent in parts, each a job of its own; return their parent.
+        """Record a sheet that is sent in parts, each a job of its own; return their parent.
 
         Parent and parts are there together or not at all. The parts claim the rows. Raises
         ``JournalError`` as ``create`` does.
@@ -168,7 +175,7 @@ class Journal:
             (new.profile, new.resource, new.digest, new.mode),
         )
         jobs = (self.job(row[0]) for row in found.fetchall())
-        waiting = (job for job in jobs if job.state in UNSENT)
+        waiting = (job for job in jobs if job.state.is_unsent)
         return next((job for job in waiting if self._sizes(job) == list(parts)), None)
 
     def retries_of(self, job_id: str) -> list[Job]:
@@ -197,24 +204,31 @@ class Journal:
             self._claims.free_rows(job.id, freed)
         return self.job(job.id)
 
-    def store_snapshot(self, job: Job, moment: str, rows: Sequence[Any]) -> None:
-        """Store what the remote system has for each row of a job at some ``moment``."""
+    def store_snapshot(self, job: Job, moment: Moment, snapshot: Snapshot) -> None:
+        """Store a snapshot of the remote records of a job's rows."""
+        rows = json.dumps(snapshot_to_json(snapshot))
         with transaction(self._db):
             self._db.execute(
                 "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM readings WHERE job = ?",
-                (job.id, self.now().isoformat(), moment, json.dumps(list(rows)), job.id),
+                (job.id, self.now().isoformat(), moment, rows, job.id),
             )
 
-    def snapshots(self, job_id: str) -> list[tuple[datetime, str, list[Any]]]:
-        """Return the snapshots of a job: when, at which moment, and each row's part; in order."""
+    def snapshots(self, job_id: str) -> list[StoredSnapshot]:
+        """Return the snapshots of a job, oldest first."""
         found = self._db.execute(
             "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
         )
         return [
-            (datetime.fromisoformat(at), moment, json.loads(rows))
+            StoredSnapshot(
+                datetime.fromisoformat(at), Moment(moment), snapshot_from_json(json.loads(rows))
+            )
             for at, moment, rows in found.fetchall()
         ]
+
+    def snapshots_before(self, job_id: str) -> list[Snapshot]:
+        """Return the snapshots of a job from before anything was sent, oldest first."""
+        return [one.rows for one in self.snapshots(job_id) if one.moment is Moment.BEFORE]
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` when there is none."""
@@ -272,7 +286,7 @@ class Journal:
     def _take_over(
         self, job_id: str, new: JobSpec, digests: Sequence[str], again: str | None
     ) -> dict[str, Any]:
-        """Make the rows free for a new job, and return what it is to note of that."""
+        """Release the rows for a new job, and return what its first event records of that."""
         if new.mode is Mode.PREVIEW:
             return {}
         holders = self._claims.holders(new.profile, new.resource, digests)
@@ -289,7 +303,7 @@ class Journal:
             if self.job(job_id).state is State.ABANDONED:
                 continue
             family = self._family(self.job(job_id))
-            if all(job.state in UNSENT for job in family):
+            if all(job.state.is_unsent for job in family):
                 for job in family:
                     self._add(job.id, State.ABANDONED, {"replaced_by": successor})
                     self._claims.free(job.id)

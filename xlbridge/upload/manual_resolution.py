@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.job import UNSENT, Job, State
+from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.verdict import RejectedRow, Verdict, all_accepted, none_applied, verdict_of
+from xlbridge.upload.verdict import RejectedRow, Verdict
 
 
 class Resolution(StrEnum):
@@ -51,11 +51,11 @@ def record_resolution(
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
     if seen is Resolution.APPLIED:
-        done = asdict(all_accepted(job.what))
+        done = asdict(Verdict.all_accepted(job.what.rows))
         return journal.record(job, State.DONE, verdict=done, resolved=resolved)
-    known = verdict_of(job)
+    known = job.verdict
     if known.accepted == 0:
-        none = asdict(none_applied(job.what))
+        none = asdict(Verdict.none_applied(job.what.rows))
         return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
     return _record_partial(journal, job, known.accepted, resolved)
 
@@ -70,7 +70,7 @@ def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping
 
 
 def _require_in_doubt(job: Job) -> None:
-    if job.state in UNSENT or (job.state.is_final and job.state is not State.NEEDS_PERSON):
+    if job.state.is_unsent or (job.state.is_final and job.state is not State.NEEDS_PERSON):
         raise UsageError(
             Text(
                 pt="O envio {job} não está em dúvida (estado {state}).",

@@ -77,8 +77,12 @@ def load_payload(folder: Path, content: str) -> bytes:
 
 
 def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
-    """Return the typed rows of a job as they are sent, read from its stored payload."""
+    """Return the typed rows of a job as they are sent, read from its stored payload.
+
+    Raises ``JournalError`` when the payload is gone or no longer the same.
+    """
     resource = context.catalogue.named(job.what.resource)
+    load_payload(context.settings.payloads, job.what.payload)
     path = payload_path(context.settings.payloads, job.what.payload)
     (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
     return type_rows(resource, match_header(cells, 0, resource), cells, ParseOptions()).frame

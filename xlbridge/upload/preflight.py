@@ -12,12 +12,12 @@ from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.remote_row_results import ROW_COUNT_DIFFERS, verdict_of_rejection
 from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.snapshot import BEFORE, count_actions, snapshot_to_json
-from xlbridge.upload.verdict import all_unknown
+from xlbridge.upload.snapshot import Moment, count_actions
+from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import ImportQuery
 
 _MAX_SNAPSHOT_AGE = timedelta(minutes=5)
-"""How old a reading may be when the rows are sent: others work in the system, too."""
+"""Age that a snapshot may have when the rows are sent: others work in the system, too."""
 
 _CHUNK_ROWS_HINT = Text(
     pt="; com --chunk-rows {most} cada parte é lida",
@@ -29,12 +29,12 @@ _LOOKUP_REJECTED = Text(
 
 
 def preflight_is_done(context: RunContext, job: Job) -> bool:
-    """Whether everything that is to be looked at before the first write has been."""
+    """Whether snapshot and preview are done, as far as the options ask for them."""
     return not (_needs_snapshot(context, job) or _needs_preview(context, job))
 
 
 def preflight_step(context: RunContext, job: Job) -> Step:
-    """Take the next look at a prepared job.
+    """Take the snapshot of a prepared job, or preview it, whichever comes next.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """
@@ -61,15 +61,15 @@ def _take_snapshot(context: RunContext, job: Job) -> Job:
     )
     rows = context.rows(job)
     try:
-        reading, unread = look_up_rows(
+        snapshot, unread = look_up_rows(
             context.client, context.resource(job), rows, way_out=_CHUNK_ROWS_HINT
         )
     except RemoteRejected as error:
-        reading, unread = (None,) * len(rows), _LOOKUP_REJECTED.format(reason=error.message)
-    if any(reading):
-        context.journal.store_snapshot(job, BEFORE, snapshot_to_json(reading))
+        snapshot, unread = (None,) * len(rows), _LOOKUP_REJECTED.format(reason=error.message)
+    if any(snapshot):
+        context.journal.store_snapshot(job, Moment.BEFORE, snapshot)
     note: dict[str, Any] = {} if unread is None else {"unread": asdict(unread)}
-    return context.journal.record(job, State.PREPARED, plan=dict(count_actions(reading)), **note)
+    return context.journal.record(job, State.PREPARED, plan=dict(count_actions(snapshot)), **note)
 
 
 def _preview(context: RunContext, job: Job) -> Step:
@@ -90,7 +90,7 @@ def _preview(context: RunContext, job: Job) -> Step:
                 job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
             ), False
         case Executed(data) if job.what.mode is Mode.PREVIEW:
-            verdict = all_unknown(job.what)
+            verdict = Verdict.all_unknown(job.what.rows)
             return context.end(
                 job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros
             ), False

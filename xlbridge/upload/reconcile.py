@@ -14,19 +14,16 @@ from xlbridge.upload.remote_import import finish, read_log, start
 from xlbridge.upload.remote_row_results import verdict_of_log
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.snapshot import (
-    AFTER,
-    BEFORE,
+    Moment,
     Snapshot,
     applied_rows,
     is_stable,
-    snapshot_from_json,
-    snapshot_to_json,
 )
-from xlbridge.upload.verdict import Verdict, all_unknown, verdict_of_proof
+from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import ImportState
 
 MAX_SETTLE_WAIT = 30.0
-"""How many seconds of settle time a run waits for itself; a longer one is left to a later run."""
+"""Seconds of settle time that a run waits for itself; a longer one is left to a later run."""
 
 _BETWEEN_SNAPSHOTS = 1.0
 _NO_PROOF = Text(
@@ -78,7 +75,7 @@ def reconcile_job(context: RunContext, job: Job) -> Step:
 
 
 def _has_settled(context: RunContext, job: Job) -> bool:
-    """Wait for the settle time where little is left of it; say whether it is over."""
+    """Wait for the settle time where little is left of it; return whether it is over."""
     end = job.settles_at(context.settle_seconds)
     if end is None:
         raise AssertionError(f"{job.id} is not in doubt")
@@ -100,13 +97,13 @@ def _has_settled(context: RunContext, job: Job) -> bool:
 def _reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
     if not _has_settled(context, job):
         return job, False
-    before = _snapshot_before(context, job)
+    before = context.journal.snapshots_before(job.id)
     declared = context.resource(job).read_back
-    if before is None or declared is None:
+    if not before or declared is None:
         return _needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
-        readings = _take_two_snapshots(context, job)
+        snapshots = _take_two_snapshots(context, job)
     except RemoteRejected as error:
         why = _UNREADABLE.format(reason=error.message)
         return _needs_person(context, job, _NO_PROOF.format(why=why))
@@ -118,43 +115,38 @@ def _reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
                 en="To look again: xlbridge resume {job}",
             ).format(job=job.id),
         ) from error
-    if not is_stable(readings):
+    if not is_stable(snapshots):
         return job, False
-    return _end_by_proof(context, job, applied_rows(before, readings[0], declared.existing))
+    return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
 
 
 def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> Step:
-    """All rows changed: done. Some: partial. None, or some without a key: a person decides."""
+    """End a job by what is proven: all rows, done; some, partial; else a person decides."""
     if None in proven:
         seen = [True if there else None for there in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
-        return _needs_person(context, job, why, verdict_of_proof(job.what, seen), proven=seen)
+        return _needs_person(context, job, why, Verdict.of_proof(job.what.rows, seen), proven=seen)
     if not any(proven):
         return _needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
-    verdict = verdict_of_proof(job.what, proven)
+    verdict = Verdict.of_proof(job.what.rows, proven)
     if all(proven):
         return context.end(job, State.DONE, verdict, reconciled="read back"), False
     freed = [place for place, there in enumerate(proven) if not there]
     return context.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
 
 
-def _snapshot_before(context: RunContext, job: Job) -> Snapshot | None:
-    kept = [rows for _, moment, rows in context.journal.snapshots(job.id) if moment == BEFORE]
-    return snapshot_from_json(kept[-1]) if kept else None
-
-
 def _take_two_snapshots(context: RunContext, job: Job) -> list[Snapshot]:
     resource, rows = context.resource(job), context.rows(job)
-    readings = [look_up_rows(context.client, resource, rows, most=None)[0]]
+    snapshots = [look_up_rows(context.client, resource, rows, most=None)[0]]
     context.options.sleep(_BETWEEN_SNAPSHOTS)
-    readings.append(look_up_rows(context.client, resource, rows, most=None)[0])
-    for reading in readings:
-        context.journal.store_snapshot(job, AFTER, snapshot_to_json(reading))
-    return readings
+    snapshots.append(look_up_rows(context.client, resource, rows, most=None)[0])
+    for snapshot in snapshots:
+        context.journal.store_snapshot(job, Moment.AFTER, snapshot)
+    return snapshots
 
 
 def _needs_person(
     context: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
 ) -> Step:
-    judged = verdict or all_unknown(job.what)
+    judged = verdict or Verdict.all_unknown(job.what.rows)
     return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False

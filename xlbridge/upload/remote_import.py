@@ -13,7 +13,7 @@ from xlbridge.upload.remote_row_results import (
     verdict_of_rejection,
 )
 from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.verdict import all_accepted
+from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0
@@ -124,7 +124,7 @@ def _send_direct(context: RunContext, job: Job) -> Step:
     outcome = context.until_executed(lambda: context.upload(job, operation, ImportQuery()))
     match outcome:
         case Executed(data) if data.totalDeRegistros == len(job.what.rows):
-            return context.end(job, State.DONE, all_accepted(job.what)), False
+            return context.end(job, State.DONE, Verdict.all_accepted(job.what.rows)), False
         case Executed(data):
             return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))

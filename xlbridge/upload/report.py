@@ -1,16 +1,15 @@
-"""Report of a job: the JSON of the contract, text for a person, and the evidence still missing."""
+"""Report of a job: the JSON of the contract, and text for a person."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.journal import Journal
-from xlbridge.upload.verdict import RejectedRow, Verdict, drifted_rules, verdict_of
+from xlbridge.upload.verdict import RejectedRow, Verdict, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -67,7 +66,7 @@ _NOT_SENT = Text(
 
 def job_json(job: Job) -> dict[str, Any]:
     """Return the job as JSON. Source: the product brief, ``upload --format json``."""
-    verdict = verdict_of(job)
+    verdict = job.verdict
     return {
         "version": 1,
         "job": job.id,
@@ -89,15 +88,9 @@ def job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def job_list_json(job: Job) -> dict[str, Any]:
-    """Return the job as JSON with what tells it from others: file, environment and time."""
-    what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
-    return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
-
-
 def job_lines(job: Job) -> Iterator[str]:
     """Yield the lines of the report for a person."""
-    verdict = verdict_of(job)
+    verdict = job.verdict
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     yield str(
         headline.format(
@@ -124,7 +117,7 @@ def job_lines(job: Job) -> Iterator[str]:
         yield str(
             Text(
                 pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
-                en="Rejected rows in {file}; mend them and send with: xlbridge retry {job}",
+                en="Rejected rows in {file}; fix them and send with: xlbridge retry {job}",
             ).format(file=short_path(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:
@@ -160,49 +153,5 @@ def _time_text(told: str | None) -> str:
     return "–" if told is None else f"{datetime.fromisoformat(told):%d/%m/%Y %H:%M:%S}"
 
 
-def short_path(path: Path) -> Path:
-    """Return a path as short as it can be typed from here."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
 def _rejected_row_json(row: RejectedRow) -> dict[str, Any]:
     return {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}
-
-
-REJECTS_INFIX = "rejeitadas"
-"""What rejects workbooks have in their names."""
-
-_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
-
-
-def is_rejects_name(path: Path) -> bool:
-    """Whether a file is called as the rejects workbooks are that uploads leave behind."""
-    return _REJECTS_NAME.fullmatch(path.stem) is not None
-
-
-def lacks_evidence(journal: Journal, job: Job) -> bool:
-    """Whether a job or one of its parts should have evidence that is not there (any more)."""
-    return any(lacks_page(one) or lacks_rejects(one) for one in (job, *journal.parts_of(job)))
-
-
-def lacks_page(job: Job) -> bool:
-    """Whether a person must decide and has no page to decide from."""
-    doubtful = job.state is State.NEEDS_PERSON and not job.parts
-    return doubtful and not _file_exists(job, "evidence_file")
-
-
-def lacks_rejects(job: Job) -> bool:
-    """Whether rows were refused and are in no workbook to be mended."""
-    return _has_rejects(job) and not _file_exists(job, "rejects_file")
-
-
-def _has_rejects(job: Job) -> bool:
-    if job.parent is not None:
-        return False
-    refused = job.state in {State.PARTIAL, State.REJECTED}
-    return refused or (job.state is State.NEEDS_PERSON and bool(verdict_of(job).rejected_rows))
-
-
-def _file_exists(job: Job, key: str) -> bool:
-    written = job.last(key)
-    return written is not None and Path(written).exists()

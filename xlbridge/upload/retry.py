@@ -10,9 +10,8 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import UNSENT, Job, State
-from xlbridge.upload.payload import row_digests, sent_frame
-from xlbridge.upload.verdict import verdict_of
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.payload import row_digests, sent_frame, sheet_digest
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
@@ -68,7 +67,7 @@ def corrected_rows(
     has sent. Raises ``NotRetriable`` when a row is none of the job's, when rows of the very file
     have moved, or nothing is left to send.
     """
-    rejected = {row.row: row.itself for row in verdict_of(job).rejected_rows if row.row is not None}
+    rejected = {row.row: row.itself for row in job.verdict.rejected_rows if row.row is not None}
     refused = {row for row, itself in rejected.items() if itself}
     open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
     in_place = in_place or _is_sent_workbook(job, sheet)
@@ -175,9 +174,9 @@ def _sent_by_retries(context: UploadContext, job: Job) -> Mapping[int, _Values]:
     """Return the rows that earlier retries have sent and that were not refused again, as sent."""
     settled: dict[int, _Values] = {}
     for retry in context.journal.retries_of(job.id):
-        if retry.state.frees_rows or retry.state in UNSENT:
+        if retry.state.frees_rows or retry.state.is_unsent:
             continue
-        refused = {row.row for row in verdict_of(retry).rejected_rows}
+        refused = {row.row for row in retry.verdict.rejected_rows}
         origins = retry.events[0].detail["origins"]
         sent = _sent_values(context, retry)
         pairs = zip(retry.what.rows, origins, strict=True)
@@ -195,7 +194,21 @@ def _text_rows(frame: pd.DataFrame) -> list[_Values]:
     return list(zip(*text, strict=True))
 
 
-def sent_digests(context: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
+def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
+    """Whether a sheet holds the rows that a job and its retries sent, and no others.
+
+    Rows may have moved as long as all of them are as the job sent them.
+    """
+    if sheet.resource is None or not sheet.ok:
+        return False
+    digests = row_digests(sheet.resource, sheet.frame)
+    now = dict(zip(sheet.rows, digests, strict=True))
+    sent = _sent_digests(context, job)
+    unmoved = now.keys() == sent.keys() and all(now[row] in sent[row] for row in now)
+    return unmoved or sheet_digest(digests) == job.what.digest
+
+
+def _sent_digests(context: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
     """Return, for each row number of a job's sheet, the digests of the values that it went with."""
     found: defaultdict[int, set[str]] = defaultdict(set)
     _add_digests(context, job, job.what.rows, found)

@@ -16,7 +16,7 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup import RowValues
 from xlbridge.upload.payload import load_payload, sent_rows
 from xlbridge.upload.remote_row_results import with_sheet_columns
-from xlbridge.upload.verdict import Verdict, all_unknown, none_applied
+from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 
@@ -75,12 +75,12 @@ class RunContext:
         if verdict is not None:
             resource = self.resource(job)
             verdict = with_sheet_columns(verdict, job.what, resource, lambda: self.rows(job))
-        evidence = asdict(verdict or none_applied(job.what))
+        evidence = asdict(verdict or Verdict.none_applied(job.what.rows))
         return self.journal.record(job, state, verdict=evidence, **detail)
 
     def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
         """Write down that the outcome is not known; it is then settled as far as possible."""
-        evidence = asdict(all_unknown(job.what))
+        evidence = asdict(Verdict.all_unknown(job.what.rows))
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,

@@ -11,10 +11,10 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.upload import preflight, reconcile, remote_import
-from xlbridge.upload.job import UNSENT, Job, State
+from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict, verdict_of
+from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 
 NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _INTERRUPTED = Text(
@@ -44,7 +44,7 @@ class JobRunner:
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
-        while job.state in UNSENT and not preflight.preflight_is_done(self._context, job):
+        while job.state.is_unsent and not preflight.preflight_is_done(self._context, job):
             job, _ = preflight.preflight_step(self._context, job)
         return job
 
@@ -102,7 +102,7 @@ def run_split(context: RunContext, parent: Job, hold: HoldJob) -> Job:
     """
     if not parent.state.is_final:
         context.client.login()
-    if parent.state in UNSENT:
+    if parent.state.is_unsent:
         parent = _preflight_parts(context, parent, hold)
     if parent.state is State.PREPARED:
         parent = _ask_consent(context, parent)
@@ -122,7 +122,7 @@ def update_parent(journal: Journal, parent: Job) -> Job:
     parts = journal.parts_of(parent)
     state = joined_state(parts)
     settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
-    if settled or (parent.state in UNSENT and not state.is_final):
+    if settled or (parent.state.is_unsent and not state.is_final):
         return parent
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
     note: dict[str, Any] = {} if reason is None else {"reason": reason}
@@ -134,7 +134,7 @@ def update_parent(journal: Journal, parent: Job) -> Job:
 
 def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
     """Return what became of the rows of a whole sheet."""
-    verdicts = [verdict_of(part) for part in parts]
+    verdicts = [part.verdict for part in parts]
     nothing_sent = joined_state(parts) is State.ABANDONED
     fallen = (
         [] if nothing_sent else [row for part in parts for row in _rows_rejected_with_part(part)]
@@ -212,7 +212,7 @@ def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
     why = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
     if part.last("resolved") is not None:
         why = _RESOLVED_AS_MISSING
-    told = {row.row for row in verdict_of(part).rejected_rows}
+    told = {row.row for row in part.verdict.rejected_rows}
     return [
         RejectedRow(row, None, None, str(why), itself=False)
         for row in part.what.rows

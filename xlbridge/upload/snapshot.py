@@ -6,15 +6,16 @@ Source of the proof: the upload protocol, Reconcile.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlbridge.resources import ExistingPolicy
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A remote record: its code, its compared values, and whether they are what a row says.
+    """A remote record: its code, its compared values, and whether they equal those of a row.
 
     ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
     empty cells are empty there, too.
@@ -41,16 +42,16 @@ class RowSnapshot:
 
 
 Snapshot = tuple[RowSnapshot | None, ...]
-"""What was read for each row, in order; None for a row without a key."""
+"""Remote records of each row, in order; None for a row without a key."""
 
 
-def snapshot_to_json(reading: Snapshot) -> list[Any]:
-    """Return a reading as JSON."""
-    return [None if row is None else asdict(row) for row in reading]
+def snapshot_to_json(snapshot: Snapshot) -> list[Any]:
+    """Return a snapshot as JSON."""
+    return [None if row is None else asdict(row) for row in snapshot]
 
 
 def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
-    """Return the reading that ``as_json`` made."""
+    """Return the snapshot that ``snapshot_to_json`` gave as JSON."""
     return tuple(
         None
         if row is None
@@ -61,18 +62,24 @@ def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
     )
 
 
-CODES = "codes"
-"""The moment of a reading that was made to learn the codes of what was accepted."""
+class Moment(StrEnum):
+    """Moment of a snapshot: before sending, after the settle time, or to learn remote codes."""
 
-AFTER = "after"
-"""The moment of a reading that was made after the settle time."""
+    BEFORE = "before"
+    AFTER = "after"
+    CODES = "codes"
 
-BEFORE = "before"
-"""The moment of a reading that was made before anything was sent."""
+
+class StoredSnapshot(NamedTuple):
+    """Snapshot as the journal has it, with its time and moment."""
+
+    at: datetime
+    moment: Moment
+    rows: Snapshot
 
 
 class RowAction(StrEnum):
-    """What sending a row would do, by what is there already."""
+    """Effect that sending a row would have, by what is there already."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -80,14 +87,14 @@ class RowAction(StrEnum):
     UNREAD = "unread"
 
 
-def count_actions(reading: Snapshot) -> Mapping[RowAction, int]:
+def count_actions(snapshot: Snapshot) -> Mapping[RowAction, int]:
     """Count what sending the rows would do."""
-    counted = Counter(_action(row) for row in reading)
+    counted = Counter(_action(row) for row in snapshot)
     return {action: counted[action] for action in RowAction}
 
 
 def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
-    """Say of each row whether it is there now and was not before; None where that has no proof.
+    """Return of each row whether it is there now and was not before; None where nothing proves it.
 
     Rows that say the same of the same key are told apart by their number only: of three such rows
     with two new records, the first two count as applied. That a row is not there has no proof
@@ -98,13 +105,13 @@ def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) ->
         # A record that is replaced by the same values is as it was wanted, whatever happened.
         return [None if row is None else row.same > 0 for row in after]
     new = _new_records(before, after)
-    strange = _keys_with_unknown_records(before, after)
+    unknown = _keys_with_unknown_records(before, after)
     proven: list[bool | None] = []
     for was, now in zip(before, after, strict=True):
         if was is None or now is None:
             proven.append(None)
         else:
-            proven.append(_take_new_record(new, now) or (None if _key(now) in strange else False))
+            proven.append(_take_new_record(new, now) or (None if _key(now) in unknown else False))
     return proven
 
 
@@ -160,6 +167,6 @@ def _identity(row: RowSnapshot) -> _Identity:
     return (*_key(row), *sorted(row.sent.items()))
 
 
-def is_stable(readings: Sequence[Snapshot]) -> bool:
-    """Whether all readings say the same: nothing is on its way any more."""
-    return all(reading == readings[0] for reading in readings)
+def is_stable(snapshots: Sequence[Snapshot]) -> bool:
+    """Whether all snapshots are equal: nothing is on its way any more."""
+    return all(snapshot == snapshots[0] for snapshot in snapshots)

@@ -1,6 +1,5 @@
 """Status copy: the analyst's own workbook with the status, reason and remote code of each row."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +11,11 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.snapshot import (
-    BEFORE,
-    CODES,
+    Moment,
     RowSnapshot,
     Snapshot,
-    snapshot_from_json,
-    snapshot_to_json,
 )
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome, row_outcomes, verdict_of
+from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.edit import write_remark_columns
@@ -34,15 +30,45 @@ _NOT_SENT = Text(pt="não enviada", en="not sent")
 
 @dataclass(frozen=True, slots=True)
 class RowStatus:
-    """What stands beside a row."""
+    """Status columns of a row."""
 
     state: Text
     reason: str = ""
     code: str = ""
 
 
-def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
-    """Ask the system for the codes of the accepted rows, and keep them in the journal.
+def write_status_copy(
+    context: UploadContext, job: Job, target: Path, client: Client | None = None
+) -> None:
+    """Write a copy of the analyst's workbook with the status of each row.
+
+    With a ``client`` the codes of the accepted rows are read first. Raises ``UsageError`` when the
+    workbook is gone or was changed since it was sent, or the copy cannot be written;
+    ``WorkbookRefused`` when it cannot be copied.
+    """
+    if client is not None:
+        _store_remote_codes(context, client, job)
+    source = Path(job.what.file)
+    _require_unchanged(job, source)
+    resource = context.catalogue.named(job.what.resource)
+    (cells,) = read_workbook(source, context.settings.limits, job.what.sheet).sheets
+    header = find_header_row(cells, resource)
+    if header is None:
+        raise AssertionError(f"{source} has lost its header")
+    names = [normalise_header(cell) for cell in cells.row(header)]
+    first = normalise_header(STATUS_COLUMNS[0])
+    known_at = cells.first_column + names.index(first) if first in names else None
+    remarks = {
+        row: (str(status.state), status.reason, status.code)
+        for row, status in row_statuses(context, job).items()
+    }
+    write_remark_columns(
+        source, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
+    )
+
+
+def _store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
+    """Look up the codes of the accepted rows, and store them in the journal.
 
     Nothing is asked for rows that cannot be found again, or when it would take too many requests;
     a system that does not answer leaves the codes out: the upload itself is over.
@@ -56,64 +82,34 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
         except ApiError:
             continue
         if any(snapshot):
-            context.journal.store_snapshot(part, CODES, snapshot_to_json(snapshot))
-
-
-def write_status_copy(context: UploadContext, job: Job, target: Path) -> None:
-    """Write the copy of the analyst's workbook, each row with what became of it.
-
-    Raises ``UsageError`` when the workbook is gone or was changed since it was sent, or the copy
-    cannot be written; ``WorkbookRefused`` when it cannot be copied.
-    """
-    source = Path(job.what.file)
-    _require_unchanged(job, source)
-    resource = context.catalogue.named(job.what.resource)
-    (cells,) = read_workbook(source, context.settings.limits, job.what.sheet).sheets
-    header = find_header_row(cells, resource)
-    if header is None:
-        raise AssertionError(f"{source} has lost its header")
-    names = [normalise_header(cell) for cell in cells.row(header)]
-    first = normalise_header(STATUS_COLUMNS[0])
-    known_at = cells.first_column + names.index(first) if first in names else None
-    remarks = {
-        row: (str(remark.state), remark.reason, remark.code)
-        for row, remark in row_statuses(context, job).items()
-    }
-    write_remark_columns(
-        source, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
-    )
+            context.journal.store_snapshot(part, Moment.CODES, snapshot)
 
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
-    """Return what became of each row of a job, by Excel's row number."""
-    remarks: dict[int, RowStatus] = {}
+    """Return the status of each row of a job, by Excel's row number."""
+    statuses: dict[int, RowStatus] = {}
     for part in context.journal.parts_of(job) or [job]:
-        remarks |= _statuses_of_part(context, part)
-    return remarks
+        statuses |= _statuses_of_part(context, part)
+    return statuses
 
 
 def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:
-    verdict = verdict_of(job)
-    reasons: dict[int, list[str]] = defaultdict(list)
-    for refused in verdict.rejected_rows:
-        if refused.row is not None:
-            column = f"{refused.column}: " if refused.column else ""
-            reasons[refused.row].append(f"{column}{refused.message}")
+    reasons = job.verdict.reasons
     codes = _remote_codes(context, job)
-    remarks = {}
-    for row, fate in zip(job.what.rows, row_outcomes(job), strict=True):
-        match fate:
+    statuses = {}
+    for row, outcome in zip(job.what.rows, job.outcomes, strict=True):
+        match outcome:
             case RowOutcome.REJECTED:
-                remarks[row] = RowStatus(_REJECTED, "; ".join(reasons[row]))
+                statuses[row] = RowStatus(_REJECTED, reasons[row])
             case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
-                remarks[row] = RowStatus(_NOT_WRITTEN, str(REJECTED_AS_A_WHOLE))
+                statuses[row] = RowStatus(_NOT_WRITTEN, str(REJECTED_AS_A_WHOLE))
             case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT:
-                remarks[row] = RowStatus(_NOT_SENT, _reason_text(job))
+                statuses[row] = RowStatus(_NOT_SENT, _reason_text(job))
             case RowOutcome.ACCEPTED:
-                remarks[row] = RowStatus(_ACCEPTED, code=codes.get(row, ""))
+                statuses[row] = RowStatus(_ACCEPTED, code=codes.get(row, ""))
             case RowOutcome.UNKNOWN:
-                remarks[row] = RowStatus(_IN_DOUBT, _reason_text(job))
-    return remarks
+                statuses[row] = RowStatus(_IN_DOUBT, _reason_text(job))
+    return statuses
 
 
 def _reason_text(job: Job) -> str:
@@ -122,13 +118,13 @@ def _reason_text(job: Job) -> str:
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; of several that say the same, the new ones."""
-    readings = [(moment, rows) for _, moment, rows in context.journal.snapshots(job.id)]
-    after = next((rows for moment, rows in reversed(readings) if moment != BEFORE), None)
-    before = next((rows for moment, rows in reversed(readings) if moment == BEFORE), None)
-    if after is None:
+    stored = context.journal.snapshots(job.id)
+    after = [one.rows for one in stored if one.moment is not Moment.BEFORE]
+    before = context.journal.snapshots_before(job.id)
+    if not after:
         return {}
-    now: Snapshot = snapshot_from_json(after)
-    was: Snapshot = snapshot_from_json(before) if before else (None,) * len(now)
+    now = after[-1]
+    was: Snapshot = before[-1] if before else (None,) * len(now)
     taken: set[str] = set()
     codes = {}
     for row, there, earlier in zip(job.what.rows, now, was, strict=True):

@@ -13,8 +13,8 @@ from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
-from xlbridge.upload.evidence import write_evidence
-from xlbridge.upload.job import UNSENT, Job, JobSpec, State
+from xlbridge.upload.evidence import ensure_evidence
+from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.manual_resolution import Resolution, record_resolution
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
@@ -85,7 +85,7 @@ class Uploads:
         process; ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
-        require_profile(job, self._client.target.profile)
+        job.require_profile(self._client.target.profile)
         context = RunContext(self._context, self._client, options)
         hold = partial(job_lock, self._context.settings.home)
         with hold(job.parent or job.id):
@@ -154,17 +154,6 @@ def job_lock(home: Path, job_id: str) -> Iterator[None]:
         yield
 
 
-def require_profile(job: Job, profile: str) -> None:
-    """Raise ``UsageError`` when a job belongs to another environment."""
-    if job.what.profile != profile:
-        raise UsageError(
-            Text(
-                pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
-                en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
-            ).format(job=job.id, theirs=job.what.profile, ours=profile)
-        )
-
-
 def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
     """Record a person's word on a job, of a split sheet on each of its doubtful parts.
 
@@ -186,14 +175,14 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
 
 def _with_evidence(context: UploadContext, job: Job) -> Job:
     """Leave the evidence of a job behind, and of the whole sheet that it is a part of."""
-    write_evidence(context, context.journal.job(job.parent or job.id))
+    ensure_evidence(context, context.journal.job(job.parent or job.id))
     return context.journal.job(job.id)
 
 
 def _run_part(context: RunContext, job: Job) -> Job:
     """Run one part of a split sheet by itself, and update its parent."""
     parent = context.journal.job(job.parent or "")
-    if parent.state in UNSENT:
+    if parent.state.is_unsent:
         raise UsageError(
             Text(
                 pt="O envio {job} é parte de {parent}, ainda não confirmado.",

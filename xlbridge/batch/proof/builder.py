@@ -37,7 +37,7 @@ from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.upload import RowOutcome, State, UploadContext, require_profile, verdict_of
+from xlbridge.upload import RowOutcome, State, UploadContext
 from xlbridge.workbook import PROVEN, require_own
 
 
@@ -204,7 +204,7 @@ def build_proof(
     uploads = UploadHistory(desk.journal)
     files = [uploads.of(step.name, file) for step in steps for file in step.files]
     for job in (job for file in files for job in file.jobs):
-        require_profile(job, client.target.profile)
+        job.require_profile(client.target.profile)
     seen = [
         (resource, read_back(desk, client, resource, rows, tell))
         for resource, rows in _rows_by_resource(desk, files)
@@ -261,7 +261,7 @@ def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
     return FileProof(
         file=file.file,
         resource=", ".join(resources) or None,
-        jobs=tuple((job, verdict_of(job)) for job in file.jobs),
+        jobs=tuple((job, job.verdict) for job in file.jobs),
         counts=count_rows(file, rows),
     )
 

@@ -21,7 +21,7 @@ from xlbridge.batch.proof.model import (
 from xlbridge.batch.proof.read_back import ReadBackRow
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.upload import FoundRecord, RowOutcome, verdict_of
+from xlbridge.upload import FoundRecord, RowOutcome
 from xlbridge.workbook import cell_address
 
 
@@ -238,7 +238,7 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
         job for job, _ in refused
     }
     for job in file.jobs:
-        for said in verdict_of(job).rejected_rows:
+        for said in job.verdict.rejected_rows:
             if (job.id, said.row) in refused or (said.row is None and job.id in fallen):
                 yield RefusedRow(
                     file.step,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, RowOutcome, State, row_outcomes, verdict_of
+from xlbridge.upload import Job, Journal, RowOutcome, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class UploadHistory:
         by_origin: dict[int, list[SentRow]] = {}
         breaches: list[Text] = []
         for job in jobs:
-            fates = row_outcomes(job)
+            fates = job.outcomes
             if not _adds_up(job, fates):
                 breaches.append(_VERDICT_DIFFERS.format(file=file.path.name, job=job.id))
             origins = self._origins(job)
@@ -189,7 +189,7 @@ class UploadHistory:
 
 
 def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
-    verdict = verdict_of(job)
+    verdict = job.verdict
     if job.state is State.PREVIEWED:
         return verdict.read == len(fates)
     counted = (len(fates), fates.count(RowOutcome.ACCEPTED), fates.count(RowOutcome.UNKNOWN))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from xlbridge.batch.proof.inputs import SentFile, SentRow
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
@@ -12,17 +13,12 @@ from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
 from xlbridge.upload import (
-    BEFORE,
     RowOutcome,
     RowSnapshot,
-    RowValues,
-    Snapshot,
     UploadContext,
     comparable_value,
-    load_payload,
     look_up_rows,
     sent_rows,
-    snapshot_from_json,
 )
 
 Tell = Callable[[Text], None]
@@ -109,10 +105,10 @@ def _sent_at(sent: SentRow) -> tuple[object, ...]:
 
 
 def _read_records(
-    client: Client, resource: Resource, rows: Sequence[RowValues]
-) -> tuple[Snapshot, Text | None]:
+    client: Client, resource: Resource, rows: Sequence[Mapping[str, Any]]
+) -> tuple[Sequence[RowSnapshot | None], Text | None]:
     """Return what the system has for each row, and why it does not tell."""
-    nothing: Snapshot = (None,) * len(rows)
+    nothing = (None,) * len(rows)
     if resource.read_back is None:
         return nothing, _NO_QUERY
     try:
@@ -127,18 +123,16 @@ def _with_reading(row: ReadBackRow, reading: RowSnapshot | None, why: Text | Non
 
 def _rows_of_job(
     desk: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
-) -> list[tuple[ReadBackRow, RowValues | None]]:
+) -> list[tuple[ReadBackRow, Mapping[str, Any] | None]]:
     """Return a job's rows with their values, None where those are lost."""
-    payload = pairs[0][1].job.what.payload
     try:
-        load_payload(desk.settings.payloads, payload)
+        values = sent_rows(desk, pairs[0][1].job)
     except JournalError as error:
         unknown = (None,) * len(resource.totals.by)
         return [
             (ReadBackRow(file, sent, unknown, why=error.message, lost=True), None)
             for file, sent in pairs
         ]
-    values = sent_rows(desk, pairs[0][1].job)
     return [
         (
             ReadBackRow(
@@ -154,7 +148,7 @@ def _rows_of_job(
     ]
 
 
-def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
+def _plain_value(resource: Resource, column: str | None, row: Mapping[str, Any]) -> str | None:
     if column is None:
         return None
     return comparable_value(resource.by_name[column].kind, row.get(column))
@@ -167,8 +161,8 @@ def _codes_before(desk: UploadContext, files: Sequence[SentFile]) -> Mapping[str
     }
     codes: dict[str, frozenset[str]] = {}
     for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
-        first = next((r for _, moment, r in desk.journal.snapshots(job.id) if moment == BEFORE), ())
-        for row in filter(None, snapshot_from_json(first)):
+        first = next(iter(desk.journal.snapshots_before(job.id)), ())
+        for row in filter(None, first):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
     return codes
 

@@ -8,8 +8,8 @@ from typing import Any
 from xlbridge.batch.proof.grids import grouped_number
 from xlbridge.batch.proof.inputs import ProofExport
 from xlbridge.batch.proof.model import OpenReason, Proof
+from xlbridge.files import short_path
 from xlbridge.i18n import Text
-from xlbridge.upload import short_path
 
 ACCOUNTED_FOR = Text(
     pt="Tudo conferido: cada linha lida está no sistema uma vez, com o valor enviado em cada campo "

@@ -32,7 +32,7 @@ from xlbridge.sandbox.rehearsal import (
     table_name_of,
 )
 from xlbridge.sandbox.storage import Storage
-from xlbridge.upload import RowOutcome, UploadContext, load_payload, verdict_of
+from xlbridge.upload import RowOutcome, UploadContext, load_payload
 
 _NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
@@ -304,7 +304,7 @@ def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
     why: dict[tuple[str, int | None], str] = {}
     for job in file.jobs:
-        for refused in verdict_of(job).rejected_rows:
+        for refused in job.verdict.rejected_rows:
             column = f"{refused.column}: " if refused.column else ""
             why.setdefault((job.id, refused.row), f"{column}{refused.message}")
     for row in file.rows:

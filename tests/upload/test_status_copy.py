@@ -12,7 +12,7 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import UploadContext, Uploads, store_remote_codes, write_status_copy
+from xlbridge.upload import UploadContext, Uploads, write_status_copy
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
 
@@ -34,9 +34,8 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     path = make_clients(fresh, taken, called="Novo")
     job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
-    store_remote_codes(context, client, job)
     copy = tmp_path / "viva.xlsx"
-    write_status_copy(context, job, copy)
+    write_status_copy(context, job, copy, client)
     sheet = load_workbook(copy)["Clientes"]
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
