@@ -13,14 +13,14 @@ def remark(problems: CellProblems, number: int) -> ProblemDetails:
 
 def test_equal_remarks_are_kept_once() -> None:
     problems = CellProblems.none(4)
-    problems.add(0, "number-as-text", {"read": "1,5"}, mended=Decimal("1.5"))
-    problems.add(1, "number-as-text", {"read": "1,5"}, mended=Decimal("1.5"))
+    problems.add(0, "number-as-text", {"read": "1,5"}, corrected=Decimal("1.5"))
+    problems.add(1, "number-as-text", {"read": "1,5"}, corrected=Decimal("1.5"))
     problems.add(2, "number-as-text", {"read": "1,5"})
     problems.add_all(np.array([3]), "number-as-text", {"read": "1,5"})
     first, second, third, fourth = (remark(problems, number) for number in range(4))
     assert first is second
     assert third is fourth
-    assert (first.mended, third.mended) == (Decimal("1.5"), None)
+    assert (first.corrected, third.corrected) == (Decimal("1.5"), None)
 
 
 def test_more_remarks_than_are_remembered_stay_each_with_its_problem() -> None:
@@ -35,9 +35,9 @@ def test_more_remarks_than_are_remembered_stay_each_with_its_problem() -> None:
 def test_of_the_problems_that_stay_each_keeps_its_remark() -> None:
     problems = CellProblems.none(3)
     for position, read in enumerate("abc"):
-        problems.add(position, "number-as-text", {"read": read}, mended=read.upper())
+        problems.add(position, "number-as-text", {"read": read}, corrected=read.upper())
     kept = problems.keep(np.array([True, False, True]))
     kept.add(1, "number-as-text", {"read": "d"})
-    told = [(remark(kept, n).details["read"], remark(kept, n).mended) for n in range(3)]
+    told = [(remark(kept, n).details["read"], remark(kept, n).corrected) for n in range(3)]
     assert told == [("a", "A"), ("c", "C"), ("d", None)]
     assert list(kept.positions) == [0, 1, 1]

@@ -307,7 +307,7 @@ def test_mending_takes_away_exactly_what_it_lists(
         assert places(after) - places(judged) == Counter()
         assert after.frame.equals(judged.frame)
         touched = {change.finding.cell for change in changes}
-        assert touched <= {f.cell for f in judged.findings if f.mended is not None}
+        assert touched <= {f.cell for f in judged.findings if f.corrected is not None}
         before, now = cells_of(path, "Títulos"), cells_of(copy, "Títulos")
         assert {cell for cell in before if before[cell] != now[cell]} <= touched
         assert before.keys() == now.keys()

@@ -89,7 +89,7 @@ _NOTHING_FIXED = Text(
 
 
 class _WriteFailures:
-    """What could not be written: told at the end, as no report is lost by it."""
+    """Failures to write a file: told at the end, as no report is lost by them."""
 
     def __init__(self) -> None:
         self._found: list[tuple[XlbridgeError, Text | None]] = []

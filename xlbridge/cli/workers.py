@@ -25,8 +25,8 @@ def executor_for(
         if workers is not None:
             raise UsageError(
                 Text(
-                    pt="--workers e --scheduler se excluem.",
-                    en="--workers and --scheduler exclude one another.",
+                    pt="Use --workers ou --scheduler, não os dois.",
+                    en="--workers and --scheduler are mutually exclusive.",
                 )
             )
         with cluster_executor(scheduler) as cluster:

@@ -8,8 +8,11 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 Task = Callable[[Item], Outcome]
-"""What is done for each item. It, the items and the outcomes can be pickled; what it returns does
-not depend on where it runs, and it may run again for an item whose worker was lost."""
+"""Function that is called for each item.
+
+It, the items and the outcomes can be pickled; what it returns does not depend on where it runs, and
+it may run again for an item whose worker was lost.
+"""
 
 OnDone = Callable[[int], None]
 """Told the place of each item when it is done, in no order, from any thread."""
@@ -33,11 +36,11 @@ class Executor(Protocol):
 
     @property
     def shares_files(self) -> bool:
-        """Whether a path may stand for the file."""
+        """Return whether a path may stand for the file."""
 
     @property
     def is_expendable(self) -> bool:
-        """Whether a task may end its process."""
+        """Return whether a task may end its process."""
 
     def run(
         self,
@@ -50,7 +53,7 @@ class Executor(Protocol):
         """Yield what the task returns for each item, in the items' order.
 
         ``again`` is what is done in its place for an item whose worker was lost over it. Items are
-        taken only a little ahead of what was yielded. A carrier runs one task at a time.
+        taken only a little ahead of what was yielded. An executor runs one task at a time.
         Raises the ``XlbridgeError`` that the task raised.
         """
 

@@ -32,10 +32,10 @@ class Worker(HelperProcess):
 
 
 _MAX_AHEAD = 32
-"""So many outcomes may wait for one before them that takes longer."""
+"""Number of outcomes that may wait for one before them that takes longer."""
 
 _Attempts = tuple[Task[Any, Any], ...]
-"""What is done for an item, and what when a worker was lost over it."""
+"""Task for an item, and the one in its place once a worker was lost over it."""
 
 
 _MIN_BYTES = 4 * 2**20
@@ -121,7 +121,7 @@ class LocalExecutor:
 
 
 class _WorkerSlot:
-    """Where a worker is: when it is lost, another takes its place."""
+    """Slot of a worker: when it is lost, another takes its place."""
 
     def __init__(self, module: str) -> None:
         self._module = module

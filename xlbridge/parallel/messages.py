@@ -33,7 +33,7 @@ _ALLOWED = frozenset(
         ("xlbridge.validation.sheet_findings", "SheetFindings"),
     }
 )
-"""What else than our own data classes, enumerations and errors may come."""
+"""Types that may come besides our own data classes, enumerations and errors."""
 
 
 class UnexpectedType(Exception):
@@ -122,14 +122,14 @@ class WorkerDefect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What the task returned."""
+    """Answer with what the task returned."""
 
     outcome: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What the task raised: an error to tell the user, or a defect with the worker's traceback."""
+    """Answer with what the task raised: an error for the user, or a defect with its traceback."""
 
     error: XlbridgeError | None
     defect: str

@@ -51,7 +51,7 @@ _STORAGE_DTYPES = {
     "boolean": "bool",
     "datetime64[us]": "int64",
 }
-"""How the values of each dtype that a column may have are carried; texts are as they are."""
+"""Dtype in which the values of each dtype of a column travel; texts travel as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ReportItemParts:
         return cls(replace(item, resource=None, own=own), name, columns)
 
     def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
-        """Put the item together, as if it had been judged here."""
+        """Put the item together, as if it had been validated here."""
         if not isinstance(self.item, ValidatedSheet):
             return replace(self.item, file=file)
         resource = None if self.resource is None else catalogue[self.resource]
@@ -240,7 +240,7 @@ def _sent_workbooks(
 
 @dataclass(frozen=True, slots=True)
 class _ValidateWorkbook:
-    """What a worker does with a file.
+    """Task of a worker: validate one file.
 
     ``reads_here`` leaves it to the worker's own process to parse the file, which may end it.
     """
@@ -260,13 +260,13 @@ class _ValidateWorkbook:
             return [RefusedFile(sent.workbook.file, sent.refusal)]
         catalogue = self.schemas.catalogue()
         if sent.content is None:
-            return self._judged(sent.workbook, catalogue)
+            return self._validated(sent.workbook, catalogue)
         with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
             copy = Path(folder, "workbook.xlsx")
             copy.write_bytes(sent.content)
-            return self._judged(replace(sent.workbook, file=copy), catalogue)
+            return self._validated(replace(sent.workbook, file=copy), catalogue)
 
-    def _judged(self, wanted: ValidationRequest, catalogue: Catalogue) -> list[ValidationResult]:
+    def _validated(self, wanted: ValidationRequest, catalogue: Catalogue) -> list[ValidationResult]:
         source: WorkbookSource | None = None
         if self.reads_here and MEMORY_LIMITS_ENFORCED:
             source = partial(read_in_process, wanted.file, self.limits, wanted.sheet)

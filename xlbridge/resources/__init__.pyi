@@ -9,6 +9,7 @@ from .column import (
     Link as Link,
     columns_by_header as columns_by_header,
     normalize_header as normalize_header,
+    strip_accents as strip_accents,
 )
 from .pandera_checks import (
     column_checks as column_checks,

@@ -117,9 +117,13 @@ class Column:
 
 def normalize_header(header: str) -> str:
     """Return a header as it is compared: no case, accents or marks of requirement."""
-    parts = unicodedata.normalize("NFKD", header)
-    text = "".join(part for part in parts if not unicodedata.combining(part))
-    return " ".join(text.split()).rstrip(" *").casefold()
+    return " ".join(strip_accents(header).split()).rstrip(" *").casefold()
+
+
+def strip_accents(text: str) -> str:
+    """Return a text without accents, and compatibility characters as the plain ones."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
 def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:

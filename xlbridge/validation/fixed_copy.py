@@ -92,21 +92,21 @@ def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[Fix
 def _fix_sheet(
     package: EditablePackage, sheet: ValidatedSheet
 ) -> tuple[list[FixedCell], list[UnfixedCell]]:
-    proposed = {_place(f): f for f in sheet.findings if f.mended is not None and f.cell}
+    proposed = {_place(f): f for f in sheet.findings if f.corrected is not None and f.cell}
     doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
     left = [
         UnfixedCell(finding, _DOUBTED if finding.column in doubted else _OTHERS_DEPEND)
         for finding in sheet.findings
-        if finding.mended is None and finding.kind.code in _BY_CONVENTION
+        if finding.corrected is None and finding.kind.code in _BY_CONVENTION
     ]
     if not proposed:
         return [], left
     cells = EditableCells(package, sheet.sheet)
     reasons = _reasons(proposed, cells)
     changes = [
-        FixedCell(finding, finding.mended)
+        FixedCell(finding, finding.corrected)
         for place, finding in proposed.items()
-        if finding.mended is not None and place not in reasons
+        if finding.corrected is not None and place not in reasons
     ]
     if changes:
         cells.change({_place(change.finding): change.new for change in changes})
@@ -118,7 +118,7 @@ def _reasons(
 ) -> dict[CellPosition, Text]:
     """Return why some of the proposed cells must stay as they are."""
     locked = cells.locked(frozenset(proposed))
-    texts = frozenset(p for p, f in proposed.items() if isinstance(f.mended, str))
+    texts = frozenset(p for p, f in proposed.items() if isinstance(f.corrected, str))
     reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(cells.rich(texts), _RICH_TEXT)
     # Texts that stay may owe their meaning to the others of their column: all of them or none.
     undivided = {

@@ -24,7 +24,7 @@ _FIRST_LAYOUT = 1
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What became of an older workbook's content.
+    """Outcome of moving an older workbook's content.
 
     ``moved`` maps the headers that were found to today's columns; ``new`` are today's columns
     without data; ``kept`` the analyst's own, which stand behind; ``dropped`` maps the headers
@@ -48,7 +48,7 @@ def migrate(
 ) -> Migration:
     """Write the rows of a workbook into a new workbook of the resource's current template.
 
-    Values stay as the cells hold them; nothing is judged. Raises ``WorkbookRefused`` when the
+    Values stay as the cells hold them; nothing is validated. Raises ``WorkbookRefused`` when the
     source cannot be read, ``UsageError`` when it has no header of the resource's or one twice,
     or the target cannot be written.
     """
@@ -75,7 +75,7 @@ def migrate(
 
 
 class _ColumnPlan:
-    """Where each column of a sheet goes."""
+    """Plan of where each column of a sheet goes."""
 
     def __init__(
         self, cells: SheetCells, position: int, resource: Resource, earlier: Resource, layout: int

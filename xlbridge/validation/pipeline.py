@@ -58,7 +58,7 @@ def validate_workbook(
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
 ) -> ValidatedSheet:
-    """Judge one sheet of a workbook by its resource's schema; every error comes out at once.
+    """Validate one sheet of a workbook by its resource's schema; every error comes out at once.
 
     ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
     how far it is.
@@ -80,7 +80,7 @@ def validate_sheet(
     reading: ParseOptions,
     on_column: OnColumn = lambda _: None,
 ) -> ValidatedSheet:
-    """Judge the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
+    """Validate the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
     cells, wanted = choice.cells, choice.resource
     position = None if wanted is None else find_header_row(cells, wanted)
     if wanted is not None and position is None:
@@ -113,7 +113,9 @@ def validate_sheet(
         typed.rows,
         columns,
         own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
-        findings=SheetFindings(layout, findings_of_cells(wanted, typed, columns, cells)),
+        findings=SheetFindings(
+            layout, findings_of_cells(typed.rows, typed.problems, columns, cells)
+        ),
     )
 
 
@@ -147,7 +149,7 @@ def _mute_broken_columns(header: Header, typed: TypedRows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedWorkbook:
-    """The sheets that were judged, and the names of those that are for no resource."""
+    """The sheets that were validated, and the names of those that are for no resource."""
 
     sheets: list[ValidatedSheet]
     skipped: list[str] = field(default_factory=list)
@@ -163,7 +165,7 @@ def validate_all_sheets(
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
 ) -> ValidatedWorkbook:
-    """Judge the sheets of a workbook, those for one ``resource`` or each by its own.
+    """Validate the sheets of a workbook, those for one ``resource`` or each by its own.
 
     Hidden sheets and those that templates add are no data, and not skipped either. Raises what
     ``validate_workbook`` raises.
@@ -237,7 +239,7 @@ _SAMPLE_TEXTS = ("a", "b", "é ã")
 
 
 def warm_up(catalogue: Catalogue) -> None:
-    """Judge some rows that nobody sees, by the first resource of the catalogue."""
+    """Validate some rows that nobody sees, by the first resource of the catalogue."""
     resource = next(iter(catalogue.values()))
     columns = [_sample_column(column) for column in resource.columns]
     cells = SheetCells(resource.name, 0, columns, RawSheet())

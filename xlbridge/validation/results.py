@@ -44,7 +44,7 @@ class FixedCopy:
 
 @dataclass(slots=True)
 class ValidatedSheet:
-    """A judged sheet.
+    """A validated sheet.
 
     ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
     unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
@@ -68,7 +68,7 @@ class ValidatedSheet:
 
     @property
     def errors(self) -> int:
-        """How many findings stop an upload."""
+        """Number of findings that stop an upload."""
         return count_errors(self.findings)
 
     def error_findings(self) -> Iterator[Finding]:
@@ -77,17 +77,17 @@ class ValidatedSheet:
 
     @property
     def warnings(self) -> int:
-        """How many findings are only worth a look."""
+        """Number of findings that are only worth a look."""
         return len(self.findings) - self.errors
 
     @property
     def ok(self) -> bool:
-        """Whether the sheet may be uploaded."""
+        """Return whether the sheet may be uploaded."""
         return self.errors == 0
 
     @property
     def readable(self) -> bool:
-        """Whether the layout has no error, so that all cells could be read."""
+        """Return whether the layout has no error, so that all cells could be read."""
         header = self.header_row
         return header is not None and all((f.row or 0) > header for f in self.error_findings())
 
@@ -124,7 +124,7 @@ class ValidatedSheet:
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that could not be judged at all, and why."""
+    """A file that could not be validated at all, and why."""
 
     file: Path
     refusal: XlbridgeError
@@ -155,5 +155,5 @@ ValidationResult = ValidatedSheet | RefusedFile | SkippedSheet
 
 
 def is_ok(item: ValidationResult) -> bool:
-    """Whether nothing stands against what was looked at."""
+    """Return whether nothing stands against a result."""
     return isinstance(item, SkippedSheet) or (isinstance(item, ValidatedSheet) and item.ok)

@@ -39,7 +39,7 @@ def check_layout(
 
 
 def _note_merged(area: CellRange, places: Mapping[str, int], typed: TypedRows) -> None:
-    """Of merged cells only the first holds a value: what the others mean is a guess."""
+    """Note merged cells: only the first holds a value, what the others mean is a guess."""
     top, left, bottom, right = area
     rows = np.array(typed.rows)
     positions = np.flatnonzero((rows >= top) & (rows <= bottom))

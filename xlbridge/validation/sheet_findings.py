@@ -12,11 +12,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.validation.cells.column_cells import FINDING_KINDS, ProblemDetails
+from xlbridge.validation.cells.column_cells import FINDING_KINDS, CellProblems, ProblemDetails
 from xlbridge.validation.text import display
-from xlbridge.validation.typed_rows import TypedRows
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
@@ -59,7 +57,7 @@ class FindingColumn:
             cell=None if self.letters is None else f"{self.letters}{row}",
             value=self._value(place, details),
             details=details,
-            mended=remark.mended,
+            corrected=remark.corrected,
             numeric=self.cells.kind(place) is CellKind.NUMBER,
         )
 
@@ -111,7 +109,7 @@ class CellFindings(Sequence[Finding]):
 
     @property
     def errors(self) -> int:
-        """How many stop an upload."""
+        """Number of findings that stop an upload."""
         return sum(int(_IS_ERROR[column.kinds].sum()) for column in self._columns)
 
     def alike(self) -> Iterator[Sequence[Finding]]:
@@ -140,7 +138,7 @@ class CellFindings(Sequence[Finding]):
 
 
 class FindingSelection(Sequence[Finding]):
-    """Some of the findings of a sheet's cells, made when they are looked at."""
+    """Selection of the findings of a sheet's cells, made when they are looked at."""
 
     def __init__(self, findings: CellFindings, places: Numbers) -> None:
         self._findings = findings
@@ -164,26 +162,29 @@ class FindingSelection(Sequence[Finding]):
 
 
 def findings_of_cells(
-    resource: Resource, typed: TypedRows, columns: Mapping[str, int], cells: SheetCells
+    rows: Sequence[int],
+    problems: Mapping[str, CellProblems],
+    columns: Mapping[str, int],
+    cells: SheetCells,
 ) -> CellFindings:
     """Return the findings of all cells.
 
-    ``columns`` gives the zero-based position in the sheet of each column that is there; a finding
-    of a column that is not there has a row and no cell.
+    ``rows`` are Excel's numbers of the rows that ``problems`` count from zero, with an entry for
+    each column of the resource in its order. ``columns`` gives the zero-based position in the sheet
+    of each column that is there; a finding of a column that is not there has a row and no cell.
     """
-    rows = np.array(typed.rows, dtype=np.intc)
-    absent = {name: len(columns) + place for place, name in enumerate(resource.by_name)}
-    names = [name for name in resource.by_name if len(typed.problems[name])]
+    numbers = np.array(rows, dtype=np.intc)
+    absent = {name: len(columns) + place for place, name in enumerate(problems)}
+    names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
     return CellFindings(
-        [_finding_column(name, rows, typed, columns.get(name), cells) for name in names]
+        [_finding_column(name, numbers, problems[name], columns.get(name), cells) for name in names]
     )
 
 
 def _finding_column(
-    name: str, rows: Numbers, typed: TypedRows, place: int | None, cells: SheetCells
+    name: str, rows: Numbers, problems: CellProblems, place: int | None, cells: SheetCells
 ) -> FindingColumn:
-    problems = typed.problems[name]
     there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
     column = CellColumn() if place is None else cells.columns[place - cells.first_column]
     whole = 2 * len(there) > len(column.kinds)

@@ -88,7 +88,7 @@ def normalise_width(text: str) -> str:
 
 
 def has_look_alikes(text: str) -> bool:
-    """Whether any letter of the text looks Latin and is not."""
+    """Return whether any letter of the text looks Latin and is not."""
     return not (text.isascii() or _LOOK_ALIKES.isdisjoint(text))
 
 
@@ -113,7 +113,7 @@ def find_look_alike(text: str) -> str | None:
 
 
 def has_replacement_character(text: str) -> bool:
-    """Whether a program put a mark where it could not read a character."""
+    """Return whether a program put a mark where it could not read a character."""
     return _REPLACEMENT in text
 
 
@@ -129,7 +129,7 @@ def repair_mojibake(text: str) -> str | None:
 
 
 def is_composed(text: str) -> bool:
-    """Whether every accent of the text is one character with its letter."""
+    """Return whether every accent of the text is one character with its letter."""
     return text.isascii() or unicodedata.is_normalized("NFC", text)
 
 

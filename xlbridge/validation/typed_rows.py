@@ -6,7 +6,6 @@ formulas without a result, percentages, and number formats that show other digit
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.i18n import localized_number
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.validation.cells.coercion import coerce
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.headers.header_row import Header, repeated_headers
@@ -50,12 +49,7 @@ def _is_error_word(text: str) -> bool:
     bare = text.strip()
     if bare[:1] not in {"#", "E"}:
         return False
-    return _upper_without_accents(bare) in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
-
-
-def _upper_without_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).upper()
+    return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
 
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
@@ -236,7 +230,7 @@ def _typed_column(
 def _note_repeated_headers(
     header: Header, positions: Positions, problems: Mapping[str, CellProblems]
 ) -> None:
-    """Say once of each row that repeats the header that it does; no rule judges its cells."""
+    """Say once of each row that repeats the header that it does; no rule checks its cells."""
     for found in problems.values():
         found.failed[positions] = True
     if len(positions):

@@ -58,7 +58,7 @@ class Finding:
 
     ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
     are None where the finding concerns no single place. ``value`` is the cell's content as text,
-    that of a ``numeric`` cell with a point; ``mended`` what the cell should hold instead, None
+    that of a ``numeric`` cell with a point; ``corrected`` what the cell should hold instead, None
     where that is not certain.
     """
 
@@ -68,7 +68,7 @@ class Finding:
     cell: str | None = None
     value: str | None = None
     details: Mapping[str, object] = field(default_factory=dict)
-    mended: CorrectedValue | None = None
+    corrected: CorrectedValue | None = None
     numeric: bool = False
 
     @property

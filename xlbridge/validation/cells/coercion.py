@@ -33,7 +33,7 @@ from xlbridge.validation.text import display, localised_number, normalise_width,
 from xlbridge.workbook.read import CellKind
 
 _FEWEST_DATES = 3
-"""So many of both kinds do not come together by chance."""
+"""Fewest texts of each kind that do not come together by chance."""
 _MONTHS = 12
 
 
@@ -110,8 +110,10 @@ def _numbers(
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
         numbers[position] = float(value)
-        mended = value if certain else None
-        problems.add(position, "number-as-text", {"read": localised_number(value)}, mended=mended)
+        corrected = value if certain else None
+        problems.add(
+            position, "number-as-text", {"read": localised_number(value)}, corrected=corrected
+        )
     return numbers
 
 
@@ -162,8 +164,8 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         if has_time(cells[position]):
             problems.add(position, "date-has-time")
         else:
-            mended = read if certain and not swapped else None
-            problems.add(position, "date-as-text", {"read": display(read)}, mended=mended)
+            corrected = read if certain and not swapped else None
+            problems.add(position, "date-as-text", {"read": display(read)}, corrected=corrected)
     for position in np.flatnonzero(
         ~problems.failed & ((days < _PLAUSIBLE_DATES[0]) | (days >= _PLAUSIBLE_DATES[1]))
     ):
@@ -174,7 +176,7 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
 
 
 def _is_plausible_serial(value: object) -> bool:
-    """Whether a number of days is that of a usual date."""
+    """Return whether a number of days is that of a usual date."""
     days = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
     return type(days) is float and _PLAUSIBLE_SERIALS[0] <= days < _PLAUSIBLE_SERIALS[1]
 

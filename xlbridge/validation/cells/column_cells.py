@@ -106,18 +106,18 @@ Positions = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class ProblemDetails:
-    """What is said of a problem besides its kind: the ``details`` that the catalogue's texts need,
+    """Description of a problem besides its kind: the ``details`` that the catalogue's texts need,
     and what its cell would hold once it is put right, None where that is not certain."""
 
     details: Mapping[str, object]
-    mended: CorrectedValue | None = None
+    corrected: CorrectedValue | None = None
 
 
 @dataclass(slots=True)
 class CellProblems:
     """The problems of one column, in the order in which they were found.
 
-    ``failed`` marks the cells that have no usable value, and that no further rule may judge.
+    ``failed`` marks the cells that have no usable value, and that no further rule may check.
     ``positions``, ``kinds`` and ``said`` have an entry for each problem: the position of its cell,
     its place in ``KINDS``, and the place of what else is said of it in ``remarks``. ``firsts`` has
     the position of a repeated value's first occurrence, by the problem's number.
@@ -146,15 +146,15 @@ class CellProblems:
         position: int,
         code: str,
         details: Mapping[str, object] = _NO_DETAILS,
-        mended: CorrectedValue | None = None,
+        corrected: CorrectedValue | None = None,
     ) -> None:
         """Note a problem; an error without a certain value takes the cell out of further rules."""
         number = _KIND_NUMBERS[code]
-        if mended is None and FINDING_KINDS[number].severity is Severity.ERROR:
+        if corrected is None and FINDING_KINDS[number].severity is Severity.ERROR:
             self.failed[position] = True
         self.positions.append(position)
         self.kinds.append(number)
-        self.said.append(self._place_of(details, mended))
+        self.said.append(self._place_of(details, corrected))
 
     def add_all(
         self,
@@ -194,13 +194,15 @@ class CellProblems:
             self.remarks,
         )
 
-    def _place_of(self, details: Mapping[str, object], mended: CorrectedValue | None = None) -> int:
+    def _place_of(
+        self, details: Mapping[str, object], corrected: CorrectedValue | None = None
+    ) -> int:
         """Return the place of a remark, which is kept if it is none of those remembered."""
-        key = (*details.items(), mended)
+        key = (*details.items(), corrected)
         place = self._known.get(key)
         if place is None:
             if len(self._known) >= _MOST_CACHED:
                 self._known.clear()
             place = self._known[key] = len(self.remarks)
-            self.remarks.append(ProblemDetails(details, mended))
+            self.remarks.append(ProblemDetails(details, corrected))
         return place

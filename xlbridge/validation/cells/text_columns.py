@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import compress, count
@@ -14,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind
+from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.resources.findings import CATALOGUE, Severity, character_name
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
@@ -141,7 +140,7 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
 
 
 def _is_plain_text(text: str) -> bool:
-    """Whether a text can be taken as it is, or all of those that were joined can be."""
+    """Return whether a text can be taken as it is, or all of those that were joined can be."""
     if not text.isprintable() or repair_mojibake(text) is not None:
         return False
     return is_composed(text) and not has_look_alikes(text) and not has_replacement_character(text)
@@ -174,13 +173,13 @@ def _check_text(
     sent, written = _canonical(column, text)
     if invisible is not None:
         details: dict[str, object] = {"character": character_name(invisible)}
-        problems.add(position, "invisible-character", details, mended=written)
+        problems.add(position, "invisible-character", details, corrected=written)
     elif written != text:
         problems.add(
-            position, _spelling_code(column, text, written), {"read": sent}, mended=written
+            position, _spelling_code(column, text, written), {"read": sent}, corrected=written
         )
     elif raw != text:
-        problems.add(position, "text-spaces", mended=written)
+        problems.add(position, "text-spaces", corrected=written)
     return sent
 
 
@@ -234,8 +233,7 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
 
 
 def _folded(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    return strip_accents(text).casefold()
 
 
 def _text_of_number(
@@ -259,7 +257,7 @@ def _short_number(
     padded = text.zfill(width)
     if column.kind in _DOCUMENTS and _DOCUMENTS[column.kind][0](padded):
         details = {"width": width, "proposal": _PROPOSAL.format(code=padded)}
-        problems.add(position, "code-leading-zeros", details, mended=padded)
+        problems.add(position, "code-leading-zeros", details, corrected=padded)
         return padded
     problems.add(position, "code-leading-zeros", {"width": width, "proposal": ""})
     return None

@@ -19,7 +19,7 @@ from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
 
 Value = TypeVar("Value", date, Decimal)
-"""What a text may stand for."""
+"""Value that a text may stand for."""
 
 FIRST_YEAR = 1905
 """Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
@@ -43,7 +43,7 @@ _SPACED = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Meanings(Generic[Value]):
-    """What one text may mean in either convention; ``native`` is the Brazilian one.
+    """Meanings of one text in either convention; ``native`` is the Brazilian one.
 
     Where only one convention makes sense of the text, the other is None; where both agree, both
     hold the same value.
@@ -54,7 +54,7 @@ class Meanings(Generic[Value]):
 
     @property
     def ambiguous(self) -> bool:
-        """Whether the two conventions give different values."""
+        """Return whether the two conventions give different values."""
         both = self.native is not None and self.foreign is not None
         return both and self.native != self.foreign
 
@@ -85,7 +85,7 @@ def year_of(text: str) -> int | None:
 
 
 def has_time(text: str) -> bool:
-    """Whether a text date also tells a time other than midnight."""
+    """Return whether a text date also tells a time other than midnight."""
     return ":" in text and _MIDNIGHT.search(text) is None
 
 
@@ -136,7 +136,7 @@ def _is_english_number(text: str) -> bool:
 
 
 def _is_one_group(form: re.Pattern[str], text: str) -> bool:
-    """Whether the single separator of ``form`` may also be one that groups thousands."""
+    """Return whether the single separator of ``form`` may also be one that groups thousands."""
     match = form.fullmatch(text)
     return bool(match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP)
 
@@ -168,11 +168,11 @@ def meanings_of(
 
 @dataclass(frozen=True, slots=True)
 class TextParser(Generic[Value]):
-    """How values of a kind are understood from text, and what is said where they are not.
+    """Rules for reading values of a kind from text, and the finding where that fails.
 
     ``wrong`` gives the finding of a text that is not read and its details, told whether the
     Brazilian convention was declared, and what the text means in the one that was not. ``lasting``
-    tells the texts that are read and stay text, whatever is mended.
+    tells the texts that are read and stay text, whatever is fixed.
     """
 
     understand: Callable[[str], Meanings[Value] | None]
@@ -190,9 +190,9 @@ def parse_texts(
     problems: CellProblems,
 ) -> Iterator[tuple[int, Value, bool]]:
     """Yield the position and value of each text cell that has one meaning, and whether it may be
-    mended; the others become problems.
+    fixed; the others become problems.
 
-    Where a text that stays owes its meaning to the others of the column, none of them is mended:
+    Where a text that stays owes its meaning to the others of the column, none of them is fixed:
     alone it would mean something else.
     """
     positions, texts = cells.texts()
@@ -221,7 +221,7 @@ def parse_texts(
 def _is_certain(
     form: TextParser[Value], meanings: Mapping[str, Meanings[Value]], native: bool | None
 ) -> bool:
-    """Whether the texts that stay mean the same without the others of the column."""
+    """Return whether the texts that stay mean the same without the others of the column."""
     staying = [
         meaning
         for text, meaning in meanings.items()

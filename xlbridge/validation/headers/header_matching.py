@@ -1,13 +1,12 @@
 """Fuzzy matching of headers to columns, word by word: typos, abbreviations and partial names."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import OSA
 
-from xlbridge.resources import Column, Resource, normalize_header
+from xlbridge.resources import Column, Resource, normalize_header, strip_accents
 from xlbridge.validation.text import repair_mojibake, strip_invisible
 
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
@@ -18,7 +17,7 @@ _STOP_WORDS = frozenset({"de", "do", "da", "dos", "das", "e", "of", "the", "and"
 _GENERIC_WORDS = frozenset(
     {"codigo", "code", "data", "date", "id", "nome", "name", "numero", "number", "valor", "value"}
 )
-"""What many columns are called: the other words tell which of them is meant."""
+"""Words that many columns are called by: the other words tell which of them is meant."""
 _ABBREVIATIONS = {
     "cli": "cliente",
     "cod": "codigo",
@@ -114,8 +113,7 @@ def _spellings(column: Column) -> Sequence[_Spelling]:
 def _words(text: str) -> _Words:
     """Split a header into its words: plain, whole, and without those that only join others."""
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text.replace("R$", ""))
-    parts = unicodedata.normalize("NFKD", _NUMBER_SIGN.sub("numero ", text))
-    bare = "".join(part for part in parts if not unicodedata.combining(part))
+    bare = strip_accents(_NUMBER_SIGN.sub("numero ", text))
     words = (word.casefold() for word in _WORD.findall(bare))
     return tuple(_ABBREVIATIONS.get(word, word) for word in words if word not in _STOP_WORDS)
 
@@ -148,7 +146,7 @@ def _distance_within(word: str, meant: str, most: int) -> int:
 
 
 def _is_part(words: _Words, spelling: _Spelling) -> bool:
-    """Whether the words are what a name begins with, once what is general is left out of both.
+    """Return whether a name begins with the words, once what is general is left out of both.
 
     "Vencimento" is a part of "data de vencimento"; "código do cliente" is none of "código do tipo
     de cliente", which is another thing.

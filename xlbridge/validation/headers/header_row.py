@@ -5,7 +5,7 @@ an
 earlier template.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,26 +53,32 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     The first of equals wins; None when no row among the first fifty names any.
     """
     names = columns_by_header(resource.columns)
-    best, best_score = None, 0
-    for position in range(min(cells.height, SEARCHED_ROWS)):
-        texts = map(normalise_header, cells.row(position))
-        score = len({names[text] for text in texts if text in names})
-        if score > best_score:
-            best, best_score = position, score
-    return best
+
+    def named(row: Sequence[object]) -> int:
+        return len({names[text] for text in map(normalise_header, row) if text in names})
+
+    return _best_row(cells, named, at_least=1)
 
 
 def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """Return the position of the row whose cells mean most of the columns, though they name none;
     None where no row means two."""
     columns = HeaderMatcher(resource, resource.by_name)
-    best, best_score = None, 1
-    for position in range(min(cells.height, SEARCHED_ROWS)):
-        texts = (text for text in cells.row(position) if isinstance(text, str))
-        meant = {meant.column for text in texts if (meant := columns.of(text)) is not None}
-        if len(meant) > best_score:
-            best, best_score = position, len(meant)
-    return best
+
+    def meant(row: Sequence[object]) -> int:
+        matches = [columns.of(text) for text in row if isinstance(text, str)]
+        return len({match.column for match in matches if match is not None})
+
+    return _best_row(cells, meant, at_least=2)
+
+
+def _best_row(
+    cells: SheetCells, score: Callable[[Sequence[object]], int], at_least: int
+) -> int | None:
+    """Return the position of the first row with the highest score; None where all are lower."""
+    scores = [score(cells.row(position)) for position in range(min(cells.height, SEARCHED_ROWS))]
+    best = max(scores, default=0)
+    return scores.index(best) if best >= at_least else None
 
 
 def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:

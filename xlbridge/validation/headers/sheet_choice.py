@@ -27,7 +27,7 @@ _LONGEST_NAME = 31
 
 @dataclass(frozen=True, slots=True)
 class SheetChoice:
-    """The sheet to judge, and the resource to judge it by; None where nothing tells.
+    """The sheet to validate, and the resource to validate it by; None where nothing tells.
 
     ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake.
     """
@@ -67,7 +67,8 @@ def choose_sheets(
 ) -> tuple[list[SheetChoice], list[str]]:
     """Return every sheet that has data for a resource, and the names of the others that are filled.
 
-    Where none has, the one sheet that ``choose`` would judge. Raises ``UsageError`` as it does.
+    Where none has, the one sheet that ``choose_sheet`` would choose. Raises ``UsageError`` as that
+    does.
     """
     wanted = catalogue.named(resource) if resource else None
     printed = _resource_of_fingerprint(workbook, catalogue)
@@ -108,7 +109,7 @@ def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resou
 
 
 def _has_rows(resource: Resource, cells: SheetCells) -> bool:
-    """Whether the sheet has rows below what would be the resource's header."""
+    """Return whether the sheet has rows below what would be the resource's header."""
     position = find_header_row(cells, resource)
     return cells.has_data(0 if position is None else position + 1)
 
@@ -138,7 +139,7 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
 
 
 def _could_take(resource: Resource, cells: SheetCells) -> bool:
-    """Whether the sheet has the resource's required columns, and rows below their names."""
+    """Return whether the sheet has the resource's required columns, and rows below their names."""
     known, _ = matched_columns(cells, resource)
     return bool(known) and known.issuperset(resource.required) and _has_rows(resource, cells)
 

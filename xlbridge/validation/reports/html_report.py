@@ -28,7 +28,7 @@ from xlbridge.validation.reports.model import (
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 
 DEFAULT_LIMIT = 10_000
-"""How many findings of a file the page details, unless told otherwise."""
+"""Number of findings of a file that the page details, unless told otherwise."""
 
 _LONGEST_VALUE = 500
 _MOST_MARKS = 20

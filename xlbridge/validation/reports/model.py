@@ -82,13 +82,13 @@ class SheetReport:
 
     @property
     def detailed(self) -> int:
-        """How many findings are detailed."""
+        """Number of findings that are detailed."""
         total = len(self.sheet.findings)
         return total if self.limit is None else min(self.limit, total)
 
     @property
     def truncated(self) -> bool:
-        """Whether there are more findings than are detailed; the counts are always of all."""
+        """Return whether there are more findings than are detailed; counts are always of all."""
         return self.detailed < len(self.sheet.findings)
 
     def groups(self) -> dict[RuleKey, Sequence[Finding]]:
@@ -116,7 +116,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands against any of the files."""
+        """Return whether nothing stands against any of the files."""
         return all(map(is_ok, self.results))
 
     @property

@@ -17,7 +17,7 @@ from xlbridge.validation.results import RefusedFile, SkippedSheet
 from xlbridge.validation.text import quoted
 
 DEFAULT_LIMIT = 5
-"""How many cells of each rule are shown, unless told otherwise."""
+"""Number of cells of each rule that are shown, unless told otherwise."""
 
 _LONGEST_VALUE = 40
 
