@@ -23,7 +23,7 @@ from xlbridge.wire import DAY_FORMAT, Operation, WireModel
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What every call may need. ``wake_worker`` tells the worker that a file is waiting."""
+    """Resources shared by all calls. ``wake_worker`` tells the worker that a file is waiting."""
 
     storage: Storage
     catalogue: Catalogue
@@ -78,7 +78,7 @@ class Call:
 
     @property
     def writing(self) -> bool:
-        """Whether the call may change something."""
+        """True when the call may change something."""
         return self.operation.method != "GET"
 
     @property
@@ -89,7 +89,7 @@ class Call:
         return self.user_id
 
     def after_commit(self, action: Callable[[], None]) -> None:
-        """Have something done once the transaction is committed, and only then."""
+        """Run a function once the transaction is committed, and only then."""
         self.later.append(action)
 
     def read(self, model: type[Model], statement: Select[Any]) -> list[Model]:
@@ -132,7 +132,7 @@ Fallback = Callable[[Sequence[Problem]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """What answers an operation.
+    """Function that answers an operation.
 
     ``on_invalid``, where there is one, turns a bad request into data that is answered with 200:
     for operations whose failures the spec puts into a successful answer.

@@ -28,7 +28,7 @@ from xlbridge.wire.authentication import AUTHENTICATE
 
 @dataclass(frozen=True, slots=True)
 class RunningSandbox:
-    """Where a sandbox listens, and who may log in."""
+    """Address and credentials of a running sandbox."""
 
     base_url: str
     email: str
@@ -164,7 +164,7 @@ def _wait_until_ready(
 
 
 def _last_log_lines(log: Path, already: int) -> Text | None:
-    """What the process itself said last, which is in the user's language."""
+    """Return the last words of the process, which are in the user's language."""
     written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
     last = "\n".join(written[-_LOG_LINES_SHOWN:])
     return Text(pt=last, en=last) if last else None

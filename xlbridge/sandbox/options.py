@@ -17,7 +17,7 @@ _SEED_KEY = "seed"
 
 
 class FaultKind(StrEnum):
-    """What may go wrong with a request.
+    """Kinds of faults of a request.
 
     ``delay`` waits, ``throttle`` answers 429 with that ``Retry-After``, ``slow-queue`` makes each
     queued file wait; these three take a value in seconds. ``error`` is a 500, ``cut`` a connection
@@ -53,7 +53,7 @@ class FaultPlan:
 
     @property
     def slow_queue(self) -> float:
-        """How many seconds each queued file waits."""
+        """Seconds that each queued file waits."""
         return sum(fault.value for fault in self.faults if fault.kind is FaultKind.SLOW_QUEUE)
 
     def striking(self, number: int) -> Iterator[Fault]:
@@ -101,7 +101,7 @@ class SeedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the sandbox behaves.
+    """Behaviour of the sandbox.
 
     ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
     beyond loopback; it is then reached under ``host_names`` too.
@@ -114,5 +114,5 @@ class Behaviour:
 
     @property
     def slow_queue(self) -> float:
-        """How many seconds a queued file waits, running, before it is processed."""
+        """Seconds that a queued file is running before it is processed."""
         return self.faults.slow_queue if self.faults else 0.0

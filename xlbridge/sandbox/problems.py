@@ -126,7 +126,7 @@ ISO_8601 = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-"""How a date of a body is written, as a regular expression."""
+"""Spelling of a date in a body, as a regular expression."""
 
 _OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")

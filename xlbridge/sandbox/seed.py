@@ -53,7 +53,7 @@ def _ignore_progress(_done: int, _total: int) -> None:
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Is told how many of the sales orders are written, and how many there will be."""
+"""Callback with the number of sales orders written, and of all to write."""
 
 
 def seed_database(
@@ -155,6 +155,6 @@ def _seed_contacts(connection: Connection, customers: list[Customer]) -> dict[st
 
 
 def _advance_counters(connection: Connection, last_numbers: dict[str, int]) -> None:
-    """Have scopes that begin with the registries go on after the demo's records."""
+    """Advance the counters past the demo's records."""
     for scope, last in last_numbers.items():
         connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))

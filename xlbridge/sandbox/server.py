@@ -36,7 +36,7 @@ _STOP_SECONDS = 3
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve, and where.
+    """Options of a server: what to serve, and where.
 
     ``port`` 0 is any free one. ``database`` is a path or an SQLAlchemy URL, None for the default
     under the home folder. ``expose`` is an address to listen on instead of loopback.

@@ -38,7 +38,7 @@ _SALT_BYTES = 16
 
 
 class HashCost(NamedTuple):
-    """What scrypt is to cost: its work, the size of a block, how many of them side by side."""
+    """Cost of scrypt: its work, block size and parallelism."""
 
     n: int
     r: int

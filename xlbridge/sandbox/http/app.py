@@ -40,7 +40,7 @@ from xlbridge.sandbox.users import find_token_owner
 from xlbridge.wire import OPERATIONS, Operation
 
 JSON_LIMIT = 10 * 2**20
-"""Most bytes of a JSON body."""
+"""Maximum size of a JSON body, in bytes."""
 
 
 def build_app(sandbox: Sandbox) -> ASGIApp:

@@ -49,7 +49,7 @@ _TEXT_PATTERNS: Mapping[Any, re.Pattern[str]] = {
     int: re.compile(r"-?[0-9]{1,10}"),
     bool: re.compile(r"true|false", re.IGNORECASE),
 }
-"""How values are written in a path or a query, where all are text."""
+"""Spelling of values in a path or a query, where all are text."""
 
 
 def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> WireModel:
@@ -136,7 +136,7 @@ def _fields(model: type[WireModel]) -> dict[str, Any]:
 
 
 def _text_problem(kind: Any, text: Any) -> str | None:
-    """What pydantic would read and the interface does not: 1_000 for 1000, yes for true."""
+    """Return spellings that pydantic reads and the interface does not: 1_000, yes for true."""
     pattern = _TEXT_PATTERNS.get(kind)
     if pattern is None or pattern.fullmatch(text):
         return None
@@ -155,7 +155,7 @@ def _parameter_problems(query: WireModel) -> Iterator[Problem]:
 def _object_problems(
     model: type[WireModel], document: Mapping[str, Any], place: str
 ) -> Iterator[Problem]:
-    """What pydantic would let pass and the interface does not: "12" for 12, blanks for a name."""
+    """Return values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
     given = {name[:1].lower() + name[1:]: value for name, value in document.items()}
     for name, annotation in _fields(model).items():
         value = given.get(name[:1].lower() + name[1:])

@@ -88,7 +88,7 @@ def enqueue(
 
 
 def release(connection: Connection, log_id: int) -> bool:
-    """Let the worker process a waiting file. Return False when it was let already."""
+    """Release a waiting file to the worker. Return False when it was released already."""
     statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
     return connection.execute(statement.values(released=True)).rowcount == 1
 
@@ -144,7 +144,7 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
 
 
 def has_unfinished_files(connection: Connection) -> bool:
-    """Whether a file that may be processed has not ended yet."""
+    """Return whether a released file is still unfinished."""
     unended = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
     return bool(connection.scalar(select(exists().where(unended))))
 

@@ -18,7 +18,7 @@ from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 _log = logging.getLogger(__name__)
 
 LINES_AT_ONCE = 20_000
-"""How many lines of a file are taken in by one transaction: a few seconds' work."""
+"""Number of lines that one transaction imports: a few seconds' work."""
 
 _IDLE_SECONDS = 5.0
 

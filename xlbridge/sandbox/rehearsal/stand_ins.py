@@ -52,7 +52,7 @@ REGISTRY_TITLES: Mapping[str, Text] = {
     abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
     services.name: Text(pt="serviços", en="services"),
 }
-"""What the registries are called in which stand-ins are made."""
+"""Names of the registries in which stand-ins are made."""
 
 NAMED_BY: Mapping[str, frozenset[str]] = {
     "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws"}),
@@ -138,7 +138,7 @@ class StandIns:
             self._insert_client(code, {field: value})
 
     def finish(self) -> None:
-        """Have the codes that the system gives out go on after those that were made."""
+        """Advance the system's own codes past those that were made."""
         for table in _SCOPE_OF_REGISTRY:
             self._move_on(table)
 

@@ -83,7 +83,7 @@ def _open_engines(url: URL) -> Engines:
 
 
 TURN_SECONDS = 50.0
-"""How long a writing transaction waits for those before it: less than the minute that clients
+"""Seconds that a writing transaction waits for those before it: less than the minute that clients
 commonly wait for an answer, so that nothing is written whose sender has gone away meanwhile."""
 
 
@@ -141,7 +141,7 @@ _layout = Table(
 
 @dataclass(frozen=True, slots=True)
 class LayoutCheck:
-    """What a database holds: nothing, this layout, or something else that ``maker`` made.
+    """Content of a database: nothing, this layout, or another one, made by ``maker``.
 
     ``maker`` is a version of xlbridge, "" for one that did not say, None for another program.
     """

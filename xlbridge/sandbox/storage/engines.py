@@ -81,10 +81,10 @@ def _invalid_address(text: str) -> ConfigError:
 
 
 POOL_SIZE = 16
-"""Most connections that requests hold at once."""
+"""Maximum number of connections that requests hold at once."""
 
 LOCK_SECONDS = 30
-"""How long a writing transaction waits for those of other processes."""
+"""Seconds that a writing transaction waits for those of other processes."""
 
 
 @dataclass(frozen=True, slots=True)

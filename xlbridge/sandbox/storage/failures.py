@@ -13,7 +13,7 @@ from xlbridge.sandbox.storage.engines import SQLITE, redacted_url, secret_values
 
 
 class Busy(Exception):
-    """Those before it took too long; nothing was written."""
+    """Raised when earlier transactions took too long; nothing was written."""
 
 
 TRANSIENT_ERRORS = (OperationalError, InterfaceError, Busy)
@@ -47,7 +47,7 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 @contextmanager
 def translate_database_errors(url: URL) -> Iterator[None]:
-    """Let what a database fails with become a ``ConfigError`` that says what to do."""
+    """Turn a database's failure into a ``ConfigError`` that says what to do."""
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
@@ -59,7 +59,7 @@ def translate_database_errors(url: URL) -> Iterator[None]:
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether a transaction came to nothing because others were writing."""
+    """Return whether a transaction failed because others were writing."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     locked = getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
     not_available = getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE

@@ -142,7 +142,7 @@ _GROSS = Decimal("1.1")
 
 @dataclass(frozen=True, slots=True)
 class ProductKind:
-    """What products of one kind have in common; ``unit``, ``group`` … are registries' codes."""
+    """Attributes that products of one kind share; ``unit``, ``group`` … are registries' codes."""
 
     ncm: str
     brand: str

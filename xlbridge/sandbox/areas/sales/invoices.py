@@ -182,7 +182,7 @@ def _service_invoice_number(
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who issues an invoice: its CNPJ, and the IBGE code of its municipality."""
+    """Issuer of an invoice: its CNPJ, and the IBGE code of its municipality."""
 
     cnpj: str
     municipality: str

@@ -152,7 +152,7 @@ def _client_fields(client: Row[Any]) -> dict[str, Any]:
 
 
 def _total(data: SalesOrderInput, items: list[SalesOrderItem]) -> Decimal:
-    """What the products cost; without products, what the instalments amount to."""
+    """Total of the products; without products, the total of the instalments."""
     if items:
         return sum((item.totalLiquido or _ZERO for item in items), _ZERO)
     return sum((instalment.valor or _ZERO for instalment in data.parcelas), _ZERO)

@@ -19,7 +19,7 @@ _MOST_LINES, _MOST_UNITS = 8, 20
 
 
 class OrderStatus(Enum):
-    """Where an order stands."""
+    """State of an order."""
 
     PENDING = auto()
     PROCESSED = auto()

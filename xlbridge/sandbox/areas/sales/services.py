@@ -118,7 +118,7 @@ def change_forecast(
 
 
 def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
-    """What is kept: the content, and the dates that follow from it."""
+    """Stored columns: the content, and the dates derived from it."""
     next_readjustment = None
     if data.percentualDeReajuste is not None:
         next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)

@@ -230,7 +230,7 @@ def _description_columns() -> list[ColumnElement[Any]]:
 
 
 def _is_last_movement() -> ColumnElement[bool]:
-    """Whether a movement is the last one of its product in its warehouse."""
+    """Return whether a movement is the last one of its product in its warehouse."""
     later = movements.alias()
     return ~exists().where(
         later.c.idProd == movements.c.idProd,

@@ -46,7 +46,7 @@ def counted_quantity() -> ColumnElement[Decimal]:
 
 
 def all_counted() -> ColumnElement[bool]:
-    """Whether an inventory has products, and each of them is counted."""
+    """Return whether an inventory has products and all of them are counted."""
     of_inventory = inventory_items.c.inventory == inventories.c.idInventario
     uncounted = exists().where(of_inventory, counted_quantity().is_(None))
     return and_(exists().where(of_inventory), ~uncounted)
@@ -77,7 +77,7 @@ def inventory_rows(number: int) -> Select[Any]:
 
 
 def load_balances(connection: Connection, number: int, data: InventoryInput) -> None:
-    """Have every product that has a balance in the inventory's warehouse counted."""
+    """Add every product with a balance in the inventory's warehouse to the count."""
     found = balances_of(
         connection,
         movements.c.codigoDaFilial == data.codigoDaFilial,

@@ -31,7 +31,7 @@ _BALANCE_KEY_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class BalanceKey:
-    """Where a balance lies and what of: stock is kept apart by serial number and by project."""
+    """Key of a balance: stock is separate by serial number and by project."""
 
     branch: int
     warehouse: int
@@ -42,22 +42,22 @@ class BalanceKey:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How much there is, and what it cost in all, in reais."""
+    """Quantity in stock, and its total cost in reais."""
 
     quantity: Decimal = Decimal(0)
     value: Decimal = Decimal(0)
 
     @property
     def unit_cost(self) -> Decimal:
-        """What one unit cost on average; 0 where there is none."""
+        """Average cost of one unit; 0 without stock."""
         return unit_value(self.quantity, self.value)
 
     def part(self, quantity: Decimal) -> dict[str, Decimal]:
-        """What a part of it is worth at average cost, as the columns of a movement."""
+        """Return the value of a part at average cost, as the columns of a movement."""
         return value_columns(self.unit_cost, self.cost_of(quantity))
 
     def cost_of(self, quantity: Decimal) -> Decimal:
-        """What a part costs, to the cent; the last part takes what rounding left over."""
+        """Return the cost of a part, to the cent; the last part takes the rounding difference."""
         if quantity == self.quantity:
             return self.value
         return to_cents(self.value * quantity / self.quantity)
@@ -74,7 +74,7 @@ def to_cents(value: Decimal) -> Decimal:
 
 
 def unit_value(quantity: Decimal, value: Decimal) -> Decimal:
-    """What one unit is worth, to six places; 0 where there is none."""
+    """Value of one unit, to six places; 0 without stock."""
     if not quantity:
         return Decimal(0)
     return (value / quantity).quantize(_UNIT_COST_STEP, ROUND_HALF_UP)

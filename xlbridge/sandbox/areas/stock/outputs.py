@@ -53,7 +53,7 @@ _FIXED_FIELDS = (
     "numeroDaRequisicao",
     "seqRequisicao",
 )
-"""What an alteration cannot change: the goods have left from there, for that."""
+"""Fields that an alteration cannot change: where the goods left from, and for what."""
 
 
 def register_output(connection: Connection, data: StockOutputInput, now: datetime) -> int:
@@ -174,7 +174,7 @@ def _record_return(connection: Connection, output: Row[Any], now: datetime) -> N
 def _changed_value(
     connection: Connection, output: Row[Any], quantity: Decimal
 ) -> dict[str, Decimal]:
-    """What an output is worth with another quantity; what it takes in addition, at today's cost."""
+    """Return an output's value with another quantity; an increase is taken at today's cost."""
     more = quantity - output.quantidade
     if more <= 0 or output.idProd is None:
         rest = to_cents(output.valorTotal * quantity / output.quantidade)

@@ -105,7 +105,7 @@ def _addressing_rows(random: Random, products: list[DemoProduct]) -> Iterator[di
 def _balance_keys(
     random: Random, products: list[DemoProduct]
 ) -> Iterator[tuple[BalanceKey, DemoProduct]]:
-    """Where each product is kept; in some warehouses it never was."""
+    """Choose the warehouses of each product; some never had it."""
     for branch in codes(branches):
         for warehouse in WAREHOUSES:
             for product in products:
