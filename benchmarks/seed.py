@@ -15,8 +15,8 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from xlbridge.sandbox.columns import metadata
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import database_url
+from xlbridge.sandbox.tables import metadata, open_database
 
 _SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
 
@@ -51,7 +51,7 @@ def _fill(folder: Path, database: str, scale: int) -> float:
 
 
 def _counts(database: str) -> dict[str, int]:
-    storage = Storage(database_url(database))
+    storage = open_database(database_url(database))
     with storage.transaction(writing=False) as connection:
         counts = {
             table.name: connection.scalar(select(func.count()).select_from(table)) or 0

@@ -103,7 +103,8 @@ def _cells(row: Row) -> Iterator[str]:
     yield f"`{row.call}`"
     module, _, function = row.handler.rpartition(".")
     file = module.replace(".", "/")
-    yield f"[`{module.rpartition('.')[2]}.{function}`](../../{file}.py)"
+    area = module.removeprefix("xlbridge.sandbox.").removeprefix("areas.")
+    yield f"[`{area}.{function}`](../../{file}.py)"
     yield _first([f"[{file}](../../tests/golden/{file}): {title}" for file, title in row.exchanges])
     for tests in (row.sandbox_tests, row.client_tests):
         yield _first([f"`{test.partition('[')[2][:-1]}`" for test in tests])

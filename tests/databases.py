@@ -14,6 +14,7 @@ from postgresql_server import PostgresqlServer, is_installed, postgresql_server
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import open_database
 
 KINDS = ("sqlite", "postgresql")
 _MISSING = "no PostgreSQL server is installed (apt-get install postgresql)"
@@ -74,4 +75,4 @@ def connected(home: Path, *, writing: bool = False) -> Iterator[Connection]:
 
 def open_storage(home: Path) -> Storage:
     """Open the database of the sandbox with a home folder."""
-    return Storage(database_url(database_of(home)))
+    return open_database(database_url(database_of(home)))

@@ -14,6 +14,7 @@ from processes_seen import awaited, lives
 from xlbridge.sandbox import RunningSandbox, SeedKind, prepare_account, seed_database
 from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import HashCost
 from xlbridge.settings import Settings
 
@@ -28,7 +29,7 @@ def sandbox_process(
 ) -> Iterator[RunningSandbox]:
     """Run a sandbox in a process of its own, and end it afterwards.
 
-    Like ``xlbridge.sandbox.serving.embedded.sandbox_process``, but forked from one that imported
+    Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from one that imported
     everything.
     """
     log = home / "sandbox.log"
@@ -62,7 +63,7 @@ def give_database(home: Path, options: Sequence[str]) -> None:
         if path.exists():
             return
         shutil.copyfile(_filled(kind, scale), path)
-    with closing(Storage(url)) as storage:
+    with closing(open_database(url)) as storage:
         _fill(storage, kind, scale)
         prepare_account(storage, Settings(home=home), _NEXT_TO_NOTHING)
 
@@ -71,7 +72,7 @@ def give_database(home: Path, options: Sequence[str]) -> None:
 def _filled(kind: SeedKind, scale: int) -> Path:
     folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-filled-")))
     database = folder / "sandbox.db"
-    with closing(Storage(database_url(str(database)))) as storage:
+    with closing(open_database(database_url(str(database)))) as storage:
         _fill(storage, kind, scale)
     return database
 

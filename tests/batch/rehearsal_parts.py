@@ -18,7 +18,8 @@ from sqlalchemy import insert
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.sandbox.areas.registry.tables import clients
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import database_url
+from xlbridge.sandbox.tables import open_database
 from xlbridge.wire.financial import Receivable
 from xlbridge.wire.registry import Client
 
@@ -110,7 +111,7 @@ def make_database(path: Path, there: Mapping[str, Any]) -> None:
     title = Receivable(**{**there, **key}).model_dump(exclude={"rateio"})
     client = Client(codigoDoCliente=there["codigoDoCliente"], nomeComercial="A", ativo=True)
     with (
-        closing(Storage(database_url(str(path)))) as storage,
+        closing(open_database(database_url(str(path)))) as storage,
         storage.transaction(writing=True) as connection,
     ):
         seed_database(connection, SeedKind.EMPTY, 1)

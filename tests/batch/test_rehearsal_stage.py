@@ -18,7 +18,8 @@ from xlbridge.sandbox import FaultPlan, SeedKind, seed_database
 from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.areas.registry.tables import clients, suppliers
 from xlbridge.sandbox.rehearsal import StandIns
-from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.storage import database_url
+from xlbridge.sandbox.tables import open_database
 from xlbridge.settings import Settings
 
 
@@ -92,7 +93,7 @@ def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
     payable = catalogue.named("contaspagar")
     inactive = 505
     with (
-        closing(Storage(database_url(str(tmp_path / "sandbox.db")))) as storage,
+        closing(open_database(database_url(str(tmp_path / "sandbox.db")))) as storage,
         storage.transaction(writing=True) as connection,
     ):
         seed_database(connection, SeedKind.EMPTY, 1)

@@ -8,6 +8,7 @@ import pytest
 from xlbridge.errors import ConfigError
 from xlbridge.sandbox import prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import HashCost, find_user, hash_password, password_matches
 from xlbridge.settings import Settings
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.one_database
 
 
 def opened(path: str) -> Storage:
-    return Storage(database_url(path))
+    return open_database(database_url(path))
 
 
 def test_another_home_changes_no_password_unless_it_gives_one(tmp_path: Path) -> None:

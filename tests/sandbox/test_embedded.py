@@ -171,7 +171,7 @@ def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path) -> N
 
 def test_starting_needs_none_of_the_libraries_of_spreadsheets() -> None:
     listed = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.serving.serve"],
+        [sys.executable, "-X", "importtime", "-c", "import xlbridge.sandbox.server"],
         capture_output=True,
         text=True,
         check=True,

@@ -18,9 +18,9 @@ from xlbridge.i18n import set_language
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.registry.tables import companies
 from xlbridge.sandbox.areas.sales.tables import sales_orders
-from xlbridge.sandbox.storage import Storage, database_url, engines
+from xlbridge.sandbox.storage import database_url, engines
 from xlbridge.sandbox.storage.database import fingerprint
-from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.tables import metadata, open_database
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_used(
 ) -> None:
     file, broken = tmp_path / "notes.txt", tmp_path / "broken.db"
     file.write_text("no database at all, only notes")
-    Storage(database_url(str(broken))).close()
+    open_database(database_url(str(broken))).close()
     content = broken.read_bytes()
     broken.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
     ended = xlbridge("sandbox", "--db", path.format(file=file, broken=broken))
@@ -119,11 +119,11 @@ def test_a_locked_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with sqlite3.connect(path) as other:
         other.execute("begin exclusive")
         with pytest.raises(ConfigError, match="locked") as told:
-            Storage(database_url(str(path)))
+            open_database(database_url(str(path)))
         other.rollback()
     other.close()
     assert "Another process" in str(told.value.hint)
-    Storage(database_url(str(path))).close()
+    open_database(database_url(str(path))).close()
 
 
 def test_what_is_killed_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:

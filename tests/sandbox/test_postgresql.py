@@ -20,6 +20,7 @@ from xlbridge.i18n import set_language
 from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.areas.registry.tables import abc_costs
 from xlbridge.sandbox.storage import Storage, database_url, engines as dialect
+from xlbridge.sandbox.tables import open_database
 from xlbridge.wire import OPERATIONS
 
 pytestmark = pytest.mark.one_database
@@ -42,7 +43,7 @@ def own_server(postgresql: PostgresqlServer) -> Iterator[PostgresqlServer]:
 
 @pytest.fixture
 def storage(postgresql: PostgresqlServer, tmp_path: Path) -> Iterator[Storage]:
-    opened = Storage(database_url(postgresql.database_of(tmp_path)))
+    opened = open_database(database_url(postgresql.database_of(tmp_path)))
     yield opened
     opened.close()
 
@@ -89,7 +90,7 @@ def test_a_writer_waits_for_the_one_before_it_and_not_for_ever(
     monkeypatch.setattr(dialect, "LOCK_SECONDS", 0.2)
     set_language("en")
     with (
-        closing(Storage(storage.url)) as other,
+        closing(open_database(storage.url)) as other,
         storage.transaction(writing=True),
         pytest.raises(Exception, match="lock timeout"),
     ):
@@ -132,7 +133,7 @@ def test_a_database_of_another_encoding_is_refused(postgresql: PostgresqlServer)
     options = "encoding 'LATIN1' locale_provider libc locale 'C' template template0"
     set_language("en")
     with pytest.raises(ConfigError, match="not UTF-8 but LATIN1"):
-        Storage(database_url(postgresql.database("latin", options)))
+        open_database(database_url(postgresql.database("latin", options)))
 
 
 def test_it_works_again_when_the_server_is_back(

@@ -22,6 +22,7 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox, prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
+from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import create_token, find_token_owner, find_user
 from xlbridge.settings import Settings
 from xlbridge.validation import validate_workbook
@@ -81,7 +82,7 @@ def test_two_sandboxes_share_neither_tokens_nor_data(start: Start, tmp_path: Pat
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    opened = Storage(database_url(str(tmp_path / "own.db")))
+    opened = open_database(database_url(str(tmp_path / "own.db")))
     yield opened
     opened.close()
 

@@ -17,4 +17,5 @@ from .server import (
     ServeOptions as ServeOptions,
     serve as serve,
 )
+from .tables import open_database as open_database
 from .users import prepare_account as prepare_account

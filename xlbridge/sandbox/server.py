@@ -27,6 +27,7 @@ from xlbridge.sandbox.imports.worker import ImportWorker
 from xlbridge.sandbox.options import Behaviour, SeedKind
 from xlbridge.sandbox.seed import ProgressCallback, seed_database
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
+from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import prepare_account
 from xlbridge.settings import Settings
 
@@ -77,7 +78,7 @@ def serve(
         if plan.while_stdin_open:
             stop_when_stdin_closes()
         listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
-        storage = Storage(database_url(plan.database or str(default_database(settings))))
+        storage = open_database(database_url(plan.database or str(default_database(settings))))
         stack.callback(storage.close)
         with translate_database_errors(storage.url):
             # One transaction: what is interrupted while it is filled stays empty.

@@ -22,6 +22,7 @@ from xlbridge.sandbox import (
     FaultPlan,
     RunningSandbox,
     SeedKind,
+    open_database,
     prepare_account,
     sandbox_process,
     seed_database,
@@ -105,7 +106,7 @@ class Workspace:
     @contextmanager
     def storage(self) -> Iterator[Storage]:
         """Open the database by itself."""
-        with closing(Storage(database_url(str(self.database)))) as storage:
+        with closing(open_database(database_url(str(self.database)))) as storage:
             yield storage
 
     def _environment(self) -> dict[str, str]:

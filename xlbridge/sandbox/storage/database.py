@@ -26,18 +26,18 @@ from sqlalchemy import (
 from xlbridge import __version__
 from xlbridge.sandbox.storage.engines import SQLITE, Engines, open_postgresql, open_sqlite
 from xlbridge.sandbox.storage.failures import Busy, layout_error, translate_database_errors
-from xlbridge.sandbox.tables import metadata
 
 
 class Storage:
-    """A database with the sandbox's tables.
+    """A database with given tables.
 
     Opening an empty one makes them. Raises ``ConfigError`` when it cannot be opened, or has other
     tables.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, tables: MetaData) -> None:
         self.url = url
+        self._tables = tables
         self._writers = WriteQueue()
         with translate_database_errors(url):
             self._engines = _open_engines(url)
@@ -66,13 +66,13 @@ class Storage:
 
     def _make_ready(self) -> None:
         with self.transaction(writing=False) as connection:
-            found = check_layout(connection)
+            found = check_layout(connection, self._tables)
         if found.empty:
             # Looked at again under the lock: of two that open a new database, one makes it.
             with self.transaction(writing=True) as connection:
-                found = check_layout(connection)
+                found = check_layout(connection, self._tables)
                 if found.empty:
-                    create_tables(connection)
+                    create_tables(connection, self._tables)
                     return
         if not found.fits:
             raise layout_error(self.url, found.maker)
@@ -151,22 +151,22 @@ class LayoutCheck:
     maker: str | None = None
 
 
-def check_layout(connection: Connection) -> LayoutCheck:
+def check_layout(connection: Connection, tables: MetaData) -> LayoutCheck:
     """Tell what a database holds."""
     there = set(inspect(connection).get_table_names())
     if _layout.name in there:
         row = connection.execute(select(_layout)).one()
-        return LayoutCheck(fits=row.fingerprint == fingerprint(metadata), maker=row.version)
-    if there & metadata.tables.keys():
+        return LayoutCheck(fits=row.fingerprint == fingerprint(tables), maker=row.version)
+    if there & tables.tables.keys():
         return LayoutCheck(maker="")
     return LayoutCheck(empty=not there)
 
 
-def create_tables(connection: Connection) -> None:
+def create_tables(connection: Connection, tables: MetaData) -> None:
     """Make the tables in an empty database."""
-    metadata.create_all(connection)
+    tables.create_all(connection)
     _layout.create(connection)
-    row = {"fingerprint": fingerprint(metadata), "version": __version__}
+    row = {"fingerprint": fingerprint(tables), "version": __version__}
     connection.execute(insert(_layout).values(row))
 
 
