@@ -10,6 +10,7 @@ from environment import clean_environment
 HEAVY = (
     "asyncio",
     "httpx",
+    "jinja2",
     "keyring",
     "numpy",
     "openpyxl",

@@ -58,16 +58,31 @@ def test_it_carries_schemas_and_templates(installed: Path, tmp_path: Path) -> No
     assert [entry["resource"] for entry in listed["resources"]] == list(load_catalogue())
 
 
+def test_it_carries_the_files_of_its_pages(installed: Path) -> None:
+    def page_files(package: Path) -> set[Path]:
+        found = (p for end in ("html", "css", "js") for p in package.rglob(f"*.{end}"))
+        return {path.relative_to(package) for path in found}
+
+    assert page_files(installed / "xlbridge") == page_files(ROOT / "xlbridge") != set()
+
+
 def test_it_writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
     run(installed, tmp_path, "template", "cliente", "-o", "c.xlsx")
-    done = subprocess.run(
-        [sys.executable, "-m", "xlbridge", "validate", "c.xlsx", "--format", "json"],
-        cwd=tmp_path,
-        env=clean_environment(tmp_path / "home", PYTHONPATH=str(installed)),
+    done = judge(installed, tmp_path, "json")
+    (report,) = json.loads(done.stdout)["files"]
+    assert done.returncode == 1
+    assert (report["resource"], report["findings"][0]["code"]) == ("cliente", "sheet-empty")
+    page = judge(installed, tmp_path, "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert "sheet-empty" in page
+
+
+def judge(installed: Path, folder: Path, form: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "xlbridge", "validate", "c.xlsx", "--format", form],
+        cwd=folder,
+        env=clean_environment(folder / "home", PYTHONPATH=str(installed)),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    (report,) = json.loads(done.stdout)["files"]
-    assert done.returncode == 1
-    assert (report["resource"], report["findings"][0]["code"]) == ("cliente", "sheet-empty")

@@ -1,17 +1,9 @@
-"""The closing proof as one page for a browser and for paper.
+"""The closing proof as one page for a browser and for paper, without a script."""
 
-The page stands alone: its style is in it, it has no script and may load nothing. Whatever a
-workbook says is shown as text.
-"""
-
-import base64
-import hashlib
-from collections.abc import Iterator, Sequence
-from html import escape
-from importlib.resources import files
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from string import Template
 
 from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
 from xlbridge.batch.proof.grids import (
@@ -27,7 +19,8 @@ from xlbridge.batch.proof.grids import (
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.verdict import open_items, verdict
 from xlbridge.files import replace_atomically
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import Text
+from xlbridge.pages import render_page
 
 MOST_LINES = 200
 """How many lines of a table the page shows."""
@@ -45,72 +38,74 @@ def write_proof_page(proof: Proof, path: Path) -> None:
     Raises ``UsageError`` when the file cannot be written.
     """
     with replace_atomically(path) as temporary:
-        temporary.write_text(proof_page(proof), encoding="utf-8", errors="replace", newline="\n")
+        temporary.write_text(proof_page(proof), encoding="utf-8", newline="\n")
 
 
 def proof_page(proof: Proof) -> str:
     """Return a proof as an HTML page; a table of many lines is cut, and its counts stay exact."""
-    page = files("xlbridge.batch.proof").joinpath("page")
-    style = page.joinpath("page.css").read_text("utf-8")
-    return Template(page.joinpath("page.html").read_text("utf-8")).substitute(
-        lang=active_language(),
-        title=_escaped(proof_title(proof)),
-        style=style,
-        style_hash=_hash(style),
-        body="\n".join(_body(proof)),
+    return render_page(
+        "xlbridge.batch.proof",
+        title=proof_title(proof),
+        verdict=verdict(proof),
+        open_items=list(open_items(proof)),
+        facts=proof_facts(proof),
+        sections=[
+            (sheet, [_page_table(grid) for grid in grids])
+            for sheet, grids in groupby(proof_grids(proof), key=lambda grid: grid.sheet)
+        ],
     )
 
 
-def _hash(content: str) -> str:
-    """Return how a content security policy names the one content that it lets through."""
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of the page: its label on narrow screens, its text, its CSS classes."""
+
+    label: Text
+    text: str
+    classes: str
 
 
-def _escaped(value: object) -> str:
-    return escape(str(value))
+@dataclass(frozen=True, slots=True)
+class _PageTable:
+    """A table as the page shows it: some of its lines, and a note where lines are left out."""
+
+    grid: Grid
+    lines: Sequence[Line]
+    cut: Text | None
+
+    def cells(self, line: Line) -> list[_Cell]:
+        """Return the cells of a line."""
+        return [
+            _Cell(
+                heading.title,
+                "" if value is None else value_text(value),
+                _cell_classes(heading, value),
+            )
+            for heading, value in zip(self.grid.headings, line.values, strict=True)
+        ]
 
 
-def _body(proof: Proof) -> Iterator[str]:
-    yield f"<h1>{_escaped(proof_title(proof))}</h1>"
-    items = [f"<li>{_escaped(item)}</li>" for item in open_items(proof)]
-    yield f'<div class="verdict {"open" if items else "good"}"><p>{_escaped(verdict(proof))}</p>'
-    if items:
-        yield f"<ul>{''.join(items)}</ul>"
-    yield "</div>"
-    told = (
-        f"<dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd>" for name, value in proof_facts(proof)
-    )
-    yield f"<section><dl>{''.join(told)}</dl></section>"
-    for sheet, of_sheet in groupby(proof_grids(proof), key=lambda grid: grid.sheet):
-        yield f"<section><h2>{_escaped(sheet)}</h2>"
-        for grid in of_sheet:
-            yield from _grid_html(grid)
-        yield "</section>"
-
-
-def _grid_html(grid: Grid) -> Iterator[str]:
-    if grid.title is not None:
-        yield f"<h3>{_escaped(grid.title)}</h3>"
-    if grid.about is not None:
-        yield f'<p class="quiet">{_escaped(grid.about)}</p>'
-    if not grid.lines:
-        yield f'<p class="none">{_escaped(grid.none)}</p>'
-        return
-    lines, first = _shown_lines(grid.lines)
-    heads = [_head(grid, place) for place in range(len(grid.headings))]
-    yield '<div class="wide"><table>'
-    yield f"<thead><tr>{''.join(heads)}</tr></thead><tbody>"
-    for line in lines:
-        yield _line(grid.headings, line)
-    yield "</tbody></table></div>"
+def _page_table(grid: Grid) -> _PageTable:
+    lines, open_first = _shown_lines(grid.lines)
     body = sum(line.tone is not Tone.SUM for line in grid.lines)
-    kept = sum(line.tone is not Tone.SUM for line in lines)
-    if kept < body:
-        cut = _CUT.format(
-            n=grouped_number(kept), all=grouped_number(body), first=_OPEN_FIRST if first else ""
-        )
-        yield f'<p class="cut">{_escaped(cut)}</p>'
+    shown = sum(line.tone is not Tone.SUM for line in lines)
+    if shown == body:
+        return _PageTable(grid, lines, None)
+    first = _OPEN_FIRST if open_first else ""
+    cut = _CUT.format(n=grouped_number(shown), all=grouped_number(body), first=first)
+    return _PageTable(grid, lines, cut)
+
+
+def _cell_classes(heading: Heading, value: Value) -> str:
+    classes = {
+        "number": is_number(value),
+        "alarm": heading.alarming and bool(value),
+        "digest": heading.digest,
+        "path": heading.path,
+        "zero": value == 0,
+        "empty": value is None,
+    }
+    return " ".join(name for name, applies in classes.items() if applies)
 
 
 def _shown_lines(lines: Sequence[Line]) -> tuple[list[Line], bool]:
@@ -125,27 +120,3 @@ def _shown_lines(lines: Sequence[Line]) -> tuple[list[Line], bool]:
     return [
         line for place, line in enumerate(lines) if line.tone is Tone.SUM or place in kept
     ], bool(of_note)
-
-
-def _head(grid: Grid, place: int) -> str:
-    name = ' class="number"' if grid.has_numbers(place) else ""
-    return f"<th{name}>{_escaped(grid.headings[place].title)}</th>"
-
-
-def _line(headings: Sequence[Heading], line: Line) -> str:
-    cells = "".join(
-        _cell(heading, value) for heading, value in zip(headings, line.values, strict=True)
-    )
-    return f'<tr class="{line.tone}">{cells}</tr>'
-
-
-def _cell(heading: Heading, value: Value) -> str:
-    names = ["number"] if is_number(value) else []
-    names += ["alarm"] if heading.alarming and value else []
-    names += ["digest"] if heading.digest else []
-    names += ["path"] if heading.path else []
-    names += ["zero"] if value == 0 else []
-    names += ["empty"] if value is None else []
-    classes = f' class="{" ".join(names)}"' if names else ""
-    told = "" if value is None else _escaped(value_text(value))
-    return f'<td{classes} data-label="{_escaped(heading.title)}">{told}</td>'

@@ -1,22 +1,16 @@
 """The report as one HTML page for a browser.
 
-The page stands alone: style, script and data are in it, and it may load nothing. The script
-shows
-the data as text only, so that nothing in a workbook becomes markup.
+The page's script shows the data as text only, so that nothing in a workbook becomes markup.
 """
 
-import base64
-import hashlib
-import json
 from collections.abc import Iterator
 from datetime import datetime
-from importlib.resources import files
 from itertools import islice
-from string import Template
 from typing import Any
 
 from xlbridge import __version__
-from xlbridge.i18n import Text, active_language
+from xlbridge.i18n import Text
+from xlbridge.pages import render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
 from xlbridge.validation.reports.model import (
     Report,
@@ -28,7 +22,7 @@ from xlbridge.validation.reports.model import (
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 
 DEFAULT_LIMIT = 10_000
-"""Number of findings of a file that the page details, unless told otherwise."""
+"""Number of findings of a file that the page details by default."""
 
 _LONGEST_VALUE = 500
 _MOST_MARKS = 20
@@ -103,30 +97,13 @@ def render(report: Report) -> Iterator[str]:
         "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
         "files": [_file(item) for item in report.items(DEFAULT_LIMIT)],
     }
-    page = files("xlbridge.validation.reports").joinpath("page")
-    script, style = (page.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))
-    yield Template(page.joinpath("page.html").read_text("utf-8")).substitute(
-        lang=active_language(),
-        title=str(_TITLE),
-        noscript=str(_NO_SCRIPT),
-        style=style,
-        style_hash=_csp_hash(style),
-        script=script,
-        script_hash=_csp_hash(script),
-        data=_script_safe_json(data),
+    yield render_page(
+        "xlbridge.validation.reports",
+        scripted=True,
+        title=_TITLE,
+        no_script=_NO_SCRIPT,
+        data=data,
     )
-
-
-def _csp_hash(content: str) -> str:
-    """Return how a content security policy names the one content that it lets through."""
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-def _script_safe_json(data: Any) -> str:
-    """Return JSON that no browser mistakes for the end of its element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
 
 
 def _file(item: ReportItem) -> dict[str, Any]:
@@ -150,28 +127,28 @@ def _file(item: ReportItem) -> dict[str, Any]:
         "errors": sheet.errors,
         "warnings": sheet.warnings,
         "cut": item.truncated,
-        "mended": [line.strip() for line in fixes_text(sheet.fixes)] if sheet.fixes else [],
+        "fixes": [line.strip() for line in fixes_text(sheet.fixes)] if sheet.fixes else [],
         **_details(item),
     }
 
 
 def _details(item: SheetReport) -> dict[str, Any]:
-    """Return the rules with their exact counts, and the findings, each text told once."""
+    """Return the rules with their exact counts, and the findings, each text once."""
     texts: dict[str, int] = {}
     marks: dict[tuple[str, str], None] = {}
 
-    def told(text: Text) -> int:
+    def text_number(text: Text) -> int:
         return texts.setdefault(str(text), len(texts))
 
     groups = item.groups()
-    places = {key: place for place, key in enumerate(groups)}
+    numbers = {key: number for number, key in enumerate(groups)}
     findings = [
         [
             finding.cell,
-            places[rule_key(finding)],
+            numbers[rule_key(finding)],
             None if finding.shown is None else _value(finding.shown, marks),
-            told(finding.message),
-            told(finding.hint),
+            text_number(finding.message),
+            text_number(finding.hint),
         ]
         for finding in item.sheet.findings[: item.limit]
     ]
@@ -191,7 +168,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
 
 
 def _value(shown: str, marks: dict[tuple[str, str], None]) -> str | list[str | list[str]]:
-    """Return a value as text, or where some of it cannot be seen as stretches and marks.
+    """Return a value as text, or as pieces of text and marks where some of it cannot be seen.
 
     A mark is a sign and its name; ``marks`` collects them all, each once.
     """

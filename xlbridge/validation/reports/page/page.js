@@ -56,10 +56,10 @@
   function sums(rules, key, say) {
     const found = new Map();
     for (const rule of rules) {
-      const [told, sum] = found.get(rule[key]) ?? [say(rule), 0];
-      found.set(rule[key], [told, sum + rule.count]);
+      const [label, sum] = found.get(rule[key]) ?? [say(rule), 0];
+      found.set(rule[key], [label, sum + rule.count]);
     }
-    return [...found].filter(([name]) => name).map(([name, [told, sum]]) => [name, `${told} (${count(sum)})`]);
+    return [...found].filter(([name]) => name).map(([name, [label, sum]]) => [name, `${label} (${count(sum)})`]);
   }
 
   function shownValue(value) {
@@ -165,13 +165,13 @@
       link.addEventListener("click", () => heading.focus());
       return make("li", {}, link);
     });
-    return make("nav", { class: "file" }, make("p", { class: "shown" }, total), make("ul", {}, ...links));
+    return make("nav", { class: "card" }, make("p", { class: "shown" }, total), make("ul", {}, ...links));
   }
 
   function section(file) {
-    const [sign, told] = verdict(file);
-    const heading = make("h2", { tabindex: "-1" }, make("span", { role: "img", "aria-label": told }, sign), ` ${file.file}`);
-    const box = make("section", { class: "file" }, heading);
+    const [sign, label] = verdict(file);
+    const heading = make("h2", { tabindex: "-1" }, make("span", { role: "img", "aria-label": label }, sign), ` ${file.file}`);
+    const box = make("section", { class: "card" }, heading);
     if (file.skipped) {
       box.append(make("p", { class: "quiet" }, file.skipped));
       return box;
@@ -184,11 +184,11 @@
     box.append(make("p", { class: "quiet" }, place), pills(file));
     const total = file.errors + file.warnings;
     if (file.cut) {
-      const told = say(words.cut, { shown: count(file.findings.length), total: count(total) });
-      box.append(make("p", { class: "cut" }, told));
+      const note = say(words.cut, { shown: count(file.findings.length), total: count(total) });
+      box.append(make("p", { class: "cut" }, note));
     }
-    if (file.mended.length) {
-      const [head, ...changes] = file.mended;
+    if (file.fixes.length) {
+      const [head, ...changes] = file.fixes;
       const items = changes.map((change) => make("li", {}, change));
       box.append(make("details", {}, make("summary", {}, head), make("ul", {}, ...items)));
     }

@@ -1,0 +1,5 @@
+"""Pages for a browser: one base template, which the page of each room extends."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from .rendering import render_page as render_page
