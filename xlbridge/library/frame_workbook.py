@@ -48,7 +48,7 @@ class FrameWorkbook:
     def __init__(self, frame: pd.DataFrame) -> None:
         self._labels: pd.Index[Any] = frame.index
         self._columns = [
-            [str(name), *map(_cell_value, _values(frame.iloc[:, place]))]
+            [str(name), *_cell_values(frame.iloc[:, place])]
             for place, name in enumerate(frame.columns)
         ]
 
@@ -95,9 +95,32 @@ class FrameWorkbook:
             return written.replace(folder / f"{FRAME_FILE.stem}-{digest}{FRAME_FILE.suffix}")
 
 
-def _values(series: pd.Series) -> list[Any]:
-    objects = series.astype(object)
-    return objects.where(series.notna(), "").tolist()
+def _cell_values(series: pd.Series) -> list[CellValue]:
+    """Return what the cells of a column hold; columns of one dtype are converted as a whole."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.StringDtype):
+        return _filled(series)
+    if pd.api.types.is_datetime64_dtype(dtype):
+        moments = series.to_numpy("datetime64[us]").tolist()
+        return ["" if moment is None else _date_value(moment) for moment in moments]
+    if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_float_dtype(dtype):
+        return _number_values(series)
+    return list(map(_cell_value, _filled(series)))
+
+
+def _filled(series: pd.Series) -> list[Any]:
+    return series.astype(object).where(series.notna(), "").tolist()
+
+
+def _number_values(series: pd.Series) -> list[CellValue]:
+    numbers = series.to_numpy(dtype=float, na_value=np.nan)
+    values: list[CellValue] = numbers.tolist()
+    missing = series.isna().to_numpy()
+    for place in np.flatnonzero(missing):
+        values[place] = ""
+    for place in np.flatnonzero(~missing & ~(np.abs(numbers) < _MAX_EXACT)):
+        values[place] = _cell_value(series.iloc[place])
+    return values
 
 
 def _cell_value(value: Any) -> CellValue:

@@ -16,6 +16,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
+from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, load_catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.settings import read_settings
@@ -24,6 +25,7 @@ from xlbridge.validation import (
     NumberStyle,
     ParseOptions,
     ValidatedSheet,
+    ValidationRequest,
     reports as forms,
     validate_workbook,
 )
@@ -221,22 +223,29 @@ def validate(
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.
     """
     settings = read_settings()
-    catalogue = load_catalogue(schemas or settings.schemas)
-    origin = FrameWorkbook(source) if isinstance(source, pd.DataFrame) else None
-    if origin is not None and sheet is not None:
-        raise UsageError(
-            Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
-        )
-    judged = validate_workbook(
-        FRAME_FILE if isinstance(source, pd.DataFrame) else Path(source),
-        catalogue,
-        resource=resource,
-        sheet=sheet,
-        reading=ParseOptions(dates=dates, numbers=numbers),
-        limits=settings.limits,
-        workbook=None if origin is None else origin.cells,
+    folder = settings.schemas if schemas is None else Path(schemas)
+    reading = ParseOptions(dates=dates, numbers=numbers)
+    if isinstance(source, pd.DataFrame):
+        if sheet is not None:
+            raise UsageError(
+                Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
+            )
+        return _validate_frame(source, resource, folder, reading)
+    request = ValidationRequest(file=Path(source), resource=resource, sheet=sheet, reading=reading)
+    return Report(validate_single_sheet(request, folder, settings.limits))
+
+
+def _validate_frame(
+    frame: pd.DataFrame, resource: str | None, schemas: Path, reading: ParseOptions
+) -> Report:
+    origin = FrameWorkbook(frame)
+    catalogue = load_catalogue(schemas)
+    return Report(
+        validate_workbook(
+            FRAME_FILE, catalogue, resource=resource, reading=reading, workbook=origin.cells
+        ),
+        origin,
     )
-    return Report(judged, origin)
 
 
 _CENTS = 2
