@@ -50,7 +50,7 @@ def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Cl
 def target_of(settings: Settings, profile: Profile) -> Target:
     """Return a profile's target with its password. Raises ``ConfigError`` when it has none."""
     password = find_password(settings, profile)
-    if not profile.email or password.place is PasswordSource.NOWHERE:
+    if not profile.email or password.source is PasswordSource.NOWHERE:
         raise ConfigError(
             Text(
                 pt="Falta o e-mail ou a senha do ambiente {name}.",

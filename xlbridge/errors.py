@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 
 class XlbridgeError(Exception):
@@ -39,7 +39,7 @@ class XlbridgeError(Exception):
 
 
 class UsageError(XlbridgeError):
-    """The command or call asks for what cannot be: no such file, sheet, resource, listing."""
+    """The command or call is wrong: no such file, sheet, resource, listing."""
 
 
 class ConfigError(XlbridgeError):
@@ -102,9 +102,9 @@ class ErrorDetail:
 
 
 class RemoteRejected(ApiError):
-    """The remote system answered that it will not do it, and why.
+    """The remote system rejected the request.
 
-    ``status`` is the HTTP status; ``complaints`` are the items of the error envelope, one with an
+    ``status`` is the HTTP status; ``details`` are the items of the error envelope, one with an
     empty key where the answer was a bare message.
     """
 
@@ -113,12 +113,12 @@ class RemoteRejected(ApiError):
         message: Text,
         *,
         status: int,
-        complaints: Sequence[ErrorDetail] = (),
+        details: Sequence[ErrorDetail] = (),
         hint: Text | None = None,
     ) -> None:
         super().__init__(message, hint)
         self.status = status
-        self.complaints = tuple(complaints)
+        self.details = tuple(details)
 
 
 class InDoubt(ApiError):
@@ -179,7 +179,7 @@ _DEFAULT_REMEDY = Text(
 def os_error_reason(failure: OSError) -> Text:
     """Return the reason; one that is not among the usual ones in the system's own words."""
     own = failure.strerror or type(failure).__name__
-    return _OS_ERROR_REASONS.get(failure.errno or 0, Text(pt=own, en=own))
+    return _OS_ERROR_REASONS.get(failure.errno or 0, untranslated(own))
 
 
 def os_error_remedy(failure: OSError) -> Text:
@@ -190,7 +190,7 @@ def os_error_remedy(failure: OSError) -> Text:
 
 
 def _concerns_folder(failure: OSError) -> bool:
-    """Whether no file stands at the path: its folder does not let one be made, or is meant."""
+    """Say whether the failure is one of the folder: no file stands at the path."""
     path = failure.filename2 or failure.filename
     try:
         return path is not None and not Path(path).is_file()

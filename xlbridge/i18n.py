@@ -12,7 +12,7 @@ Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
 
 _PORTUGUESE = ("pt", "portuguese")
-"""How a locale for it begins; the second is Windows' way."""
+"""Beginnings of its locales; the second is that of Windows."""
 
 _process_language: Language = "en"
 _context_language: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
@@ -97,6 +97,11 @@ def _fill(template: str, values: Mapping[str, object]) -> str:
     if _SEPARATOR in template:  # Looking for the words takes longer than all the rest.
         template = _PLURAL_FORMS.sub(agreeing, template)
     return template.format(**values)
+
+
+def untranslated(text: str) -> Text:
+    """Return a text that is the same in both languages."""
+    return Text(pt=text, en=text)
 
 
 def localized_number(plain: str) -> Text:

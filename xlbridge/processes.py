@@ -16,17 +16,17 @@ _EXIT_TIMEOUT = 5.0
 
 
 def helper_environment() -> dict[str, str]:
-    """Return what a helper process needs: the way to this package, and no credentials."""
+    """Return the environment of a helper process: the path of this package, and no credentials."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
-    ways = [str(_IMPORT_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
-    return kept | {"PYTHONPATH": os.pathsep.join(ways)}
+    paths = [str(_IMPORT_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
+    return kept | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 NEW_PROCESS_GROUP: Mapping[str, Any] = {
     "start_new_session": True,
     "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
 }
-"""How a process is started that the terminal's Ctrl-C does not reach, on every system."""
+"""Options that start a process out of reach of the terminal's Ctrl-C, on every system."""
 
 
 def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
@@ -47,7 +47,7 @@ def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
 
 
 def available_cpus() -> int:
-    """Return how many processes can work side by side."""
+    """Return the number of processors that this process may use."""
     known = getattr(os, "sched_getaffinity", None)
     return len(known(0)) if known else os.cpu_count() or 1
 
@@ -55,8 +55,8 @@ def available_cpus() -> int:
 class HelperProcess:
     """A module of ours that runs as a process, with a pipe to it and one from it.
 
-    It begins at once and can do nothing for its user by itself: the terminal's Ctrl-C does not
-    reach it, it gets no credentials, and it is to end with its input, and so with this process.
+    It gets no credentials, and the terminal's Ctrl-C does not reach it. It has to end when its
+    input ends, and so with this process.
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
@@ -70,8 +70,8 @@ class HelperProcess:
         )
 
     @property
-    def lives(self) -> bool:
-        """Whether the process is there to be asked."""
+    def is_running(self) -> bool:
+        """True as long as the process runs."""
         return self._process.poll() is None
 
     @property
@@ -81,7 +81,7 @@ class HelperProcess:
             raise AssertionError
         return self._process.stdin, self._process.stdout
 
-    def dismiss(self) -> None:
+    def terminate(self) -> None:
         """Ask the process to end."""
         self._process.terminate()
 
@@ -90,7 +90,7 @@ class HelperProcess:
         kill_process_tree(self._process)
 
     def wait(self) -> None:
-        """Wait until a process that was dismissed or killed is gone."""
+        """Wait until a process that was terminated or killed is gone."""
         try:
             self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -106,7 +106,7 @@ class Settings:
 
     @property
     def settle_seconds(self) -> float:
-        """How long an import whose answer was lost may still be on its way."""
+        """Seconds for which an import whose answer was lost may still be on its way."""
         return DEFAULT_SETTLE_SECONDS if self.settle is None else self.settle
 
     @property

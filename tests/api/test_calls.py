@@ -169,7 +169,7 @@ def test_a_refusal_is_raised_with_its_complaints(server: ScriptedServer, client:
     with pytest.raises(RemoteRejected, match="já cadastrado") as caught:
         client.call(CLIENT_CREATE, body=ClientInput(nomeComercial="Padaria"))
     assert caught.value.status == 400
-    assert caught.value.complaints == (ErrorDetail("cnpjcpf", "já cadastrado"),)
+    assert caught.value.details == (ErrorDetail("cnpjcpf", "já cadastrado"),)
 
 
 def test_a_refusal_is_one_whatever_its_items_leave_out(

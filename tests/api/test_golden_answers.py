@@ -64,9 +64,9 @@ def expect_refusal(error: ApiError, status: int, body: Any) -> None:
     if isinstance(body, dict):
         told_why = body["data"]["notifications"] if body["success"] else body["errors"]
         items = [(item["key"], item["value"]) for item in told_why]
-        assert [(c.key, c.value) for c in error.complaints] == items
+        assert [(c.key, c.value) for c in error.details] == items
     else:
-        assert [c.value for c in error.complaints] == [body]
+        assert [c.value for c in error.details] == [body]
 
 
 def expect_request(server: ScriptedServer, wanted: dict[str, Any]) -> None:

@@ -90,12 +90,12 @@ def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client,
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("step", "status", "complaints"), REJECTED.values(), ids=REJECTED)
+@pytest.mark.parametrize(("step", "status", "details"), REJECTED.values(), ids=REJECTED)
 def test_a_refusal_carries_its_complaints(
-    server: ScriptedServer, client: Client, step, status, complaints
+    server: ScriptedServer, client: Client, step, status, details
 ) -> None:
     server.steps = [step]
-    assert client.send(IMPORT, path=CLIENTE, file=FILE) == Rejected(status, complaints)
+    assert client.send(IMPORT, path=CLIENTE, file=FILE) == Rejected(status, details)
     assert len(server.requests) == 1
 
 

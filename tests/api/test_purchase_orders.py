@@ -33,7 +33,7 @@ def test_notifications_in_a_success_are_a_refusal(
     server.steps = [ok(REFUSED)]
     with pytest.raises(RemoteRejected, match="inativo") as caught:
         client.call(PURCHASE_ORDER_CREATE, body=purchase)
-    assert caught.value.complaints == (ErrorDetail("codigoDoFornecedor", INACTIVE["value"]),)
+    assert caught.value.details == (ErrorDetail("codigoDoFornecedor", INACTIVE["value"]),)
 
 
 def test_without_notifications_the_purchase_order_is_in_the_payload(

@@ -207,7 +207,7 @@ def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
     listed = Registries(client, ListingCache(client)).listed(CLIENTS)
-    assert listed.whole
+    assert listed.complete
     firms = [
         record
         for record in listed.records

@@ -65,7 +65,7 @@ def no_ring(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
     assert store_password(home, DEV, PASSWORD, None) is PasswordSource.FILE
     found = find_password(Settings(home), DEV)
-    assert (found.place, found.value) == (PasswordSource.FILE, PASSWORD)
+    assert (found.source, found.value) == (PasswordSource.FILE, PASSWORD)
     (file,) = (home / "secrets").iterdir()
     if os.name == "posix":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -75,7 +75,7 @@ def test_without_a_keyring_it_is_a_private_file(home: Path) -> None:
 def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyring) -> None:
     store_password(home, DEV, "old", PasswordSource.FILE)
     assert store_password(home, DEV, PASSWORD, None) is PasswordSource.KEYRING
-    assert find_password(Settings(home), DEV).place is PasswordSource.KEYRING
+    assert find_password(Settings(home), DEV).source is PasswordSource.KEYRING
     assert list(ring.kept.values()) == [PASSWORD]
     assert [path for path in home.rglob("*") if path.is_file()] == []
 
@@ -84,7 +84,7 @@ def test_a_keyring_is_preferred_and_holds_it_alone(home: Path, ring: MemoryKeyri
 def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
     with pytest.raises(ConfigError, match="keyring"):
         store_password(home, DEV, PASSWORD, PasswordSource.KEYRING)
-    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE
+    assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE
 
 
 @pytest.mark.parametrize("place", [PasswordSource.FILE, PasswordSource.KEYRING])
@@ -99,7 +99,7 @@ def test_a_password_is_given_to_its_own_address_and_user_only(
         replace(DEV, email="other@example.com"),
         replace(DEV, name="prod"),
     ):
-        assert find_password(Settings(home), other).place is PasswordSource.NOWHERE
+        assert find_password(Settings(home), other).source is PasswordSource.NOWHERE
     same = replace(DEV, base_url="https://DEV.erp.example.com:443/")
     assert find_password(Settings(home), same).value == PASSWORD
 
@@ -109,14 +109,14 @@ def test_a_password_is_given_to_its_own_address_and_user_only(
 def test_a_password_is_forgotten(home: Path, place: PasswordSource) -> None:
     store_password(home, DEV, PASSWORD, place)
     delete_password(home, DEV)
-    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE
+    assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE
 
 
 @pytest.mark.usefixtures("ring")
 def test_the_environments_password_comes_first(home: Path) -> None:
     store_password(home, DEV, "kept", PasswordSource.FILE)
     found = find_password(Settings(home, password=PASSWORD), DEV)
-    assert (found.place, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
+    assert (found.source, found.value) == (PasswordSource.ENVIRONMENT, PASSWORD)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such modes")
@@ -136,4 +136,4 @@ def test_a_file_that_is_none_of_ours_is_no_password(home: Path, text: str) -> No
     store_password(home, DEV, PASSWORD, PasswordSource.FILE)
     (file,) = (home / "secrets").iterdir()
     file.write_text(text, encoding="utf-8")
-    assert find_password(Settings(home), DEV).place is PasswordSource.NOWHERE
+    assert find_password(Settings(home), DEV).source is PasswordSource.NOWHERE

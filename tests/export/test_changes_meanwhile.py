@@ -221,7 +221,7 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
 ) -> None:
     business.told = in_words
     listed = ListingCache(client).all(CLIENT_LIST, 500)
-    assert (len({r["codigoDoCliente"] for r in listed.records}), listed.whole) == (1_300, True)
+    assert (len({r["codigoDoCliente"] for r in listed.records}), listed.complete) == (1_300, True)
     listing = LISTINGS["clientes"]
     with closing(Spool(tmp_path, sheets=1)) as spool:
         fetcher = Fetcher(client, listing, Filters(), spool, keys_only_spec(listing))

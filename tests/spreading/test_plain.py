@@ -61,7 +61,7 @@ def test_data_arrives() -> None:
     "error",
     [
         WorkbookRefused("hostile", _TEXT),
-        RemoteRejected(_TEXT, status=409, complaints=[ErrorDetail("k", "v")], hint=_TEXT),
+        RemoteRejected(_TEXT, status=409, details=[ErrorDetail("k", "v")], hint=_TEXT),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -155,7 +155,7 @@ class LinkResolver:
         reference = REFERENCES[link.registry]
         listed = self._registries.listed(reference)
         return RecordsByKey(
-            link, _codes_by_key(link, reference, kind, listed.records), listed.whole
+            link, _codes_by_key(link, reference, kind, listed.records), listed.complete
         )
 
 

@@ -114,7 +114,7 @@ def _log_in(
     anew: bool,
     stdin: bool,
 ) -> None:
-    asked = anew or find_password(settings, profile).place is PasswordSource.NOWHERE
+    asked = anew or find_password(settings, profile).source is PasswordSource.NOWHERE
     if asked:
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)

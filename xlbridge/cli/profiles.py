@@ -72,5 +72,5 @@ def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[st
         "base_url": str(parse_base_url(profile.base_url)),
         "email": profile.email,
         "production": profile.production,
-        "password": str(find_password(settings, profile).place),
+        "password": str(find_password(settings, profile).source),
     }

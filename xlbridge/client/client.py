@@ -81,11 +81,11 @@ class Client(Operations):
         super().__init__(self.call)
         self.target = target
         self.retry_policy = retry_policy or RetryPolicy()
-        self._secrets = SecretRedactor(target.password)
+        self._redactor = SecretRedactor(target.password)
         self._timeout = timeout
         self._transport = Transport(target.base_url, timeout, target.ca_bundle)
         self._session = Session(
-            self._transport, target, self.retry_policy, self._secrets, token_file
+            self._transport, target, self.retry_policy, self._redactor, token_file
         )
 
     def __enter__(self) -> Self:
@@ -108,7 +108,7 @@ class Client(Operations):
 
     @property
     def least_settle(self) -> float:
-        """How long a request whose answer was lost must at least be waited for, in seconds.
+        """Least time to wait for a request whose answer was lost, in seconds.
 
         Twice the longest wait for an answer; for a system on this computer nothing.
         """
@@ -135,7 +135,7 @@ class Client(Operations):
     ) -> Any:
         """Call an operation and return its ``data`` as the type that the operation declares.
 
-        Repeatable operations are repeated with backoff. Raises ``TransportError``,
+        Repeatable operations are retried. Raises ``TransportError``,
         ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation that is not
         repeatable, ``InDoubt``.
         """
@@ -167,10 +167,11 @@ class Client(Operations):
         place of that. One object is one record; null is none where a single record is named, else
         an error.
 
-        The call is made when the first record is asked for, and repeated with backoff until an
-        answer begins. Only the record at hand is in memory. Raises what ``call`` raises, and
+        The call is made when the first record is asked for, and retried until an answer begins.
+        Only the record at hand is in memory. Raises what ``call`` raises, and
         ``TransportError`` also after records have been yielded: when the answer breaks off, or
-        says at its end that it is a failure. Only an iterator that came to its end has told all.
+        says at its end that it is a failure. Only an iterator that came to its end has yielded
+        all.
         """
         shape = shape_of(_model_of(operation), keep_unknown=keep_unknown)
         with closing(self.listing(operation, path=path, query=query)) as answer:
@@ -183,7 +184,7 @@ class Client(Operations):
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
     ) -> ListingAnswer:
-        """Call a listing, with backoff until an answer begins, and return what comes in.
+        """Call a listing, retried until an answer begins, and return the answer.
 
         Raises what ``call`` raises.
         """
@@ -192,7 +193,7 @@ class Client(Operations):
             lambda: self._session.exchange(call, streamed=True), pause_after_reply
         )
         if isinstance(reply, httpx.Response) and reply.is_success:
-            return ListingAnswer(operation, reply, self._secrets, operation.asks_for_one(query))
+            return ListingAnswer(operation, reply, self._redactor, operation.asks_for_one(query))
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is no success raises")
 
@@ -204,7 +205,7 @@ class Client(Operations):
         query: WireModel | None = None,
         file: UploadFile | None = None,
     ) -> Outcome:
-        """Make one attempt of a write and say what became of it; never raises for remote trouble.
+        """Make one attempt of a write and return its outcome; remote failures raise nothing.
 
         Only a 401 is followed by a second request, with a new token: it was not executed.
         """
@@ -215,7 +216,7 @@ class Client(Operations):
             # Only a login raises, before the request or after its 401, and it has been repeated
             # already where that could help.
             return NotExecuted(error.message, permanent=True)
-        return classify_reply(reply, _typed_reader(operation), self._secrets)
+        return classify_reply(reply, _typed_reader(operation), self._redactor)
 
     def raw(
         self,
@@ -245,20 +246,20 @@ class Client(Operations):
         return reply
 
     def text_of(self, reply: httpx.Response) -> str:
-        """Return a raw answer's body as it came, but for passwords and tokens."""
+        """Return a raw answer's body with passwords and tokens masked."""
         token = granted_token(reply)
         if token:
-            self._secrets.add(token)
-        return self._secrets.hide(reply.text)
+            self._redactor.add(token)
+        return self._redactor.redact(reply.text)
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
-        """Say what became of a raw request; a success may carry any JSON document, or nothing.
+        """Return the outcome of a raw request; a success may carry any JSON document, or nothing.
 
-        Of a login ``authenticated`` decides. Source: the spec, Authentication.
+        The outcome of a login goes by ``authenticated``. Source: the spec, Authentication.
         """
         if is_refused_login(reply):
             return NotExecuted(LOGIN_REFUSED)
-        outcome = classify_reply(reply, lambda data: data, self._secrets)
+        outcome = classify_reply(reply, lambda data: data, self._redactor)
         if isinstance(outcome, Doubtful) and reply.is_success and is_json_or_empty(reply):
             return Executed(None)
         return outcome
@@ -267,7 +268,7 @@ class Client(Operations):
         if is_unauthorized(reply):
             raise AuthenticationFailed(TOKEN_REFUSED)
         return data_or_raise(
-            classify_reply(reply, read, self._secrets),
+            classify_reply(reply, read, self._redactor),
             repeatable=operation.repeatable,
             answered=not isinstance(reply, NoAnswer),
         )

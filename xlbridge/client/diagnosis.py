@@ -22,7 +22,7 @@ from xlbridge.errors import (
     XlbridgeError,
     os_error_reason,
 )
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
 from xlbridge.settings import Settings
 from xlbridge.wire.authentication import SYSTEM_INFO
@@ -48,7 +48,7 @@ class DiagnosticCheck:
 def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
     """Check this computer: versions, the profile and its password, home folder, proxies."""
     versions = f"xlbridge {__version__}, Python {platform.python_version()}, {platform.system()}"
-    yield DiagnosticCheck("versions", True, _untranslated(versions))
+    yield DiagnosticCheck("versions", True, untranslated(versions))
     yield _check_profile(profile)
     if profile.source is not ProfileSource.EMBEDDED:
         yield _check_password(settings, profile)
@@ -61,13 +61,13 @@ def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticC
         Text(pt="instalado", en="installed")
         if installed
         else Text(pt="não instalado", en="not installed"),
-        None if installed else _untranslated('pip install "xlbridge[sandbox]"'),
+        None if installed else untranslated('pip install "xlbridge[sandbox]"'),
     )
 
 
 def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
     """Check the remote system: does it answer, accept the credentials, agree on the time."""
-    address = _untranslated(client.target.base_url)
+    address = untranslated(client.target.base_url)
     try:
         client.login()
         reply = client.raw(SYSTEM_INFO.method, SYSTEM_INFO.path)
@@ -79,7 +79,7 @@ def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
         yield failed_check("address", error)
         return
     yield DiagnosticCheck("address", True, address)
-    yield DiagnosticCheck("login", True, _untranslated(client.target.email))
+    yield DiagnosticCheck("login", True, untranslated(client.target.email))
     yield _check_answer(client, reply)
     yield _check_clock(reply)
 
@@ -89,10 +89,6 @@ def failed_check(name: str, error: XlbridgeError) -> DiagnosticCheck:
     return DiagnosticCheck(
         name, False, error.message, error.hint, remote=isinstance(error, ApiError)
     )
-
-
-def _untranslated(text: str) -> Text:
-    return Text(pt=text, en=text)
 
 
 def _check_profile(profile: Profile) -> DiagnosticCheck:
@@ -129,7 +125,7 @@ _PASSWORD_SOURCES = {
 
 def _check_password(settings: Settings, profile: Profile) -> DiagnosticCheck:
     try:
-        place = find_password(settings, profile).place
+        place = find_password(settings, profile).source
     except ConfigError as error:
         return failed_check("password", error)
     if place in _PASSWORD_SOURCES:
@@ -153,7 +149,7 @@ def _check_home(settings: Settings) -> DiagnosticCheck:
             pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
         )
         return DiagnosticCheck("home", False, told, advice)
-    return DiagnosticCheck("home", True, _untranslated(str(settings.home)))
+    return DiagnosticCheck("home", True, untranslated(str(settings.home)))
 
 
 _NONE = Text(pt="nenhum", en="none")
@@ -179,7 +175,7 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
 
 def _check_answer(client: Client, reply: httpx.Response) -> DiagnosticCheck:
     outcome = client.outcome_of(reply)
-    told = _untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
+    told = untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
     if isinstance(outcome, Executed):
         return DiagnosticCheck("answers", True, told)
     advice = Text(

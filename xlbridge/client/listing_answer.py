@@ -1,8 +1,7 @@
 """Listing answers as plain dicts, record by record while the body comes in.
 
 No object is built per record, so large listings stay fast, and none is kept, so they need no
-more
-memory than small ones. Names are in the spec's own spelling, values stay as JSON has them
+more memory than small ones. Names are in the spec's own spelling, values stay as JSON has them
 (decimal numbers exact).
 """
 
@@ -33,7 +32,7 @@ from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
 
 _MAX_OPENING_LENGTH = 10_000
-"""So many characters of a body are shown at most, secrets cut out."""
+"""Most characters of a body that are shown, without secrets."""
 
 _TRUNCATED = Text(
     pt="A resposta parou no meio, depois de {n} {n:registro|registros}: nada diz que foram todos.",
@@ -73,26 +72,26 @@ def rows_of_data(data: Any) -> list[Any]:
 class ListingAnswer:
     """A successful reply to a listing's call, whose body is still to be read. Close it.
 
-    Whatever its body turns out to be is told by ``TransportError`` or ``RemoteRejected``.
+    A body that is no listing raises ``TransportError`` or ``RemoteRejected``.
     ``is_of_one`` says that a single record was asked for, which may not be there.
     """
 
     def __init__(
-        self, operation: Operation, reply: httpx.Response, secrets: SecretRedactor, is_of_one: bool
+        self, operation: Operation, reply: httpx.Response, redactor: SecretRedactor, is_of_one: bool
     ) -> None:
         self._operation = operation
         self._reply = reply
-        self._secrets = secrets
+        self._redactor = redactor
         self._is_of_one = is_of_one
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._reply.close()
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the body as it comes in, after any decompression, once.
 
-        Raises ``TruncatedBody``, which ``records`` knows how to tell.
+        Raises ``TruncatedBody``, which ``records`` turns into ``TruncatedAnswer``.
         """
         try:
             yield from self._reply.iter_bytes()
@@ -119,19 +118,19 @@ class ListingAnswer:
             raise failure(error.reason, CHECK_ADDRESS) from None
 
     def _rest(self, text: ListingReader, opening: str) -> list[Any]:
-        """Judge what stands around the records; return the rows of data that is no list."""
+        """Check the envelope around the records; return the rows of data that is no list."""
         try:
             judged = Envelope.model_validate(text.envelope)
         except ValueError:
             raise self._undocumented(opening) from None
-        outcome = classify_envelope(judged, rows_of_data, self._secrets)
+        outcome = classify_envelope(judged, rows_of_data, self._redactor)
         rows: list[Any] = data_or_raise(outcome, repeatable=self._operation.repeatable)
         if not (rows or text.has_list or self._is_of_one):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
 
     def _undocumented(self, opening: str) -> TransportError:
-        return TransportError(describe_reply(self._reply, self._secrets, opening), CHECK_ADDRESS)
+        return TransportError(describe_reply(self._reply, self._redactor, opening), CHECK_ADDRESS)
 
 
 def is_plain_success(envelope: Mapping[str, Any]) -> bool:
@@ -153,7 +152,10 @@ def _begins_with_object(text: ListingReader) -> bool:
 
 
 def _complete_records(text: ListingReader) -> Iterator[Any]:
-    """Yield what ``ListingText.records`` does, and tell when the body breaks off or is no JSON."""
+    """Yield a reader's records.
+
+    Raises ``UnexpectedContent`` where the body breaks off or is not JSON.
+    """
     count = 0
     try:
         for record in text.records():

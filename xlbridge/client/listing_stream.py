@@ -1,7 +1,6 @@
 """Streaming reader of a listing's answer: JSON in pieces, the envelope, the shape of its records.
 
-Plain data only, without models: the processes that format export lines import it too. The
-standard
+Plain data only, without models: the processes that format export lines import it too. The standard
 library's decoder does the reading; numbers with a point or an exponent are ``Decimal``, so that
 money stays exact, unless the caller converts them.
 """
@@ -32,17 +31,17 @@ class UnexpectedContent(ValueError):
 
 
 class TruncatedBody(Exception):
-    """A body ended before it was whole."""
+    """A body broke off before its end."""
 
 
 _MAX_VALUE_LENGTH = 64 * 2**20
 """Most characters of one value; a longer one is no record of anything."""
 
 _MAX_TOKEN_LENGTH = 16
-"""A mistake this far from the end of the text so far is none that more text could mend."""
+"""An error farther than this from the end of the text so far stays one, whatever follows."""
 
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
-"""What may follow the beginning of a number where a piece ends."""
+"""Text that may follow the beginning of a number where a piece ends."""
 
 
 class InvalidJson(ValueError):
@@ -53,7 +52,8 @@ class InvalidJson(ValueError):
         self.ended = ended
 
 
-def _refuse_constant(_name: str) -> Any:
+def refuse_constant(_name: str) -> Any:
+    """Raise ``InvalidJson`` for NaN and Infinity, which JSON does not have."""
     raise InvalidJson
 
 
@@ -63,7 +63,7 @@ ParseNumber = Callable[[str], Any]
 @cache
 def _decoder(numbers: ParseNumber | None) -> json.JSONDecoder:
     return json.JSONDecoder(
-        parse_float=numbers or Decimal, parse_int=numbers, parse_constant=_refuse_constant
+        parse_float=numbers or Decimal, parse_int=numbers, parse_constant=refuse_constant
     )
 
 

@@ -1,7 +1,6 @@
 """Complete listings: split into windows where they are capped, and cached per client.
 
-Source: the spec, Limits: an answer of the client listing is truncated at 500 records, and does
-not
+Source: the spec, Limits: an answer of the client listing is truncated at 500 records, and does not
 say so.
 """
 
@@ -17,12 +16,12 @@ from xlbridge.resources import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CompleteListing:
-    """The records of a listing; ``whole`` says that there are no others."""
+    """The records of a listing; ``complete`` says that there are no others."""
 
     records: list[Record] = field(default_factory=list)
-    whole: bool = True
+    complete: bool = True
 
 
 class ListingCache:
@@ -38,19 +37,18 @@ class ListingCache:
         Raises what ``Client.records`` raises.
         """
         if operation.name not in self._listed:
-            kept: list[Record] = []
-            all_whole = True
-            for records, whole in listing_parts(self._client, operation, cap):
-                kept += records
-                all_whole = all_whole and whole
-            self._listed[operation.name] = CompleteListing(kept, all_whole)
+            listing = CompleteListing()
+            for records, complete in listing_parts(self._client, operation, cap):
+                listing.records += records
+                listing.complete &= complete
+            self._listed[operation.name] = listing
         return self._listed[operation.name]
 
 
 def listing_parts(
     client: Client, operation: Operation, cap: int | None
 ) -> Iterator[tuple[Iterable[Record], bool]]:
-    """Yield all records of a listing, an answer at a time, each with whether it is surely whole.
+    """Yield all records of a listing, an answer at a time, each with whether it is surely complete.
 
     A record that changes meanwhile can come twice, the later one being the newer; none is left
     out (``docs/exports.md``). Raises what ``Client.records`` raises.
@@ -88,7 +86,7 @@ def complete_listings_for(operation: Operation) -> tuple[Operation, ...]:
 
 
 def _lists_all_records(operation: Operation) -> bool:
-    """Whether an operation lists all records when nothing is asked of it."""
+    """Say whether an operation lists all records when it is called without filters."""
     parts = getattr(operation.data, "__args__", (operation.data,))
     return any(get_origin(part) is list for part in (operation.data, *parts))
 

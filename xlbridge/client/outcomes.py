@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from xlbridge.client.listing_stream import UnexpectedContent
+from xlbridge.client.listing_stream import UnexpectedContent, refuse_constant
 from xlbridge.client.retry import retry_after
 from xlbridge.client.transport import NoAnswer, Reply
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
@@ -21,7 +21,7 @@ from xlbridge.i18n import Text
 from xlbridge.wire import Envelope
 
 _MIN_SECRET_LENGTH = 4
-"""A shorter secret is left alone: blotting out every "a" would hide the message, not the secret."""
+"""A shorter secret is left alone: masking every "a" would hide the message, not the secret."""
 
 _MASK = "•••"
 
@@ -36,8 +36,8 @@ class SecretRedactor:
         """Hide ``secret`` from now on."""
         self._known.add(secret)
 
-    def hide(self, text: str) -> str:
-        """Return ``text`` with every known secret blotted out."""
+    def redact(self, text: str) -> str:
+        """Return ``text`` with every known secret masked."""
         for secret in sorted(self._known, key=len, reverse=True):
             if len(secret) >= _MIN_SECRET_LENGTH:
                 text = text.replace(secret, _MASK)
@@ -61,14 +61,14 @@ class NotExecuted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The remote system answered that it did not do it, and why.
+    """The remote system rejected the request.
 
-    ``complaints`` are the items of the error envelope, one with an empty key where the answer was
+    ``details`` are the items of the error envelope, one with an empty key where the answer was
     a bare message. Source: the spec, Errors.
     """
 
     status: int
-    complaints: tuple[ErrorDetail, ...]
+    details: tuple[ErrorDetail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """Whether the request was applied cannot be known from what came back.
+    """The answer does not tell whether the request was applied.
 
     ``retry_after`` is the number of seconds that the remote system asked to wait, where it did.
     """
@@ -98,18 +98,20 @@ CHECK_ADDRESS = Text(
 
 
 def data_or_raise(outcome: Outcome, *, repeatable: bool, answered: bool = True) -> Any:
-    """Return what an executed request answered, or raise what became of it.
+    """Return the data of an executed request, or raise the error of its outcome.
 
-    Of a repeatable request doubt is no matter: it can be made again. ``answered`` says that a
-    reply came. Raises ``RemoteRejected``, ``TransportError`` and ``InDoubt``.
+    A doubtful outcome of a repeatable request is no ``InDoubt``: the request can be made again.
+    ``answered`` says that a reply came.
+
+    Raises ``RemoteRejected``, ``TransportError`` and ``InDoubt``.
     """
     match outcome:
         case Executed(data):
             return data
-        case Rejected(status, complaints):
-            messages = [complaint.value for complaint in complaints if complaint.value]
+        case Rejected(status, details):
+            messages = [detail.value for detail in details if detail.value]
             raise RemoteRejected(
-                _rejection_message(status, messages), status=status, complaints=complaints
+                _rejection_message(status, messages), status=status, details=details
             )
         case NotExecuted(reason):
             raise TransportError(reason, None if answered else CHECK_ADDRESS)
@@ -152,17 +154,17 @@ _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _NOT_EXECUTED_REDIRECTS = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
 
 
-def classify_envelope(envelope: Envelope, read_data: ReadData, secrets: SecretRedactor) -> Outcome:
+def classify_envelope(envelope: Envelope, read_data: ReadData, redactor: SecretRedactor) -> Outcome:
     """Return the class that a successful reply falls into by its envelope."""
     if envelope.refused:
-        return Rejected(HTTPStatus.OK, _error_details(envelope, secrets))
+        return Rejected(HTTPStatus.OK, _error_details(envelope, redactor))
     try:
         return Executed(read_data(envelope.data))
     except ValueError as error:
         return Doubtful(_mismatch_message(error))
 
 
-def classify_reply(reply: Reply, read_data: ReadData, secrets: SecretRedactor) -> Outcome:
+def classify_reply(reply: Reply, read_data: ReadData, redactor: SecretRedactor) -> Outcome:
     """Return the class that a reply falls into.
 
     A 307 or 308 asks for the same request at another address, so it was not executed here; any
@@ -173,20 +175,20 @@ def classify_reply(reply: Reply, read_data: ReadData, secrets: SecretRedactor) -
             return Doubtful(reply.reason)
         return NotExecuted(reply.reason, permanent=reply.permanent)
     if reply.is_success:
-        return _classify_success(reply, read_data, secrets)
+        return _classify_success(reply, read_data, redactor)
     if reply.is_client_error:
-        return _classify_client_error(reply, secrets)
+        return _classify_client_error(reply, redactor)
     if reply.status_code in _NOT_EXECUTED_REDIRECTS:
         return NotExecuted(_redirect_message(reply), permanent=True)
     if reply.has_redirect_location:
         return Doubtful(_redirect_message(reply))
-    return Doubtful(describe_reply(reply, secrets), retry_after(reply))
+    return Doubtful(describe_reply(reply, redactor), retry_after(reply))
 
 
 def parse_json(reply: httpx.Response) -> Any:
     """Parse a body with every decimal number exact. Raises ``ValueError``."""
     try:
-        return json.loads(reply.content, parse_float=Decimal, parse_constant=_refuse_constant)
+        return json.loads(reply.content, parse_float=Decimal, parse_constant=refuse_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -206,7 +208,9 @@ def content_type(reply: httpx.Response) -> str:
     return _printable(reply.headers.get("Content-Type", "?"))
 
 
-def describe_reply(reply: httpx.Response, secrets: SecretRedactor, text: str | None = None) -> Text:
+def describe_reply(
+    reply: httpx.Response, redactor: SecretRedactor, text: str | None = None
+) -> Text:
     """Say what came: status, content type and the first words, without secrets.
 
     ``text`` is the beginning of a body that is not read whole.
@@ -218,20 +222,20 @@ def describe_reply(reply: httpx.Response, secrets: SecretRedactor, text: str | N
     ).format(
         status=reply.status_code,
         kind=content_type(reply),
-        words=_excerpt(reply.text if text is None else text, secrets),
+        words=_excerpt(reply.text if text is None else text, redactor),
     )
 
 
 def _classify_success(
-    reply: httpx.Response, read_data: ReadData, secrets: SecretRedactor
+    reply: httpx.Response, read_data: ReadData, redactor: SecretRedactor
 ) -> Outcome:
     envelope = _envelope(reply)
     if envelope is None:
-        return Doubtful(describe_reply(reply, secrets))
-    return classify_envelope(envelope, read_data, secrets)
+        return Doubtful(describe_reply(reply, redactor))
+    return classify_envelope(envelope, read_data, redactor)
 
 
-def _classify_client_error(reply: httpx.Response, secrets: SecretRedactor) -> Outcome:
+def _classify_client_error(reply: httpx.Response, redactor: SecretRedactor) -> Outcome:
     if reply.status_code == HTTPStatus.UNAUTHORIZED:
         return NotExecuted(TOKEN_REFUSED, permanent=True)
     if reply.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -252,11 +256,11 @@ def _classify_client_error(reply: httpx.Response, secrets: SecretRedactor) -> Ou
         )
     envelope = _envelope(reply)
     if envelope is not None and envelope.refused:
-        return Rejected(reply.status_code, _error_details(envelope, secrets))
+        return Rejected(reply.status_code, _error_details(envelope, redactor))
     message = _bare_message(reply)
     if message is not None:
-        return Rejected(reply.status_code, (ErrorDetail("", secrets.hide(message)),))
-    return Doubtful(describe_reply(reply, secrets))
+        return Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
+    return Doubtful(describe_reply(reply, redactor))
 
 
 TOKEN_REFUSED = Text(
@@ -272,9 +276,9 @@ def _envelope(reply: httpx.Response) -> Envelope | None:
         return None
 
 
-def _error_details(envelope: Envelope, secrets: SecretRedactor) -> tuple[ErrorDetail, ...]:
+def _error_details(envelope: Envelope, redactor: SecretRedactor) -> tuple[ErrorDetail, ...]:
     return tuple(
-        ErrorDetail(_printable(item.key), secrets.hide(_printable(item.value)))
+        ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
         for item in envelope.complaints
     )
 
@@ -318,16 +322,12 @@ def _mismatch_message(error: ValueError) -> Text:
     ).format(detail=detail)
 
 
-def _excerpt(text: str, secrets: SecretRedactor) -> str:
+def _excerpt(text: str, redactor: SecretRedactor) -> str:
     # The whole text is redacted before it is cut: half a secret is still a secret.
-    words = " ".join(_printable(secrets.hide(text)[:_MAX_REDACTED_LENGTH]).split())
+    words = " ".join(_printable(redactor.redact(text)[:_MAX_REDACTED_LENGTH]).split())
     return words if len(words) <= _EXCERPT_LENGTH else words[:_EXCERPT_LENGTH] + "…"
 
 
 def _printable(text: str) -> str:
     """Drop what could drive a terminal: the text is the remote system's, not ours."""
     return "".join(char if char.isprintable() else " " for char in text)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(name)

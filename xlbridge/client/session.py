@@ -32,7 +32,7 @@ _SCRYPT_OPTIONS = {"n": 2**14, "r": 8, "p": 1}
 
 
 class TokenFile:
-    """The kept token of one user at one address, shared by all processes of this computer's user.
+    """The stored token of one user at one address, shared by all processes of this computer's user.
 
     ``locked`` is held while a token is looked up and renewed, so that several processes log in
     once.
@@ -56,11 +56,13 @@ class TokenFile:
     def read(self) -> str | None:
         """Return the token, None where there is none that is still good."""
         try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
-            if not _is_unexpired(kept["expiration"]) or kept["who"] != self._who:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            if not _is_unexpired(stored["expiration"]) or stored["who"] != self._who:
                 return None
-            same = secrets.compare_digest(kept["proof"], self._proof(bytes.fromhex(kept["salt"])))
-            return str(kept["token"]) if same else None
+            same = secrets.compare_digest(
+                stored["proof"], self._proof(bytes.fromhex(stored["salt"]))
+            )
+            return str(stored["token"]) if same else None
         except (OSError, ValueError, KeyError, TypeError):
             # Whatever is not what ``write`` leaves is no token; a login makes a new one.
             return None
@@ -71,14 +73,14 @@ class TokenFile:
             self.remove()
             return
         salt = secrets.token_bytes(16)
-        kept: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "who": self._who,
             "expiration": answer.expiration,
             "salt": salt.hex(),
             "proof": self._proof(salt),
             "token": answer.accessToken,
         }
-        write_private(self._path, json.dumps(kept))
+        write_private(self._path, json.dumps(stored))
 
     def remove(self) -> None:
         """Keep no token."""
@@ -104,13 +106,13 @@ class Session:
         transport: Transport,
         target: Target,
         retry_policy: RetryPolicy,
-        secrets: SecretRedactor,
+        redactor: SecretRedactor,
         token_file: TokenFile | None,
     ) -> None:
         self._transport = transport
         self._credentials = _credentials(target)
         self._retry_policy = retry_policy
-        self._secrets = secrets
+        self._redactor = redactor
         self._token_file = token_file
         self._token: str | None = None
         self._lock = threading.Lock()
@@ -156,7 +158,7 @@ class Session:
             if token is None or token == refused:
                 self._login()
                 return
-            self._secrets.add(token)
+            self._redactor.add(token)
             self._token = token
 
     def _shared(self) -> AbstractContextManager[None]:
@@ -178,13 +180,13 @@ class Session:
                 Text(
                     pt="O sistema não aceitou as credenciais: {message}",
                     en="The system did not accept the credentials: {message}",
-                ).format(message=self._secrets.hide(answer.message or "?")),
+                ).format(message=self._redactor.redact(answer.message or "?")),
                 Text(
                     pt="Confira XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD: cada ambiente tem os seus.",
                     en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: each environment has its own.",
                 ),
             )
-        self._secrets.add(answer.accessToken)
+        self._redactor.add(answer.accessToken)
         self._token = answer.accessToken
         if self._token_file is not None:
             self._token_file.write(answer)

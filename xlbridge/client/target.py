@@ -65,7 +65,7 @@ def parse_base_url(base_url: str) -> httpx.URL:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this computer itself."""
+    """Say whether a host is this computer itself."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -164,7 +164,7 @@ def _multipart_files(file: UploadFile | None) -> dict[str, tuple[str, bytes, str
 
 
 def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext | bool:
-    """Whose certificates are believed; of plain HTTP nobody's: reading them takes long."""
+    """Return whose certificates are trusted: nobody's for plain HTTP, as reading them is slow."""
     if ca_bundle is None:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" else True
     try:

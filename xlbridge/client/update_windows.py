@@ -17,10 +17,10 @@ MINUTE = timedelta(minutes=1)
 """The finest step of a window: the interface takes ``dd/MM/yyyy HH:mm``."""
 
 _EPOCH = datetime(2000, 1, 1)
-"""Where a window without a start is taken to begin when it is cut; minutes are counted from it."""
+"""Start of a window without one when it is cut; minutes are counted from it."""
 
 _TARGET_SHARE = 0.85
-"""How full the answer to a paced window should be, as a share of the cap."""
+"""Share of the cap that a paced window should hold."""
 
 _LEAST_SHARE = 0.5
 """A window with a smaller share of the cap tells nothing about the density of later ones."""
@@ -40,7 +40,7 @@ class Window:
     end: datetime | None
 
     def holds(self, moment: datetime) -> bool:
-        """Whether a record that was updated at a moment belongs to it."""
+        """Say whether a record that was updated at a moment belongs to it."""
         begun = self.start is None or moment >= self.start
         return begun and (self.end is None or moment < self.end + MINUTE)
 

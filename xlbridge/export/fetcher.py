@@ -34,7 +34,7 @@ from xlbridge.export.windows import (
 )
 
 _RECORDS_PER_PART = 100
-"""So many records that are read one by one make a part."""
+"""Most records of a part that are read one by one."""
 
 
 class Fetcher:
@@ -100,7 +100,7 @@ class Fetcher:
 
     @property
     def calls(self) -> int:
-        """How many calls were made."""
+        """Number of calls made so far."""
         return self._reader.calls
 
     @property

@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 _OWNER_ONLY = 0o600
 _ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
 _MAX_PREFIX_LENGTH = 200
-"""So much of a name stands in its temporary file's: file systems allow 255 bytes."""
+"""Most characters of a name that its temporary file takes over: file systems allow 255 bytes."""
 
 
 @contextmanager

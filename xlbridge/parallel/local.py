@@ -146,7 +146,7 @@ class _WorkerSlot:
         with self._lock:
             if self._closed:
                 return None
-            if not self._worker.lives:
+            if not self._worker.is_running:
                 self._worker = Worker(self._module)
             return self._worker
 
@@ -157,7 +157,7 @@ class _WorkerSlot:
             if at_once:
                 self._worker.kill()
             else:
-                self._worker.dismiss()
+                self._worker.terminate()
 
     def wait(self) -> None:
         self._worker.wait()

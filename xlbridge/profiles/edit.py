@@ -11,6 +11,7 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
 from xlbridge.profiles.profile import (
+    NO_SUCH_PROFILE,
     Profile,
     ProfileFile,
     parse_profile_file,
@@ -64,9 +65,7 @@ def _require_profile(home: Path, name: str) -> Profile:
     profiles = read_profile_file(home).profiles
     if name not in profiles:
         raise UsageError(
-            Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.").format(
-                name=name
-            ),
+            NO_SUCH_PROFILE.format(name=name),
             Text(pt="Existem: {names}.", en="There are: {names}.").format(
                 names=", ".join(profiles) or "-"
             ),

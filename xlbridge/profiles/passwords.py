@@ -20,7 +20,7 @@ _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PasswordSource(StrEnum):
-    """Where a password is kept."""
+    """Stores in which a password can be."""
 
     ENVIRONMENT = "environment"
     KEYRING = "keyring"
@@ -32,7 +32,7 @@ class PasswordSource(StrEnum):
 class Password:
     """An environment's password, and where it was found; empty where there is none."""
 
-    place: PasswordSource
+    source: PasswordSource
     value: str = field(default="", repr=False)
 
 
@@ -52,17 +52,17 @@ def find_password(settings: Settings, profile: Profile) -> Password:
 
 
 def store_password(
-    home: Path, profile: Profile, password: str, place: PasswordSource | None
+    home: Path, profile: Profile, password: str, source: PasswordSource | None
 ) -> PasswordSource:
     """Keep a password in the keyring or in a private file, and nowhere else; say where.
 
-    Without a place the keyring is used where there is one, else the file. Raises ``ConfigError``
+    Without a source the keyring is used where there is one, else the file. Raises ``ConfigError``
     when the keyring is asked for and cannot be used.
     """
     delete_password(home, profile)
-    if place is not PasswordSource.FILE and _write_to_keyring(profile, password):
+    if source is not PasswordSource.FILE and _write_to_keyring(profile, password):
         return PasswordSource.KEYRING
-    if place is PasswordSource.KEYRING:
+    if source is PasswordSource.KEYRING:
         raise ConfigError(
             Text(
                 pt="O chaveiro do sistema não pode ser usado.",

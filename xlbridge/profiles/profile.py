@@ -26,21 +26,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, os_error_reason
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.settings import DEFAULT_SETTLE_SECONDS, Settings
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)\d")
-"""What Windows lets no folder be called."""
+"""Names that Windows does not allow for a folder."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+
+NO_SUCH_PROFILE = Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.")
 
 EMBEDDED_NAME = "sandbox"
 """The embedded sandbox, in the journal and to the user."""
 
 
 class ProfileSource(StrEnum):
-    """Where an environment is configured."""
+    """Places where an environment can be configured."""
 
     FILE = "file"
     ENVIRONMENT = "environment"
@@ -72,7 +74,7 @@ class Profile:
         return origin_of(self.base_url)
 
     def state_folder(self, home: Path) -> Path:
-        """Where its journal and payloads are: named profiles have a folder of their own."""
+        """Return the folder of its journal and payloads: named profiles have one of their own."""
         return home / "profiles" / self.name if self.source is ProfileSource.FILE else home
 
 
@@ -106,7 +108,7 @@ _REQUIRED = ("base_url", "email")
 
 @dataclass(frozen=True, slots=True)
 class ProfileFile:
-    """What ``profiles.toml`` says; ``default`` is used where no profile is named."""
+    """The content of ``profiles.toml``; ``default`` is used where no profile is named."""
 
     path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class ProfileFile:
 
 
 def profile_file_path(home: Path) -> Path:
-    """Return where the profiles are."""
+    """Return the path of the profile file."""
     return home / "profiles.toml"
 
 
@@ -141,7 +143,7 @@ def parse_profile_file(path: Path, text: str) -> ProfileFile:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _profile_file_error(path, _untranslated(str(error))) from None
+        raise _profile_file_error(path, untranslated(str(error))) from None
     default, tables = document.pop("default", None), document.pop("profiles", {})
     for key in document:
         raise _profile_file_error(
@@ -240,12 +242,8 @@ def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
 
 _DEFAULT_HINT = Text(
     pt="Corrija o arquivo. Um perfil pode ter: {fields}.",
-    en="Mend the file. A profile may have: {fields}.",
+    en="Fix the file. A profile may have: {fields}.",
 ).format(fields=", ".join(_FIELDS))
-
-
-def _untranslated(text: str) -> Text:
-    return Text(pt=text, en=text)
 
 
 def _profile_file_error(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
@@ -320,9 +318,7 @@ def _require_agreement(settings: Settings, profile: Profile) -> None:
 def _unknown_profile(name: str | None, known: ProfileFile) -> ConfigError:
     names = ", ".join(known.profiles) or "-"
     return ConfigError(
-        Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.").format(
-            name=name
-        ),
+        NO_SUCH_PROFILE.format(name=name),
         Text(
             pt="Existem: {names}. Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
             en="There are: {names}. To make one: xlbridge login --profile NAME --url ADDRESS",

@@ -70,7 +70,7 @@ class Registries:
                 )
                 for record in listed.records
             }
-            self._registered[name] = RegistryCodes(active, listed.whole)
+            self._registered[name] = RegistryCodes(active, listed.complete)
         return self._registered[name]
 
     def listed(self, reference: Reference) -> CompleteListing:

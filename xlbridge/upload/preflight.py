@@ -78,10 +78,8 @@ def _preview(context: RunContext, job: Job) -> Step:
     operation = context.resource(job).paths.direct
     outcome = context.repeat(lambda: context.upload(job, operation, ImportQuery(preview=True)))
     match outcome:
-        case Rejected(_, complaints):
-            return context.end(
-                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
-            ), False
+        case Rejected(_, details):
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
         case Executed(data) if data.totalDeRegistros != len(job.what.rows):
             reason = asdict(
                 ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))

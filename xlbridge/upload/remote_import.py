@@ -56,8 +56,8 @@ def start(context: RunContext, job: Job) -> Step:
             return context.journal.record(job, State.POLLING), True
         case NotExecuted(reason):
             raise context.not_sent(job, reason, back_to=State.STAGED)
-        case Rejected(_, complaints):
-            told = "; ".join(item.value for item in complaints)
+        case Rejected(_, details):
+            told = "; ".join(item.value for item in details)
             return context.doubt(job, Text(pt=told, en=told), start_refused=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
@@ -129,10 +129,8 @@ def _send_direct(context: RunContext, job: Job) -> Step:
             return context.doubt(
                 job, ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
             )
-        case Rejected(_, complaints):
-            return context.end(
-                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
-            ), False
+        case Rejected(_, details):
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
         case NotExecuted(reason):
             raise context.not_sent(job, reason)
         case Doubtful(reason):
@@ -146,10 +144,8 @@ def _stage(context: RunContext, job: Job) -> Step:
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
-        case Rejected(_, complaints):
-            return context.end(
-                job, State.REJECTED, verdict_of_rejection(job.what, complaints)
-            ), False
+        case Rejected(_, details):
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
         case NotExecuted(reason):
             raise context.not_sent(job, reason)
         case Doubtful(reason) if waits:

@@ -29,13 +29,13 @@ _FIRST_DATA_ROW = 2
 _NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 
-def verdict_of_rejection(job: JobSpec, complaints: Sequence[ErrorDetail]) -> Verdict:
-    """The whole sheet was refused; the complaints name the rows and columns they are about."""
+def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
+    """The whole sheet was refused; the details name the rows and columns they are about."""
     return Verdict(
         read=len(job.rows),
         accepted=0,
         unknown=0,
-        rejected_rows=tuple(_rejected_by_detail(job, complaint) for complaint in complaints),
+        rejected_rows=tuple(_rejected_by_detail(job, detail) for detail in details),
     )
 
 
@@ -64,11 +64,11 @@ def _rejected_lines(job: JobSpec, lines: Iterable[RejectedLine]) -> Iterable[Rej
         yield _rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
 
 
-def _rejected_by_detail(job: JobSpec, complaint: ErrorDetail) -> RejectedRow:
-    named = _NAMED_LINE.search(complaint.value)
+def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
+    named = _NAMED_LINE.search(detail.value)
     row = _sheet_row(job, int(named[1])) if named else None
-    message = _NAMED_LINE.sub("", complaint.value, count=1) if row else complaint.value
-    return _rejected_row(job, row, complaint.key or None, message)
+    message = _NAMED_LINE.sub("", detail.value, count=1) if row else detail.value
+    return _rejected_row(job, row, detail.key or None, message)
 
 
 def _rejected_row(job: JobSpec, row: int | None, column: str | None, message: str) -> RejectedRow:

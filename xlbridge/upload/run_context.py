@@ -39,7 +39,7 @@ class RunContext:
 
     @property
     def settle_seconds(self) -> float:
-        """How long a request whose answer was lost may still be on its way."""
+        """Seconds for which a request whose answer was lost may still be on its way."""
         own = self.options.settle_seconds
         wanted = self.environment.settings.settle_seconds if own is None else own
         return max(wanted, self.client.least_settle)
