@@ -13,9 +13,9 @@ import openpyxl
 import python_calamine
 from openpyxl.utils.escape import unescape
 
-from xlbridge.export import OpenOutput, Sheet
+from xlbridge.export import Sheet
 from xlbridge.export.flatten import Flattener
-from xlbridge.export.formats.base import CoverSummary, Table
+from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.lines import CELLS_AS_JSON
 from xlbridge.export.sheets import ExportColumn
 from xlbridge.export.spool import Spool

@@ -23,18 +23,10 @@ from sandboxes import give_database, sandbox_process
 
 from xlbridge.client import Client, RetryPolicy, Target, Window
 from xlbridge.errors import TransportError
-from xlbridge.export import (
-    FORMATS,
-    LISTINGS,
-    MAX_RESUME_AGE,
-    ExportProgress,
-    ExportResult,
-    Filters,
-    ResumeStore,
-    export_listing,
-)
+from xlbridge.export import FORMATS, LISTINGS, MAX_RESUME_AGE, ExportProgress, ExportResult, Filters
+from xlbridge.export.export import export_listing
 from xlbridge.export.parts import FINISHED_FILE
-from xlbridge.export.spool import Spool
+from xlbridge.export.spool import ResumeStore, Spool
 from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.one_database

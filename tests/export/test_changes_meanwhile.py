@@ -14,22 +14,15 @@ import pytest
 
 from xlbridge.client import Client, ListingCache, RetryPolicy, Target
 from xlbridge.errors import TransportError, TruncatedAnswer
-from xlbridge.export import (
-    FORMATS,
-    LISTINGS,
-    AttachmentDownloads,
-    Filter,
-    Filters,
-    LastRuns,
-    Layout,
-    export_listing,
-)
-from xlbridge.export.attachments import safe_name
+from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
+from xlbridge.export.attachments import AttachmentDownloads, safe_name
+from xlbridge.export.export import export_listing
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.flatten import UNKNOWN_FIELDS
-from xlbridge.export.layout import keys_only_spec
+from xlbridge.export.layout import Layout, keys_only_spec
 from xlbridge.export.part_reader import LineWorkers, PartReader, Stopped
 from xlbridge.export.parts import Part
+from xlbridge.export.result import LastRuns
 from xlbridge.export.spool import Spool
 from xlbridge.export.windows import ListingCall
 from xlbridge.wire.registry import CLIENT_LIST

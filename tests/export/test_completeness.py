@@ -28,7 +28,8 @@ from update_times import (
 )
 
 from xlbridge.client import MINUTE, Client, Target, Window
-from xlbridge.export import FORMATS, LISTINGS, Filters, export_listing
+from xlbridge.export import FORMATS, LISTINGS, Filters
+from xlbridge.export.export import export_listing
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 

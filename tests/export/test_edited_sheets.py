@@ -9,8 +9,9 @@ import pytest
 
 from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
-from xlbridge.export import FORMATS, LISTINGS, Filters, Layout, export_listing
-from xlbridge.export.layout import require_records_of
+from xlbridge.export import FORMATS, LISTINGS, Filters
+from xlbridge.export.export import export_listing
+from xlbridge.export.layout import Layout, require_records_of
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import look_up_rows

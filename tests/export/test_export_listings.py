@@ -10,18 +10,10 @@ import pytest
 from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export import (
-    LISTINGS,
-    Filter,
-    Filters,
-    Listing,
-    check_filters,
-    find_listing,
-    output_format,
-    output_opener,
-    parse_filters,
-)
+from xlbridge.export import LISTINGS, Filter, Filters, Listing, find_listing, parse_filters
 from xlbridge.export.filters import parse_date
+from xlbridge.export.formats.selection import output_format, output_opener
+from xlbridge.export.listing import check_filters
 from xlbridge.export.sheets import MarkedDigits, as_json, join_child_sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind

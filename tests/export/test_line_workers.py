@@ -22,7 +22,9 @@ from test_start import HEAVY
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import FORMATS, LISTINGS, Filter, Filters, Layout, export_listing, part_reader
+from xlbridge.export import FORMATS, LISTINGS, Filter, Filters, part_reader
+from xlbridge.export.export import export_listing
+from xlbridge.export.layout import Layout
 from xlbridge.export.part_reader import LineWorkers
 from xlbridge.processes import available_cpus
 from xlbridge.resources import load_catalogue

@@ -12,15 +12,8 @@ from reading import Rows, read_calamine, read_openpyxl, same
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.export import (
-    FORMATS,
-    LISTINGS,
-    ExportProgress,
-    Filter,
-    Filters,
-    Sheet,
-    export_listing,
-)
+from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters, Sheet
+from xlbridge.export.export import export_listing
 from xlbridge.export.sheets import ExportColumn
 from xlbridge.resources import Kind
 

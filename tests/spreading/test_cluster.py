@@ -15,7 +15,6 @@ from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from processes_seen import awaited
 
-from xlbridge.cli.export_run import require_no_downloads
 from xlbridge.cli.workers import executor_for
 from xlbridge.client import Target
 from xlbridge.errors import (
@@ -25,9 +24,9 @@ from xlbridge.errors import (
     TransportError,
     UsageError,
 )
-from xlbridge.export import ExportResult
+from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.parallel import (
-    ExportRequest,
+    ExportTask,
     LostItem,
     SerialExecutor,
     WorkerDefect,
@@ -148,15 +147,19 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     here, there = tmp_path / "here", tmp_path / "there"
 
-    def exports(folder: Path) -> list[ExportRequest]:
+    def exports(folder: Path) -> list[ExportTask]:
         folder.mkdir()
         wrong = replace(target, password=SECRET)
+        wanted = [
+            (target, "centros-custo", "a.csv"),
+            (wrong, "centros-custo", "b.jsonl"),
+            (target, "none", "c.csv"),
+            (target, "motivos", "none/d.csv"),
+            (target, "categorias-cliente", "e.jsonl"),
+        ]
         return [
-            ExportRequest(target=target, listing="centros-custo", output=folder / "a.csv"),
-            ExportRequest(target=wrong, listing="centros-custo", output=folder / "b.jsonl"),
-            ExportRequest(target=target, listing="none", output=folder / "c.csv"),
-            ExportRequest(target=target, listing="motivos", output=folder / "none" / "d.csv"),
-            ExportRequest(target=target, listing="categorias-cliente", output=folder / "e.jsonl"),
+            ExportTask(whom, ExportRequest(listing=listing), OutputFile(folder / name))
+            for whom, listing, name in wanted
         ]
 
     alone = list(export_all(exports(here), tmp_path, SerialExecutor()))
@@ -190,8 +193,9 @@ def test_the_export_command_lets_a_worker_do_it(
     assert told["records"] > 0
     assert len(output.read_bytes().splitlines()) == told["records"] + 1
     assert str(told["records"]) in done.stdout
-    with pytest.raises(UsageError, match="exclude"):
-        require_no_downloads(running.address, tmp_path)
+    attached = ["--attachments", tmp_path / "files"]
+    refused = xlbridge(*command, *where, *attached, **credentials(empty_sandbox))
+    assert (refused.returncode, "mutually exclusive" in refused.stderr) == (2, True)
 
 
 PLAN = """\
@@ -275,5 +279,8 @@ def test_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     with pytest.raises(ConfigError, match="certificates"), connect_cluster("tls://127.0.0.1:9"):
         pass
-    with pytest.raises(UsageError, match="exclude"), executor_for([], 2, "tcp://127.0.0.1:9"):
+    with (
+        pytest.raises(UsageError, match="mutually exclusive"),
+        executor_for([], 2, "tcp://127.0.0.1:9"),
+    ):
         pass

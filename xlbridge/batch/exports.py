@@ -13,21 +13,16 @@ from xlbridge.batch.plan import ExportStep, file_digest, relative_name
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.errors import XlbridgeError
 from xlbridge.export import (
+    ExportRequest,
     ExportResult,
-    Layout,
     OnProgress,
-    export_listing,
-    find_listing,
-    manifest_of,
-    output_format,
-    output_opener,
-    output_paths,
-    require_replaceable,
-    write_manifest,
+    OutputFile,
+    PreparedExport,
+    prepare_export,
 )
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.parallel import Executor, ExportRequest, export_all
+from xlbridge.parallel import Executor, ExportTask, export_all
 
 
 def export_overview(batch: Batch, step: ExportStep, before: Sequence[UnitOverview]) -> UnitOverview:
@@ -96,41 +91,31 @@ def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> 
 
     Raises ``UsageError`` when a file cannot be written, and what ``Client.records`` raises.
     """
-    step = export.step
-    output = _prepare_output(batch, step)
-    layout = _layout(batch, step)
-    result = export_listing(
-        batch.sites.client(step.profile),
-        find_listing(step.listing),
-        step.filters,
-        output,
-        output_opener(output_format(output, None), None, layout.template),
-        layout=layout,
-        on_progress=on_progress,
-    )
-    _record_export(batch, export, result)
+    prepared = _prepare_output(batch, export.step)
+    client = batch.sites.client(export.step.profile)
+    _record_export(batch, export, prepared.run(client, on_progress=on_progress))
 
 
 def run_exports_on_cluster(
-    batch: Batch, exports: Sequence[PendingExport], carrier: Executor
+    batch: Batch, exports: Sequence[PendingExport], executor: Executor
 ) -> Iterator[tuple[PendingExport, XlbridgeError | None]]:
-    """Let a carrier's workers do exports side by side, and yield each with why it failed, if so.
+    """Let an executor's workers export side by side; yield each export with why it failed, if so.
 
-    Raises ``TransportError`` when the carrier does not answer.
+    Raises ``TransportError`` when the cluster does not answer.
     """
-    of_schemas: defaultdict[Path, list[PendingExport]] = defaultdict(list)
+    of_schemas: defaultdict[Path, list[tuple[PendingExport, ExportTask]]] = defaultdict(list)
     for export in exports:
+        profile = export.step.profile
         try:
-            _prepare_output(batch, export.step)
+            prepared = _prepare_output(batch, export.step)
         except XlbridgeError as error:
             yield export, error
         else:
-            schemas = batch.sites.desk(export.step.profile).settings.schemas
-            of_schemas[schemas].append(export)
+            task = ExportTask(batch.sites.client(profile).target, prepared.request, prepared.output)
+            of_schemas[batch.sites.desk(profile).settings.schemas].append((export, task))
     for schemas, alike in of_schemas.items():
-        wanted = [_export_request(batch, export.step) for export in alike]
-        outcomes = export_all(wanted, schemas, carrier)
-        for export, outcome in zip(alike, outcomes, strict=True):
+        outcomes = export_all([task for _, task in alike], schemas, executor)
+        for (export, _), outcome in zip(alike, outcomes, strict=True):
             if isinstance(outcome, XlbridgeError):
                 yield export, outcome
             else:
@@ -138,54 +123,42 @@ def run_exports_on_cluster(
                 yield export, None
 
 
-def _prepare_output(batch: Batch, step: ExportStep) -> Path:
-    """Return where an export goes, once it may be written there; folders are made."""
-    output = batch.plan.folder / step.output
-    with report_write_errors(output):
+def _prepare_output(batch: Batch, step: ExportStep) -> PreparedExport:
+    """Return an export whose files may be written; their folders are made."""
+    prepared = _prepared(batch, step)
+    with report_write_errors(prepared.output.path):
         for path in _output_files(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile)):
-        require_replaceable(_table_files(batch, step), output_format(output, None))
-    return output
+        prepared.require_replaceable()
+    return prepared
 
 
-def _record_export(batch: Batch, export: PendingExport, result: ExportResult) -> None:
-    step = export.step
-    if step.manifest is not None:
-        write_manifest(batch.plan.folder / step.manifest, result)
-    folder = batch.plan.folder
-    files = {relative_name(folder, path): file_digest(path) for path in _output_files(batch, step)}
-    exported = ExportRecord(export.fingerprint, manifest_of(result), files)
-    batch.ledger.exported(batch.id, step.name, batch.sites.name(step.profile), exported)
-
-
-def _export_request(batch: Batch, step: ExportStep) -> ExportRequest:
-    return ExportRequest(
-        target=batch.sites.client(step.profile).target,
-        listing=step.listing,
-        output=batch.plan.folder / step.output,
-        filters=step.filters,
-        flat=step.flat,
-        as_template=step.as_template,
+def _prepared(batch: Batch, step: ExportStep) -> PreparedExport:
+    return prepare_export(
+        ExportRequest(
+            listing=step.listing,
+            filters=step.filters,
+            flat=step.flat,
+            as_template=step.as_template,
+        ),
+        OutputFile(batch.plan.folder / step.output),
+        lambda: batch.sites.desk(step.profile).catalogue,
     )
 
 
-def _layout(batch: Batch, step: ExportStep) -> Layout:
-    if step.as_template is None:
-        return Layout(flat=step.flat)
-    catalogue = batch.sites.desk(step.profile).catalogue
-    return Layout(flat=step.flat, template=catalogue.named(step.as_template))
+def _record_export(batch: Batch, export: PendingExport, result: ExportResult) -> None:
+    step, folder = export.step, batch.plan.folder
+    if step.manifest is not None:
+        result.write_manifest(folder / step.manifest)
+    files = {relative_name(folder, path): file_digest(path) for path in _output_files(batch, step)}
+    exported = ExportRecord(export.fingerprint, result.manifest(), files)
+    batch.ledger.exported(batch.id, step.name, batch.sites.name(step.profile), exported)
 
 
 def _output_files(batch: Batch, step: ExportStep) -> list[Path]:
     manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
-    return [*_table_files(batch, step), *manifest]
-
-
-def _table_files(batch: Batch, step: ExportStep) -> list[Path]:
-    output = batch.plan.folder / step.output
-    sheets = _layout(batch, step).sheets(find_listing(step.listing))
-    return output_paths(output, output_format(output, None), sheets)
+    return [*_prepared(batch, step).files, *manifest]
 
 
 def _fingerprint(step: ExportStep, before: Sequence[UnitOverview]) -> str:

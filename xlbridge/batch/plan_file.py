@@ -21,15 +21,15 @@ from xlbridge.batch.plan_format import STEP_KINDS, plan_format
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import (
     FILTERS,
+    ExportRequest,
     Filter,
     Filters,
     InvalidFilter,
-    Layout,
+    OutputFile,
     ValueKind,
-    check_filters,
     find_listing,
-    output_format,
     parse_filters,
+    prepare_export,
 )
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -124,22 +124,19 @@ class StepReader:
     ) -> ExportStep:
         listing = find_listing(body["export"])
         filters = self._filters((*place, "filters"), body.get("filters", {}))
-        check_filters(listing, filters)
         output = self._texts.text((*place, "output"), body["output"])
-        output_format(Path(output), None)
-        as_template = body.get("as_template")
-        layout = Layout(
-            flat=body.get("flat"),
-            template=self._catalogue.named(as_template) if as_template else None,
+        flat, as_template = body.get("flat"), body.get("as_template")
+        request = ExportRequest(
+            listing=listing.name, filters=filters, flat=flat, as_template=as_template
         )
-        layout.check(listing)
+        prepare_export(request, OutputFile(Path(output)), lambda: self._catalogue)
         manifest = body.get("manifest")
         return ExportStep(
             **common,
             listing=listing.name,
             output=output,
             filters=filters,
-            flat=body.get("flat"),
+            flat=flat,
             as_template=as_template,
             manifest=None if manifest is None else self._texts.text((*place, "manifest"), manifest),
         )

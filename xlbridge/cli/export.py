@@ -9,7 +9,7 @@ import click
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.export_run import ExportArguments, run_export
 from xlbridge.cli.options import force_option, scheduler_option
-from xlbridge.export import CSV_DIALECTS, FILTERS, FORMATS, Filter, ValueKind, is_repeatable
+from xlbridge.export import CSV_DIALECTS, FILTERS, FORMATS, Filter, ValueKind
 from xlbridge.i18n import Text
 
 _MOST_AT_ONCE = 8
@@ -29,7 +29,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if kind.kind is ValueKind.FLAG:
             attributes["is_flag"] = True
         else:
-            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": is_repeatable(name)}
+            attributes |= {"metavar": _METAVARS[kind.kind], "multiple": kind.is_repeatable}
         command = click.option(f"--{name}", _parameter_of(name), **attributes)(command)
     return command
 

@@ -12,15 +12,12 @@ from xlbridge.export.filters import Filters
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing, check_filters
-from xlbridge.export.listings import LISTINGS
-from xlbridge.export.result import ExportResult, describe_hole, describe_missing
+from xlbridge.export.result import ExportResult
 from xlbridge.export.sheets import Sheet
 from xlbridge.export.spool import ResumeStore, Spool, temporary_folder
 from xlbridge.export.totals import TotalTable, total_tables
 from xlbridge.export.windows import OnProgress
-from xlbridge.files import require_new
 from xlbridge.i18n import Text
-from xlbridge.workbook import EXPORTED, require_own, require_unedited
 
 _DEFAULT_LAYOUT = Layout()
 
@@ -121,10 +118,7 @@ def _summary(listing: Listing, filters: Filters, result: ExportResult) -> CoverS
         records=result.records,
         sheets=result.sheets,
         complete=result.complete,
-        remarks=[
-            *(describe_hole(hole) for hole in result.holes),
-            *([describe_missing(result.missing)] if result.missing else []),
-        ],
+        remarks=result.remarks,
         amount=listing.totals.amount if listing.totals else "",
         totals=result.totals,
     )
@@ -148,26 +142,3 @@ def require_writable(output: Path) -> None:
         raise UsageError(
             Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=output)
         )
-
-
-_WORKBOOK = "xlsx"
-
-
-def require_replaceable(paths: Sequence[Path], form: str) -> None:
-    """Raise ``UsageError`` when an export would replace what no export wrote so.
-
-    Of a workbook marks tell; of other formats nothing does, and no file that exists is replaced.
-    """
-    for path in paths:
-        if form == _WORKBOOK:
-            require_own(path, EXPORTED)
-            require_unedited(path)
-        else:
-            require_new(path)
-
-
-def leftover_sheet_files(output: Path, written: Sequence[Path]) -> list[Path]:
-    """Return the files beside an export that have the names of its further sheets, and are not."""
-    sheets = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
-    named = {output.with_name(f"{output.stem}.{name}{output.suffix}") for name in sheets}
-    return sorted(path for path in named.difference(written) if path.exists())

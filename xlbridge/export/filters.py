@@ -60,6 +60,11 @@ class FilterType:
     fields: tuple[str, ...] = ()
     codes: range = CODE_RANGE
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the filter may be given several times."""
+        return self.kind in (ValueKind.CODES, ValueKind.TEXTS)
+
 
 FILTERS: Mapping[Filter, FilterType] = {
     Filter.FROM: FilterType(

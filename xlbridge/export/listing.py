@@ -139,7 +139,7 @@ def check_filters(listing: Listing, filters: Filters) -> None:
     """Raise ``InvalidFilter`` for filters that the listing does not take, or not together."""
     _require_offered(listing, filters)
     for name, value in filters.given.items():
-        if is_repeatable(name) and len(value) > 1 and not _takes_several(listing, name):
+        if FILTERS[name].is_repeatable and len(value) > 1 and not _takes_several(listing, name):
             raise InvalidFilter(
                 Text(
                     pt="A listagem {listing} aceita um só {filters}.",
@@ -195,11 +195,6 @@ def _offered_filters(listing: Listing) -> Text:
     return Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
         names=option_names(list(listing.filters))
     )
-
-
-def is_repeatable(name: Filter) -> bool:
-    """Say whether a filter may be given several times."""
-    return FILTERS[name].kind in (ValueKind.CODES, ValueKind.TEXTS)
 
 
 _KINDS: tuple[tuple[type, Kind], ...] = (

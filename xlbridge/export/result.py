@@ -30,6 +30,7 @@ class ExportResult:
     that cannot be proven whole, ``missing`` the keys that were asked for and are not there.
     ``replaced`` counts the records that changed meanwhile and came again, ``reused`` the windows
     that an earlier run had finished; ``newest`` is the last update seen, as it came.
+    ``attachments`` counts the attached files that were downloaded, None where none were wanted.
     """
 
     listing: str
@@ -44,14 +45,50 @@ class ExportResult:
     newest: str = ""
     totals: Sequence[TotalTable] = ()
     begun: datetime = field(default_factory=datetime.now)
+    attachments: int | None = None
+    attachment_problems: tuple[Text, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Whether nothing can be missing."""
         return not self.holes
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was asked for is there, attached files included."""
+        return self.complete and not self.missing and not self.attachment_problems
 
-def describe_hole(hole: FetchedWindow) -> Text:
+    @property
+    def remarks(self) -> list[Text]:
+        """What may be missing and why, and which records are not there."""
+        missing = [_missing_text(self.missing)] if self.missing else []
+        return [*map(_hole_text, self.holes), *missing]
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest as JSON has it; times are ISO 8601, an open end is null."""
+        return {
+            "version": _MANIFEST_VERSION,
+            "listing": self.listing,
+            "complete": self.complete,
+            "records": self.records,
+            "replaced": self.replaced,
+            "calls": self.calls,
+            "reused": self.reused,
+            "sheets": dict(self.sheets),
+            "windows": [_window_json(fetched) for fetched in self.windows],
+            "holes": [_window_json(h) | {"message": str(_hole_text(h))} for h in self.holes],
+            "missing": [dict(path) for path in self.missing],
+            "totals": [_totals_json(table) for table in self.totals],
+        }
+
+    def write_manifest(self, path: Path) -> None:
+        """Write the manifest, whole or not at all. Raises ``UsageError`` where it cannot be."""
+        with replace_atomically(path) as temporary:
+            document = json.dumps(self.manifest(), ensure_ascii=False, indent=2)
+            temporary.write_text(document + "\n", encoding="utf-8")
+
+
+def _hole_text(hole: FetchedWindow) -> Text:
     """Say what may be missing, and why."""
     if hole.limited:
         return Text(
@@ -70,7 +107,7 @@ def describe_hole(hole: FetchedWindow) -> Text:
     ).format(records=hole.records, span=_span(hole.window))
 
 
-def describe_missing(missing: Sequence[Mapping[str, object]]) -> Text:
+def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
     """Say which records were asked for by their key and are not there."""
     keys = [", ".join(map(str, path.values())) for path in missing[:_SHOWN_MISSING]]
     return Text(pt="Não existem: {keys}", en="Not there: {keys}").format(
@@ -87,40 +124,9 @@ def _span(window: Window) -> Text | str:
     )
 
 
-def manifest_of(result: ExportResult) -> dict[str, Any]:
-    """Return the manifest as JSON has it; times are ISO 8601, an open end is null."""
-    return {
-        "version": _MANIFEST_VERSION,
-        "listing": result.listing,
-        "complete": result.complete,
-        "records": result.records,
-        "replaced": result.replaced,
-        "calls": result.calls,
-        "reused": result.reused,
-        "sheets": dict(result.sheets),
-        "windows": [_window_json(fetched) for fetched in result.windows],
-        "holes": [
-            _window_json(hole) | {"message": str(describe_hole(hole))} for hole in result.holes
-        ],
-        "missing": [dict(path) for path in result.missing],
-        "totals": [
-            {
-                "by": str(table.title),
-                "sums": [
-                    {"label": t.label, "rows": t.rows, "amount": f"{t.amount:f}"}
-                    for t in table.totals
-                ],
-            }
-            for table in result.totals
-        ],
-    }
-
-
-def write_manifest(path: Path, result: ExportResult) -> None:
-    """Write the manifest, whole or not at all. Raises ``UsageError`` where it cannot be."""
-    with replace_atomically(path) as temporary:
-        document = json.dumps(manifest_of(result), ensure_ascii=False, indent=2)
-        temporary.write_text(document + "\n", encoding="utf-8")
+def _totals_json(table: TotalTable) -> dict[str, Any]:
+    sums = [{"label": t.label, "rows": t.rows, "amount": f"{t.amount:f}"} for t in table.totals]
+    return {"by": str(table.title), "sums": sums}
 
 
 def _window_json(fetched: FetchedWindow) -> dict[str, Any]:

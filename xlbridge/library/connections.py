@@ -4,15 +4,23 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import Self
 
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
-from xlbridge.export import ExportProgress, Filter, Layout
+from xlbridge.export import ExportProgress, ExportRequest, Filter, find_listing
 from xlbridge.i18n import Text
-from xlbridge.library.exports import Code, Codes, ExportedFrames, Moment, export_frames
+from xlbridge.library.exports import (
+    Code,
+    Codes,
+    ExportedFrames,
+    Moment,
+    export_request,
+    read_filters,
+)
 from xlbridge.library.reports import Report
 from xlbridge.library.uploads import UploadOutcome, consent_of, upload_report
 from xlbridge.profiles import choose_profile, settings_for
@@ -153,16 +161,17 @@ class Connection:
             Filter.ACTIVE: active,
             Filter.LIMIT: limit,
         }
-        catalogue = load_catalogue(self._settings.schemas)
-        layout = Layout(
+        request = ExportRequest(
+            listing=find_listing(listing).name,
+            filters=read_filters(given),
             flat=flat,
+            as_template=as_template,
             in_detail=with_files,
             keep_unknown=keep_unknown,
-            template=None if as_template is None else catalogue.named(as_template),
+            at_once=at_once,
         )
-        return export_frames(
-            self._client, listing, given, layout, at_once=at_once, on_progress=on_progress
-        )
+        load = partial(load_catalogue, self._settings.schemas)
+        return export_request(self._client, request, load, on_progress)
 
     def close(self) -> None:
         """Close the connections, and end the embedded sandbox where this started it."""

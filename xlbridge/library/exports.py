@@ -1,10 +1,8 @@
 """Export a listing into DataFrames."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -12,18 +10,15 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.export import (
     FILTERS,
+    ExportRequest,
     Filter,
     Filters,
-    FrameOutput,
-    Layout,
     OnProgress,
     ValueKind,
-    export_listing,
-    find_listing,
-    is_repeatable,
-    manifest_of,
+    export_frames,
     parse_filters,
 )
+from xlbridge.resources import Catalogue
 
 Moment = str | dt.date
 """A date or a datetime, or the text of one (``2026-10-01``, ``01/10/2026 18:30``)."""
@@ -55,41 +50,25 @@ class ExportedFrames:
     manifest: dict[str, Any] = field(repr=False)
 
 
-def export_frames(
+def export_request(
     client: Client,
-    listing: str,
-    given: Mapping[Filter, object],
-    layout: Layout,
-    *,
-    at_once: int,
+    request: ExportRequest,
+    load_catalogue: Callable[[], Catalogue],
     on_progress: OnProgress,
 ) -> ExportedFrames:
-    """Export a listing into DataFrames; ``given`` are the filters as a caller writes them.
-
-    Raises what ``export_listing`` and ``find_listing`` raise.
-    """
-    wanted, output = find_listing(listing), FrameOutput()
-    with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
-        exported = export_listing(
-            client,
-            wanted,
-            _filters(given),
-            Path(folder) / wanted.name,
-            output.open,
-            layout=layout,
-            on_progress=on_progress,
-            at_once=at_once,
-        )
+    """Export a listing into DataFrames. Raises what ``export_frames`` raises."""
+    exported, frames = export_frames(client, request, load_catalogue, on_progress=on_progress)
     return ExportedFrames(
-        listing=wanted.name,
+        listing=exported.listing,
         records=exported.records,
         complete=exported.complete,
-        frames=output.frames,
-        manifest=manifest_of(exported),
+        frames=frames,
+        manifest=exported.manifest(),
     )
 
 
-def _filters(given: Mapping[Filter, object]) -> Filters:
+def read_filters(given: Mapping[Filter, object]) -> Filters:
+    """Return filters as a caller writes them. Raises ``InvalidFilter`` for what is no value."""
     return parse_filters({name: _filter_text(name, value) for name, value in given.items()})
 
 
@@ -97,7 +76,7 @@ def _filter_text(name: Filter, value: object) -> object:
     """Return a filter's value as users write it, which is how it is read."""
     if value is None or FILTERS[name].kind is ValueKind.FLAG:
         return value
-    if is_repeatable(name):
+    if FILTERS[name].is_repeatable:
         values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         return tuple(map(str, values))
     return str(value)

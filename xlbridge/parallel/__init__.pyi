@@ -5,7 +5,7 @@ from .executor import (
     SerialExecutor as SerialExecutor,
 )
 from .exports import (
-    ExportRequest as ExportRequest,
+    ExportTask as ExportTask,
     export_all as export_all,
 )
 from .local import (
