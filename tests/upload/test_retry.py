@@ -152,7 +152,7 @@ def test_rows_of_no_ones_are_refused(
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
     other = validate_workbook(make_clients(new_cnpj(), name="outra.xlsx"), context.catalogue)
-    with pytest.raises(UsageError, match="no rejected row"):
+    with pytest.raises(UsageError, match="not a rejected row"):
         corrected_rows(context, job, other)
 
 

@@ -121,8 +121,8 @@ _SUMMARY = Text(
 
 def _mention_warnings(judged: "ValidatedSheet") -> None:
     if judged.warnings:
-        told = Text(
+        warnings = Text(
             pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
             en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
         )
-        remark(told.format(n=judged.warnings, file=judged.file))
+        remark(warnings.format(n=judged.warnings, file=judged.file))

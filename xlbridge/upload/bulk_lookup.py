@@ -1,6 +1,6 @@
 """Bulk lookup: the remote records of many rows, found in whole listings to save requests.
 
-Of what a listing holds, only the records of the rows' own keys are kept.
+Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ from xlbridge.upload.snapshot import Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
-"""How many requests one reading may take; what needs more is not read."""
+"""Requests that one snapshot may take; where more are needed, none is taken."""
 
 _MAX_SINGLE_REQUESTS = 50
-"""How many questions are asked one by one before whole listings are read."""
+"""Requests that are made one by one before whole listings are read."""
 
 _NO_KEY = Text(
     pt="as linhas não têm chave pela qual o sistema as encontre",
@@ -46,7 +46,7 @@ def look_up_rows(
     most: int | None = MAX_REQUESTS,
     way_out: Text | None = None,
 ) -> tuple[Snapshot, Text | None]:
-    """Return what the remote system has for each row, and why some were not read.
+    """Return the remote records of each row, and the reason why some were not read.
 
     It takes ``most`` requests at most, if that is given; ``way_out`` follows the reason where that
     does not do. Raises what ``Client.records`` raises.
@@ -82,7 +82,7 @@ class _SoughtKeys:
 
 
 class _BulkLookup:
-    """Reads the listings that hold the records of rows, ``most`` answers at most."""
+    """Reader of the listings that hold the records of rows, ``most`` answers at most."""
 
     def __init__(
         self, client: Client, resource: Resource, declared: ReadBack, most: int | None
@@ -95,7 +95,7 @@ class _BulkLookup:
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys)))
 
     def find(self, rows: Sequence[RowValues], lookups: Sequence[Lookup | None]) -> Snapshot | None:
-        """Return the reading; None where the listings cannot prove what is not there."""
+        """Return the snapshot; None where the listings cannot prove what is not there."""
         sought: dict[int, _SoughtKeys] = {}
         for row, lookup in zip(rows, lookups, strict=True):
             if lookup is not None:
@@ -118,7 +118,7 @@ class _BulkLookup:
         )
 
     def _read(self, operation: Operation, sought: Sequence[_SoughtKeys]) -> bool:
-        """Read a listing through, and say whether it was whole and told of every key."""
+        """Read a listing; return whether it was complete and every record had its keys."""
         try:
             for records, whole in listing_parts(self._client, operation, listing_cap(operation)):
                 if not whole or self._left == 0:
@@ -132,7 +132,7 @@ class _BulkLookup:
         return True
 
     def _sort_in(self, record: Record, operation: Operation, sought: Sequence[_SoughtKeys]) -> bool:
-        """Keep a record whose key is sought; say whether it tells what it would be found by."""
+        """Store a record whose key is sought; return whether it has the fields of its keys."""
         for one in sought:
             own = operation in one.lookup.operations
             if not own and any(name not in record for name in one.fields.values()):

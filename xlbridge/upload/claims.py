@@ -10,7 +10,7 @@ from xlbridge.upload.job import Job, State
 
 
 class Claims:
-    """The claims in the journal's file; whoever calls has begun the transaction."""
+    """Claims in the journal's file; the caller has begun the transaction."""
 
     def __init__(self, db: LocalDatabase) -> None:
         self._db = db
@@ -46,7 +46,7 @@ class Claims:
 
 
 def already_sent_error(job: Job, holders: Mapping[str, int]) -> JournalError:
-    """Return the refusal of rows that ``holders`` claim; ``job`` is the newest of them."""
+    """Return the error about rows that ``holders`` claim; ``job`` is the newest of them."""
     return JournalError(
         Text(
             pt="Já enviadas a {profile}: {n} destas linhas. Envio {job}, de {when}, estado "
@@ -88,8 +88,8 @@ _HINTS = {
     State.NEEDS_PERSON: Text(
         pt="Veja no sistema se as linhas estão lá, e diga o que viu: xlbridge resolve {job} "
         '--as applied|not-applied --reason "…".',
-        en="Look in the system whether the rows are there, and say what you saw: xlbridge resolve "
-        '{job} --as applied|not-applied --reason "…".',
+        en="Check in the system whether the rows are there, and record what you saw: "
+        'xlbridge resolve {job} --as applied|not-applied --reason "…".',
     ),
 }
 _SYSTEM_EMPTIED = Text(

@@ -89,9 +89,9 @@ class Confirmed:
             return True
         raise UsageError(
             Text(
-                pt="A confirmação {given!r} não é a deste envio, que é de {rows} "
+                pt="A confirmação {given!r} não é a deste envio, que tem {rows} "
                 "{rows:linha|linhas}.",
-                en="The confirmation {given!r} is not that of this upload, which is of {rows} "
+                en="The confirmation {given!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
             ).format(given=self.token, rows=len(request.job.what.rows)),
             Text(

@@ -16,7 +16,7 @@ from xlbridge.upload.journal import Journal
 RequestedMode = Literal["auto", "direct", "preview", "queue"]
 
 Progress = Callable[[Text], None]
-"""Receives a line about each thing that an upload does; it may be called often."""
+"""Receives a line about each step of an upload; it may be called often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class UploadOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModeChoice:
-    """The mode that was chosen, and why."""
+    """Mode that was chosen, and the reason."""
 
     mode: Mode
     reason: Text
@@ -78,7 +78,7 @@ def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
     """Choose how to send a resource's sheet.
 
     ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
-    be settled by its log. Raises ``UsageError`` when the resource does not take the mode.
+    be settled by its log. Raises ``UsageError`` when the resource does not accept the mode.
     """
     if requested == "auto":
         if resource.paths.queue is not None:
@@ -98,7 +98,7 @@ def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
         raise UsageError(
             Text(
                 pt="{resource} não aceita o modo {mode}; aceita: {modes}.",
-                en="{resource} does not take the mode {mode}; it takes: {modes}.",
+                en="{resource} does not accept the mode {mode}; it accepts: {modes}.",
             ).format(resource=resource.name, mode=mode, modes=", ".join(resource.paths.modes))
         )
     return ModeChoice(

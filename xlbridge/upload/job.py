@@ -98,7 +98,7 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of a job's history."""
+    """Event in a job's history."""
 
     number: int
     at: datetime
@@ -124,12 +124,12 @@ class Job:
 
     @property
     def state(self) -> State:
-        """Where the job stands."""
+        """State after the newest event."""
         return self.events[-1].state
 
     @property
     def reason(self) -> Text:
-        """Why the job is where it is; empty where nothing was noted."""
+        """Reason of the job's state; a dash where none was recorded."""
         return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
 
     @property
@@ -163,12 +163,12 @@ class Job:
 
     @property
     def attempts(self) -> int:
-        """How many requests were announced so far."""
+        """Number of requests that were announced so far."""
         return sum("attempt" in event.detail for event in self.events)
 
     @property
     def doubted_at(self) -> datetime | None:
-        """Since when the outcome of the last request is in doubt; None where it is not."""
+        """Time since which the outcome of the last request is in doubt; None where it is not."""
         since = None
         for event in self.events:
             if event.state is not State.IN_DOUBT:
@@ -183,7 +183,7 @@ class Job:
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
-                    en="The upload {job} is of the environment {theirs}; {ours} is configured now.",
+                    en="The upload {job} belongs to {theirs}; now {ours} is configured.",
                 ).format(job=self.id, theirs=self.what.profile, ours=profile)
             )
 

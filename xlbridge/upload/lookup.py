@@ -41,7 +41,7 @@ def requests_needed(resource: Resource, rows: Sequence[RowValues]) -> int:
 
 
 class RowLookup:
-    """Reads the records of a resource's rows; each question is asked once.
+    """Lookup of the records of single rows; each request is made once.
 
     Raises what ``Client.records`` raises.
     """
@@ -55,7 +55,7 @@ class RowLookup:
         self._answers: dict[tuple[str, str], dict[tuple[str | None, ...], list[Record]]] = {}
 
     def read(self, rows: Sequence[RowValues]) -> Snapshot:
-        """Return what the remote system has for each row now."""
+        """Return the remote records of each row now."""
         self._answers.clear()
         return tuple(self._read_row(row) for row in rows)
 
@@ -72,7 +72,7 @@ class RowLookup:
         return self.matched(row, lookup, found)
 
     def matched(self, row: RowValues, lookup: Lookup, found: Sequence[Record]) -> RowSnapshot:
-        """Hold a row against the records of its key; the last one of a code counts."""
+        """Compare a row with the records of its key; the last one of a code counts."""
         key = {name: self._plain(name, row[name]) or "" for name in lookup.key}
         once = {self._code(record) or place: record for place, record in enumerate(found)}
         sent = {name: self._plain(name, row.get(name)) for name in self._compare}
@@ -81,12 +81,12 @@ class RowLookup:
         return RowSnapshot(key, sent, records)
 
     def _code(self, record: Record) -> tuple[object, ...]:
-        """Return what tells a record from all others, nothing where that cannot be told."""
+        """Return the remote code of a record, empty where a part of it is missing."""
         code = tuple(record.get(name) for name in self._read_back.codes)
         return () if None in code else code
 
     def _meant(self, row: RowValues) -> Mapping[str, str | None]:
-        """Return what the sheet's columns say, empty cells included."""
+        """Return the values that a row gives its record, empty cells included."""
         declared = self._read_back
         meant = {}
         for name in (*self._compare, *declared.renamed):

@@ -14,7 +14,7 @@ from xlbridge.upload.verdict import RejectedRow, Verdict
 
 
 class Resolution(StrEnum):
-    """What a person saw in the system."""
+    """Finding of a person who looked in the system."""
 
     APPLIED = "applied"
     NOT_APPLIED = "not-applied"
@@ -29,7 +29,7 @@ _NOT_APPLIED = Text(
 def record_resolution(
     journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
 ) -> Job:
-    """Write down that a person saw the doubtful rows of a job, or saw that they are not there.
+    """Record that a person saw the doubtful rows of a job, or saw that they are not there.
 
     Rows that were proven before stay so. Raises ``UsageError`` when nothing is in doubt, no
     reason is given, or rows that may still arrive are said not to be there.
@@ -61,7 +61,7 @@ def record_resolution(
 
 
 def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> Job:
-    """The rows that nothing was proven of are not there; the ``accepted`` ones stay proven."""
+    """Record that the unproven rows are not there; the ``accepted`` ones stay proven."""
     missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
     message = str(_NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"]))
     rows = (RejectedRow(job.what.rows[at], None, None, message, itself=False) for at in missing)

@@ -4,7 +4,7 @@ Codes must exist and be active; records may exist already. Each value is asked f
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.context import Progress
 from xlbridge.upload.lookup import lookup_for, rows_of
 from xlbridge.upload.snapshot import RowSnapshot
 from xlbridge.validation import ValidatedSheet
@@ -25,8 +26,10 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class RegistryCodes:
-    """Which of some codes exist, each with whether it is active; ``whole`` says that no other of
-    them does, but for those that were ``not_asked``."""
+    """Codes that exist, each with whether it is active.
+
+    ``whole`` says that no others exist, except perhaps those that were ``not_asked``.
+    """
 
     active: Mapping[str, bool]
     whole: bool = True
@@ -44,7 +47,7 @@ class RegistryCodes:
 
 
 class Registries:
-    """Looks codes up, each at most once; in one listing where the interface has one.
+    """Lookup of codes in registries, each at most once; in one listing where there is one.
 
     Of a registry that has none, ``most_requests`` codes are asked for at most.
     """
@@ -111,8 +114,6 @@ class Registries:
         return True
 
 
-Progress = Callable[[Text], None]
-
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
 _EFFECTS: Mapping[ExistingPolicy, Text] = {
@@ -124,7 +125,7 @@ _EFFECTS: Mapping[ExistingPolicy, Text] = {
 
 
 class OnlineCheck:
-    """Holds sheets against one remote system; no code is asked for again.
+    """Check of sheets against one remote system; no code is asked for twice.
 
     A sheet's records take ``most_requests`` at most, and so do the codes of each registry that
     the interface does not list; what is left is said not to be looked up.
@@ -133,18 +134,18 @@ class OnlineCheck:
     def __init__(
         self,
         client: Client,
-        tell: Progress = lambda _text: None,
+        progress: Progress = lambda _text: None,
         most_requests: int = MAX_REQUESTS,
     ) -> None:
         self._client = client
-        self._tell = tell
+        self._progress = progress
         self._most = most_requests
         self.registries = Registries(client, ListingCache(client), most_requests)
 
     def add_findings(
         self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NO_CODES
     ) -> None:
-        """Add to a judged sheet what the remote system says of its rows.
+        """Add the findings of the remote system to a validated sheet.
 
         ``supplied`` are codes that other sheets of the same undertaking register, by registry:
         they need not be there yet. Cells with an error are not asked about. Raises what
@@ -168,7 +169,9 @@ class OnlineCheck:
             if column.references is None or column.name not in judged.columns:
                 continue
             reference = REFERENCES[column.references]
-            self._tell(Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title))
+            self._progress(
+                Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title)
+            )
             codes = values_of(judged, column.name)
             coming = supplied.get(column.references, ())
             known = self.registries.look_up(column.references, reference, codes.values)
@@ -182,8 +185,8 @@ class OnlineCheck:
             }
             details = {"registry": reference.title}
             if left:
-                told = {**details, "count": len(left), "codes": len(codes.values)}
-                yield _column_finding(judged, "references-not-looked-up", column.name, told)
+                counts = {**details, "count": len(left), "codes": len(codes.values)}
+                yield _column_finding(judged, "references-not-looked-up", column.name, counts)
             for position, number in codes.cells(faults):
                 yield judged.finding(faults[number], column.name, position, details)
 
@@ -196,15 +199,15 @@ class OnlineCheck:
         rows = rows_of(judged.frame.iloc[positions])
         if not rows:
             return
-        self._tell(Text(pt="Procurando os registros", en="Looking for the records"))
+        self._progress(Text(pt="Procurando os registros", en="Looking for the records"))
         reading, why = look_up_rows(self._client, resource, rows, self._most)
         left = sum(
             found is None and lookup_for(resource, row) is not None
             for row, found in zip(rows, reading, strict=True)
         )
         if left:
-            told = {"count": left, "why": why}
-            yield _column_finding(judged, "records-not-looked-up", None, told)
+            details = {"count": left, "why": why}
+            yield _column_finding(judged, "records-not-looked-up", None, details)
         for position, row in zip(positions, reading, strict=True):
             if row is not None and row.found:
                 yield _existing_record_finding(judged, position, row, read_back)

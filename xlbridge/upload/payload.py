@@ -28,18 +28,23 @@ from xlbridge.workbook.write import write_records
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
     names = sorted(frame.columns)
-    texts = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in names]
     return [
         hashlib.blake2b(
             json.dumps([resource.name, *filter(_is_filled, zip(names, row, strict=True))]).encode(),
             digest_size=16,
         ).hexdigest()
-        for row in zip(*texts, strict=True)
+        for row in row_texts(frame[names])
     ]
 
 
 def _is_filled(named: tuple[str, str | None]) -> bool:
     return named[1] is not None
+
+
+def row_texts(frame: pd.DataFrame) -> list[tuple[str | None, ...]]:
+    """Return the values of each row as texts, None where a cell is empty."""
+    texts = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in frame]
+    return list(zip(*texts, strict=True))
 
 
 def sheet_digest(rows: Sequence[str]) -> str:
@@ -94,7 +99,7 @@ def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:
 
 
 def file_hash(path: Path) -> str:
-    """Return what an analyst's file is known again by."""
+    """Return the hash of an analyst's file, by which it is recognised later."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

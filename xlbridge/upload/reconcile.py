@@ -50,7 +50,7 @@ _LOG_UNPROVEN = Text(
 
 
 def reconcile_job(context: RunContext, job: Job) -> Step:
-    """Settle a doubt as far as it can be now.
+    """Settle the doubt about a job as far as possible now.
 
     Raises ``InDoubt`` when the system cannot be asked.
     """

@@ -57,8 +57,8 @@ def start(context: RunContext, job: Job) -> Step:
         case NotExecuted(reason):
             raise context.not_sent(job, reason, back_to=State.STAGED)
         case Rejected(_, details):
-            told = "; ".join(item.value for item in details)
-            return context.doubt(job, Text(pt=told, en=told), start_refused=True)
+            message = "; ".join(detail.value for detail in details)
+            return context.doubt(job, Text(pt=message, en=message), start_refused=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
 
@@ -87,8 +87,8 @@ def finish(context: RunContext, job: Job, log: ImportLog) -> Step:
     if verdict.rejected == 0:
         return context.end(job, State.DONE, verdict), False
     state = State.PARTIAL if verdict.accepted else State.REJECTED
-    refused = {row.row for row in verdict.rejected_rows}
-    freed = [place for place, row in enumerate(job.what.rows) if row in refused]
+    rejected = {row.row for row in verdict.rejected_rows}
+    freed = [place for place, row in enumerate(job.what.rows) if row in rejected]
     return context.end(job, state, verdict, freed=freed), False
 
 

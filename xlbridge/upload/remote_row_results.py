@@ -1,9 +1,7 @@
 """Results that the remote system reports by row: in a finished log, or in a rejected request.
 
-A rejection may name a field of the record where the sheet has a column of another name: a
-client's
-``cnpj`` or ``cpf``, say, is its record's ``cnpjcpf``. The schema file declares which field a
-column
+A rejection may name a field of the record where the sheet has a column of another name: a client's
+``cnpj`` or ``cpf``, say, is its record's ``cnpjcpf``. The schema file declares which field a column
 becomes, where it declares the lookup.
 """
 
@@ -30,7 +28,7 @@ _NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 
 def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
-    """The whole sheet was refused; the details name the rows and columns they are about."""
+    """Return the verdict on a sheet that was rejected as a whole, with its ``details``."""
     return Verdict(
         read=len(job.rows),
         accepted=0,
@@ -87,33 +85,33 @@ def _sheet_row(job: JobSpec, line: int) -> int | None:
 def with_sheet_columns(
     verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
 ) -> Verdict:
-    """Return a verdict whose refusals name the sheet's own columns wherever those are known.
+    """Return a verdict whose rejected rows name the sheet's own columns wherever those are known.
 
-    ``rows`` gives the rows as they were sent; it is asked only if need be.
+    ``rows`` gives the rows as they were sent; it is called only if needed.
     """
     if not any(
-        _candidate_columns(resource, job, refused.column) for refused in verdict.rejected_rows
+        _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
     ):
         return verdict
     sent = dict(zip(job.rows, rows(), strict=True))
     placed = tuple(
-        _with_sheet_column(refused, job, resource, sent) for refused in verdict.rejected_rows
+        _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
     )
     return replace(verdict, rejected_rows=placed)
 
 
 def _with_sheet_column(
-    refused: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
+    rejected: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
 ) -> RejectedRow:
-    row = None if refused.row is None else sent.get(refused.row)
-    candidates = _candidate_columns(resource, job, refused.column)
-    if row is None or refused.row is None or not candidates:
-        return refused
+    row = None if rejected.row is None else sent.get(rejected.row)
+    candidates = _candidate_columns(resource, job, rejected.column)
+    if row is None or rejected.row is None or not candidates:
+        return rejected
     lookup = lookup_for(resource, row)
     looked_up = [name for name in candidates if lookup is not None and name in lookup.key]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
-    return replace(refused, column=column, cell=cell_address(refused.row, job.columns[column]))
+    return replace(rejected, column=column, cell=cell_address(rejected.row, job.columns[column]))
 
 
 def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:

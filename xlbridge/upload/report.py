@@ -129,7 +129,7 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
     if rules:
         yield Text(
             pt="Recusas que a conferência local não previu, por regra:",
-            en="Refusals that the local check had not foreseen, by rule:",
+            en="Rejections that the local check did not foresee, by rule:",
         )
     for rule in rules:
         yield Text(pt="  {n} × {what}", en="  {n} × {what}").format(
@@ -149,8 +149,8 @@ def _decision_lines(job: Job) -> Iterator[Text]:
     ).format(job=job.id)
 
 
-def _time_text(told: str | None) -> str:
-    return "–" if told is None else f"{datetime.fromisoformat(told):%d/%m/%Y %H:%M:%S}"
+def _time_text(moment: str | None) -> str:
+    return "–" if moment is None else f"{datetime.fromisoformat(moment):%d/%m/%Y %H:%M:%S}"
 
 
 def _rejected_row_json(row: RejectedRow) -> dict[str, Any]:

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pandas as pd
-
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.payload import row_digests, sent_frame, sheet_digest
+from xlbridge.upload.payload import row_digests, row_texts, sent_frame, sheet_digest
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
@@ -43,7 +41,7 @@ def require_rejected(job: Job) -> None:
         raise UsageError(
             Text(
                 pt="O envio {job} é parte de {parent}; as linhas rejeitadas são reenviadas de lá.",
-                en="The upload {job} is a part of {parent}; its rejected rows go from there.",
+                en="The upload {job} is a part of {parent}; retry its rejected rows from there.",
             ).format(job=job.id, parent=job.parent),
             Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(p=job.parent),
         )
@@ -61,40 +59,40 @@ def corrected_rows(
 ) -> CorrectedRows:
     """Return the rows of ``sheet`` that were not applied and may be sent now.
 
-    ``sheet`` is the rejects workbook, whose column ``linha original`` tells which row is which,
-    or the very file that was sent, which ``in_place`` says of one that lies elsewhere now. Left
-    out are rows that were complained about and have not changed, and rows that an earlier retry
-    has sent. Raises ``NotRetriable`` when a row is none of the job's, when rows of the very file
-    have moved, or nothing is left to send.
+    ``sheet`` is the rejects workbook, whose column ``linha original`` has the rows' numbers, or the
+    file that was sent; ``in_place`` says that it is the latter, under another path. Left out are
+    rows with an error of their own that have not changed, and rows that an earlier retry has sent.
+    Raises ``NotRetriable`` when a row is none of the job's, when rows of the sent file have moved,
+    or nothing is left to send.
     """
     rejected = {row.row: row.itself for row in job.verdict.rejected_rows if row.row is not None}
-    refused = {row for row, itself in rejected.items() if itself}
+    faulty = {row for row, itself in rejected.items() if itself}
     open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
     in_place = in_place or _is_sent_workbook(job, sheet)
     origins = sheet.rows if in_place else _origins(context, job, sheet, open_rows)
     before = _sent_values(context, job)
-    after = _text_rows(sheet.frame)
+    after = row_texts(sheet.frame)
     settled = _sent_by_retries(context, job)
     if in_place:
         _require_unmoved_rows(sheet, after, before, settled, open_rows)
-    kept = [
+    positions = [
         position
         for position, origin in enumerate(origins)
         if origin in open_rows
         and origin not in settled
-        and (origin not in refused or after[position] != before.get(origin))
+        and (origin not in faulty or after[position] != before.get(origin))
     ]
-    if not kept:
+    if not positions:
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
     return CorrectedRows(
         job,
         replace(
             sheet,
-            frame=sheet.frame.iloc[kept].reset_index(drop=True),
-            rows=[sheet.rows[position] for position in kept],
+            frame=sheet.frame.iloc[positions].reset_index(drop=True),
+            rows=[sheet.rows[position] for position in positions],
         ),
-        origins=tuple(origins[position] for position in kept),
-        left_out=len(origins) - len(kept),
+        origins=tuple(origins[position] for position in positions),
+        left_out=len(origins) - len(positions),
     )
 
 
@@ -115,14 +113,14 @@ def _require_unmoved_rows(
     settled: Mapping[int, _Values],
     open_rows: set[int],
 ) -> None:
-    """Raise ``NotRetriable`` unless each row that is not to be mended is as it was sent.
+    """Raise ``NotRetriable`` unless each row that needs no correction is as it was sent.
 
-    A row is known by its number alone: where others were put in or taken out above it, the wrong
-    one would be taken for the mended one.
+    A row is known by its number alone: where others were inserted or deleted above it, the wrong
+    one would be taken for the corrected one.
     """
     for row, values in zip(sheet.rows, after, strict=True):
-        to_mend = row in open_rows and row not in settled
-        if not to_mend and values not in (before.get(row), settled.get(row)):
+        correctable = row in open_rows and row not in settled
+        if not correctable and values not in (before.get(row), settled.get(row)):
             raise NotRetriable(
                 Text(
                     pt="{file}, linha {row}: não é a linha que foi enviada dali.",
@@ -134,64 +132,59 @@ def _require_unmoved_rows(
 
 _KEEP_ACCEPTED_ROWS = Text(
     pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outro arquivo.",
-    en="Accepted rows stay as and where they are; new rows go in another workbook.",
+    en="Leave accepted rows as and where they are; put new rows into another workbook.",
 )
 
 
 def _origins(
     context: UploadContext, job: Job, sheet: ValidatedSheet, open_rows: set[int]
 ) -> Sequence[int]:
-    told = _origin_column(context, sheet)
+    numbers = _origin_column(context, sheet)
     for row in sheet.rows:
-        if told.get(row) not in open_rows:
+        if numbers.get(row) not in open_rows:
             raise NotRetriable(
                 Text(
                     pt="{file}, linha {row}: não é uma linha rejeitada do envio {job}.",
-                    en="{file}, row {row}: this is no rejected row of the upload {job}.",
+                    en="{file}, row {row}: this is not a rejected row of the upload {job}.",
                 ).format(file=sheet.file, row=row, job=job.id),
                 Text(
                     pt="Corrija o arquivo das linhas rejeitadas sem mexer na coluna {column!r}, ou "
                     "o próprio arquivo enviado. Linhas novas vão com xlbridge upload.",
-                    en="Mend the rejects workbook and leave its column {column!r} alone, or the "
-                    "very workbook that was sent. New rows go with xlbridge upload.",
+                    en="Fix the rejects workbook without touching its column {column!r}, or the "
+                    "workbook that was sent. Send new rows with xlbridge upload.",
                 ).format(column=REJECTS_COLUMNS[0]),
             )
-    return [told[row] for row in sheet.rows]
+    return [numbers[row] for row in sheet.rows]
 
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
-    """Return what the column ``linha original`` says of each row of the sheet."""
+    """Return the column ``linha original``, by the row numbers of the sheet."""
     cells = read_workbook(sheet.file, context.settings.limits, sheet.sheet).sheets[0]
     header = [normalise_header(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REJECTS_COLUMNS[0] not in header:
         return {}
     column = cells.columns[header.index(REJECTS_COLUMNS[0])]
-    told = {row: column.value(row - 1) for row in sheet.rows}
-    return {row: int(value) for row, value in told.items() if isinstance(value, float | int)}
+    values = {row: column.value(row - 1) for row in sheet.rows}
+    return {row: int(value) for row, value in values.items() if isinstance(value, float | int)}
 
 
 def _sent_by_retries(context: UploadContext, job: Job) -> Mapping[int, _Values]:
-    """Return the rows that earlier retries have sent and that were not refused again, as sent."""
+    """Return the rows that earlier retries have sent and that were not rejected again, as sent."""
     settled: dict[int, _Values] = {}
     for retry in context.journal.retries_of(job.id):
         if retry.state.frees_rows or retry.state.is_unsent:
             continue
-        refused = {row.row for row in retry.verdict.rejected_rows}
+        rejected = {row.row for row in retry.verdict.rejected_rows}
         origins = retry.events[0].detail["origins"]
         sent = _sent_values(context, retry)
         pairs = zip(retry.what.rows, origins, strict=True)
-        settled |= {origin: sent[row] for row, origin in pairs if row not in refused}
+        settled |= {origin: sent[row] for row, origin in pairs if row not in rejected}
     return settled
 
 
 def _sent_values(context: UploadContext, job: Job) -> Mapping[int, _Values]:
     sent = sent_frame(context, job)
-    return dict(zip(job.what.rows, _text_rows(sent), strict=True))
-
-
-def _text_rows(frame: pd.DataFrame) -> list[_Values]:
-    text = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in frame]
-    return list(zip(*text, strict=True))
+    return dict(zip(job.what.rows, row_texts(sent), strict=True))
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:

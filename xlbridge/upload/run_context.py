@@ -67,11 +67,11 @@ class RunContext:
         )
 
     def announce(self, job: Job, state: State) -> Job:
-        """Write down that a request is about to be sent."""
+        """Record that a request is about to be sent."""
         return self.journal.record(job, state, attempt=job.attempts + 1)
 
     def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
-        """Write down what became of a job; without a verdict, none of its rows was applied."""
+        """Record the end of a job; without a verdict, none of its rows was applied."""
         if verdict is not None:
             resource = self.resource(job)
             verdict = with_sheet_columns(verdict, job.what, resource, lambda: self.rows(job))
@@ -79,7 +79,7 @@ class RunContext:
         return self.journal.record(job, state, verdict=evidence, **detail)
 
     def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
-        """Write down that the outcome is not known; it is then settled as far as possible."""
+        """Record that the outcome is not known; the next step settles it as far as possible."""
         evidence = asdict(Verdict.all_unknown(job.what.rows))
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
@@ -93,7 +93,7 @@ class RunContext:
         ), True
 
     def not_sent(self, job: Job, reason: Text, back_to: State = State.PREPARED) -> TransportError:
-        """Write down that a request was not executed, and return the error that says so."""
+        """Record that a request was not executed, and return the error that says so."""
         self.journal.record(job, back_to, reason=asdict(reason))
         hint = Text(
             pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",

@@ -24,7 +24,7 @@ _INTERRUPTED = Text(
 
 
 class JobRunner:
-    """Takes jobs from where the journal has them to where nothing more can be done."""
+    """Runner of one job, from the state that the journal has to the last that can be reached."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -39,8 +39,8 @@ class JobRunner:
             State.IN_DOUBT: reconcile.reconcile_job,
         }
 
-    def look(self, job: Job) -> Job:
-        """Look at a job as far as nothing is written yet, and return it.
+    def preflight(self, job: Job) -> Job:
+        """Take the steps of a job that write nothing, and return it.
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
@@ -49,7 +49,7 @@ class JobRunner:
         return job
 
     def run(self, job: Job) -> Job:
-        """Take the job as far as it goes and return it.
+        """Run the job as far as it goes and return it.
 
         Raises ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the job
         can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
@@ -85,7 +85,7 @@ HoldJob = Callable[[str], AbstractContextManager[None]]
 
 _OTHER_PART_REJECTED = Text(
     pt="outra parte da planilha foi recusada antes do envio",
-    en="another part of the sheet was refused before sending",
+    en="another part of the sheet was rejected before sending",
 )
 
 _RESOLVED_AS_MISSING = Text(
@@ -95,10 +95,10 @@ _RESOLVED_AS_MISSING = Text(
 
 
 def run_split(context: RunContext, parent: Job, hold: HoldJob) -> Job:
-    """Take all parts of a sheet as far as they go, and join what became of them.
+    """Run all parts of a sheet as far as they go, and join their verdicts.
 
-    All parts are looked at before anything is written; where one is refused then, none is sent.
-    Raises what ``Runner.run`` raises; the parts that were not reached are sent by a later run.
+    All parts are previewed before anything is written; where one is rejected then, none is sent.
+    Raises what ``JobRunner.run`` raises; the parts that were not reached are sent by a later run.
     """
     if not parent.state.is_final:
         context.client.login()
@@ -117,7 +117,7 @@ def run_split(context: RunContext, parent: Job, hold: HoldJob) -> Job:
 
 
 def update_parent(journal: Journal, parent: Job) -> Job:
-    """Write down what became of a parent's parts so far, and return the parent as it is then."""
+    """Record the joined state and verdict of a parent's parts, and return the parent."""
     parent = journal.job(parent.id)
     parts = journal.parts_of(parent)
     state = joined_state(parts)
@@ -133,18 +133,18 @@ def update_parent(journal: Journal, parent: Job) -> Job:
 
 
 def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
-    """Return what became of the rows of a whole sheet."""
+    """Return the verdict on the rows of a whole sheet."""
     verdicts = [part.verdict for part in parts]
     nothing_sent = joined_state(parts) is State.ABANDONED
-    fallen = (
+    with_part = (
         [] if nothing_sent else [row for part in parts for row in _rows_rejected_with_part(part)]
     )
-    refused = [row for verdict in verdicts for row in verdict.rejected_rows]
+    rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
     return Verdict(
         read=len(parent.what.rows),
         accepted=sum(verdict.accepted for verdict in verdicts),
         unknown=sum(verdict.unknown for verdict in verdicts),
-        rejected_rows=tuple(sorted([*refused, *fallen], key=lambda row: row.row or 0)),
+        rejected_rows=tuple(sorted([*rejected, *with_part], key=lambda row: row.row or 0)),
     )
 
 
@@ -165,7 +165,7 @@ def joined_state(parts: Sequence[Job]) -> State:
 def _preflight_parts(context: RunContext, parent: Job, hold: HoldJob) -> Job:
     for part in context.journal.parts_of(parent):
         with hold(part.id):
-            JobRunner(_context_of_part(context, part)).look(context.journal.job(part.id))
+            JobRunner(_context_of_part(context, part)).preflight(context.journal.job(part.id))
     parts = context.journal.parts_of(parent)
     if any(part.state.is_final for part in parts):
         for part in parts:
@@ -176,13 +176,13 @@ def _preflight_parts(context: RunContext, parent: Job, hold: HoldJob) -> Job:
 
 
 def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
-    """Return what was seen of all parts before anything is sent, as far as it was looked at."""
-    looked: dict[str, Any] = {"previewed": _sum_known(part.last("previewed") for part in parts)}
+    """Return the sums of what snapshots and previews of all parts have recorded so far."""
+    notes: dict[str, Any] = {"previewed": _sum_known(part.last("previewed") for part in parts)}
     plans = [part.last("plan") for part in parts]
     if all(plans):
-        looked["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
+        notes["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
     unread = next((part.last("unread") for part in parts if part.last("unread")), None)
-    return looked if unread is None else looked | {"unread": unread}
+    return notes if unread is None else notes | {"unread": unread}
 
 
 def _ask_consent(context: RunContext, parent: Job) -> Job:
@@ -206,17 +206,17 @@ def _context_of_part(context: RunContext, part: Job) -> RunContext:
 
 
 def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was not applied and did not say so of each row."""
+    """Return the rows of a part that was not applied, but for those with an error of their own."""
     if part.state not in {State.REJECTED, State.ABANDONED}:
         return []
-    why = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
+    reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
     if part.last("resolved") is not None:
-        why = _RESOLVED_AS_MISSING
-    told = {row.row for row in part.verdict.rejected_rows}
+        reason = _RESOLVED_AS_MISSING
+    named = {row.row for row in part.verdict.rejected_rows}
     return [
-        RejectedRow(row, None, None, str(why), itself=False)
+        RejectedRow(row, None, None, str(reason), itself=False)
         for row in part.what.rows
-        if row not in told
+        if row not in named
     ]
 
 

@@ -153,7 +153,7 @@ def _require_unchanged(job: Job, source: Path) -> None:
     raise UsageError(
         Text(
             pt="{file} não é mais o arquivo que foi enviado; as linhas podem ser outras.",
-            en="{file} is no longer the file that was sent; its rows may be others.",
+            en="{file} is no longer the file that was sent; its rows may differ.",
         ).format(file=source),
         Text(
             pt="A situação de cada linha: xlbridge jobs {job}",

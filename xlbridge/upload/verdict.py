@@ -92,7 +92,7 @@ class Verdict:
 
 REJECTED_AS_A_WHOLE = Text(
     pt="Não aplicada: o envio inteiro foi recusado.",
-    en="Not applied: the whole upload was refused.",
+    en="Not applied: the whole upload was rejected.",
 )
 """The remark on a row without an error of its own."""
 
