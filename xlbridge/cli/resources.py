@@ -1,16 +1,21 @@
 """``xlbridge resources``: resources that can be imported."""
 
+from pathlib import Path
+
 import click
 
-from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import print_json, print_result
+from xlbridge.cli.options import force_option, format_option, schemas_option
+from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource, load_catalogue, schema_file_format
 from xlbridge.settings import read_settings
 
 
-@click.command(
-    "resources", help=str(Text(pt="O que se pode importar.", en="What can be imported."))
+@click.group(
+    "resources",
+    invoke_without_command=True,
+    help=str(Text(pt="O que se pode importar.", en="What can be imported.")),
 )
 @click.option(
     "--json-schema",
@@ -25,7 +30,10 @@ from xlbridge.settings import read_settings
 )
 @schemas_option
 @format_option
-def command(form: str, file_format: bool) -> None:
+@click.pass_context
+def command(context: click.Context, form: str, file_format: bool) -> None:
+    if context.invoked_subcommand is not None:
+        return
     if file_format:
         print_json(schema_file_format())
         return
@@ -51,3 +59,78 @@ def _as_json(resource: Resource) -> dict[str, object]:
         "natural_keys": list(resource.natural_keys),
         "fingerprint": resource.fingerprint,
     }
+
+
+@command.command(
+    "new",
+    help=str(
+        Text(
+            pt="Propõe um arquivo de recurso a partir de uma planilha de exemplo.",
+            en="Proposes a resource file from an example workbook.",
+        )
+    ),
+)
+@click.option(
+    "--from",
+    "example",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help=str(Text(pt="O arquivo de exemplo.", en="The example workbook.")),
+)
+@click.option(
+    "--sheet", help=str(Text(pt="A planilha do arquivo.", en="The sheet of the workbook."))
+)
+@click.option(
+    "--name",
+    help=str(
+        Text(
+            pt="O nome do recurso (se não for dito: o do arquivo).",
+            en="The name of the resource (default: the file's).",
+        )
+    ),
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=str(
+        Text(pt="Onde gravar (se não for dito: mostra).", en="Where to write (default: shows it).")
+    ),
+)
+@force_option
+def new_command(
+    example: Path, sheet: str | None, name: str | None, output: Path | None, force: bool
+) -> None:
+    """Propose a resource file from an example workbook."""
+    # Only this needs the libraries that read workbooks.
+    from xlbridge.validation import propose_schema
+
+    if output is not None:
+        require_distinct([output], [example])
+        if not force:
+            require_new(output)
+    proposal = propose_schema(example, read_settings().limits, sheet, name)
+    for column in proposal.columns:
+        remark(
+            Text(
+                pt="  {header} → {name}: {kind}, {n} {n:célula|células}",
+                en="  {header} → {name}: {kind}, {n} {n:cell|cells}",
+            ).format(
+                header=column.header, name=column.name, kind=column.kind.value, n=column.filled
+            )
+        )
+    if output is None:
+        print_result(proposal.schema_file().rstrip())
+    else:
+        with replace_atomically(output) as partial:
+            partial.write_text(proposal.schema_file(), encoding="utf-8")
+        remark(Text(pt="Proposta em {path}", en="Proposal in {path}").format(path=output))
+    remark(
+        Text(
+            pt="Confira cada coluna e grave o arquivo na pasta schemas de XLBRIDGE_HOME; depois: "
+            "xlbridge template {name}",
+            en="Check each column and put the file into the folder schemas of XLBRIDGE_HOME; then: "
+            "xlbridge template {name}",
+        ).format(name=proposal.name)
+    )

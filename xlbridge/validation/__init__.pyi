@@ -31,4 +31,5 @@ from .results import (
     ValidationResult as ValidationResult,
     is_ok as is_ok,
 )
+from .schema_proposal import propose_schema as propose_schema
 from .typed_rows import type_rows as type_rows

@@ -1,0 +1,260 @@
+"""Proposal of a schema file from an example workbook: its columns, their kinds and their rules.
+
+The proposal is a beginning for a person to correct. Each column says on which cells it rests, and
+nothing is proposed that the example's own rows break.
+"""
+
+import datetime as dt
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind
+from xlbridge.resources.checks import RULES, is_cnpj, is_cpf
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import SheetCells, read_workbook
+
+_SEARCHED_ROWS = 50
+_MAX_CHOICES = 8
+"""Most different texts that are proposed as the allowed ones."""
+_ROWS_PER_CHOICE = 5
+_CODE = re.compile(r"(?=.*\d)[0-9A-Za-z./\-_]{1,60}")
+_AMOUNT_WORDS = frozenset({"valor", "preco", "total", "saldo", "custo", "desconto", "amount"})
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_LENGTHS = (10, 20, 40, 60, 80, 120, 255, 500, 1000, 4000, 32767)
+_TEXT_FORMATS = ("boleto", "access_key", "cep", "uf", "ncm", "nbs", "email", "telephone")
+"""Rules that a text either keeps or breaks, the narrowest first."""
+_MAX_WHOLE = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedColumn:
+    """A column of the proposal.
+
+    ``header`` is what stands in the workbook, ``rules`` are the rules of the schema file, and
+    ``filled`` counts the cells that it rests on.
+    """
+
+    name: str
+    header: str
+    kind: Kind
+    required: bool
+    example: object
+    filled: int
+    rules: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProposal:
+    """A proposed resource: ``rows`` is how many rows of the sheet it rests on."""
+
+    name: str
+    sheet: str
+    rows: int
+    columns: Sequence[ProposedColumn]
+
+    @property
+    def key(self) -> str | None:
+        """Return the first column whose values are all there and all different."""
+        return next((column.name for column in self.columns if "no_repeats" in column.rules), None)
+
+    def schema_file(self) -> str:
+        """Return the text of the schema file."""
+        import yaml
+
+        head = Text(
+            pt="# Proposto a partir de {rows} linhas da planilha {sheet}: confira cada coluna.\n",
+            en="# Proposed from {rows} rows of the sheet {sheet}: check each column.\n",
+        ).format(rows=self.rows, sheet=self.sheet)
+        document = _document(self)
+        return str(head) + yaml.safe_dump(
+            document, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100
+        )
+
+
+def propose_schema(
+    path: str | Path, limits: WorkbookLimits, sheet: str | None = None, name: str | None = None
+) -> SchemaProposal:
+    """Propose a schema file from the header row and the rows of a workbook.
+
+    The resource is named ``name``, or after the file. Raises ``UsageError`` when there is no such
+    file or sheet, or no header row with rows below it; ``WorkbookRefused`` as reading does.
+    """
+    path = Path(path)
+    for cells in read_workbook(path, limits, sheet).sheets:
+        position = _header_position(cells)
+        if position is not None:
+            columns = list(_columns(cells, position))
+            rows = sum(any(v != "" for v in cells.row(p)) for p in _below(cells, position))
+            return SchemaProposal(name or _slug(path.stem), cells.name, rows, columns)
+    raise UsageError(
+        Text(
+            pt="{file}: não há uma linha de cabeçalho com linhas de dados abaixo.",
+            en="{file}: there is no header row with rows of data below it.",
+        ).format(file=path.name),
+        Text(
+            pt="Use um exemplo com os nomes das colunas e algumas linhas preenchidas.",
+            en="Use an example with the names of the columns and some rows filled in.",
+        ),
+    )
+
+
+def _below(cells: SheetCells, position: int) -> range:
+    return range(position + 1, cells.height)
+
+
+def _header_position(cells: SheetCells) -> int | None:
+    """Return the first of the rows with most names: different texts, with data below."""
+    best, names = None, 0
+    for position in range(min(cells.height - 1, _SEARCHED_ROWS)):
+        filled = [value for value in cells.row(position) if value != ""]
+        if len(filled) <= names or not all(isinstance(value, str) for value in filled):
+            continue
+        if len(set(filled)) == len(filled) and cells.has_data(position + 1):
+            best, names = position, len(filled)
+    return best
+
+
+def _columns(cells: SheetCells, position: int) -> Iterator[ProposedColumn]:
+    taken: set[str] = set()
+    has_key = False
+    for header, cell_column in zip(cells.row(position), cells.columns, strict=True):
+        if not isinstance(header, str) or not header.strip():
+            continue
+        values = [cell_column.value(place) for place in _below(cells, position)]
+        rows = [place for place in _below(cells, position) if any(cells.row(place))]
+        filled = [value for value in values if value != ""]
+        if not filled:
+            continue
+        name = _column_name(header, taken)
+        taken.add(name)
+        kind, rules = _kind_and_rules(header, filled)
+        required = len(filled) == len(rows)
+        is_key = not has_key and required and len(set(filled)) == len(filled) > 1
+        if is_key and (kind.is_code or kind is Kind.INTEGER):
+            rules["no_repeats"] = {}
+            has_key = True
+        yield ProposedColumn(
+            name, header.strip(), kind, required, _example(kind, filled[0]), len(filled), rules
+        )
+
+
+def _kind_and_rules(header: str, values: list[object]) -> tuple[Kind, dict[str, Any]]:
+    if all(isinstance(value, bool) for value in values):
+        return Kind.BOOLEAN, {}
+    if all(isinstance(value, dt.date) for value in values):
+        return Kind.DATE, {}
+    if all(isinstance(value, float) for value in values):
+        return _number_kind(header, [value for value in values if isinstance(value, float)])
+    if all(isinstance(value, str) for value in values):
+        return _text_kind([str(value).strip() for value in values])
+    return Kind.TEXT, {}
+
+
+def _number_kind(header: str, values: list[float]) -> tuple[Kind, dict[str, Any]]:
+    if _AMOUNT_WORDS & set(_plain_words(header)) and all(v == round(v, 2) for v in values):
+        return Kind.MONEY, {"decimals": {"places": 2}}
+    if all(value.is_integer() and abs(value) < _MAX_WHOLE for value in values):
+        return Kind.INTEGER, {}
+    return Kind.NUMBER, {}
+
+
+def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
+    if all(map(is_cnpj, values)):
+        return Kind.CNPJ, {"cnpj": {}}
+    if all(map(is_cpf, values)):
+        return Kind.CPF, {"cpf": {}}
+    for name in _TEXT_FORMATS:
+        keeps = RULES[name].value_test
+        if keeps is not None and all(keeps(value, {}) for value in values):
+            return (Kind.TEXT if name in ("email", "uf") else Kind.CODE), {name: {}}
+    choices = sorted(set(values))
+    if len(choices) <= _MAX_CHOICES and len(values) >= _ROWS_PER_CHOICE * len(choices):
+        is_code = all(map(_CODE.fullmatch, choices))
+        return (Kind.CODE if is_code else Kind.TEXT), {"isin": choices}
+    if all(map(_CODE.fullmatch, values)):
+        widths = {len(value) for value in values}
+        shortest = min(widths) if len(widths) == 1 and len(values) > 1 else 1
+        return Kind.CODE, {"str_length": {"min_value": shortest, "max_value": max(widths)}}
+    longest = max(map(len, values))
+    most = next(length for length in _LENGTHS if length >= longest)
+    return Kind.TEXT, {"str_length": {"max_value": most}}
+
+
+def _example(kind: Kind, value: object) -> object:
+    if isinstance(value, dt.datetime):
+        return value.date()
+    if kind is Kind.INTEGER and isinstance(value, float):
+        return int(value)
+    return str(value) if kind is Kind.TEXT else value
+
+
+def _plain_words(text: str) -> list[str]:
+    bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return [word.lower() for word in _WORD.findall(bare)]
+
+
+def _column_name(header: str, taken: set[str]) -> str:
+    """Return a header as a name: itself where it is one, else its words in camelCase."""
+    if header.isidentifier() and header.isascii() and header not in taken:
+        return header
+    first, *rest = _plain_words(header) or ["coluna"]
+    name = first + "".join(word.capitalize() for word in rest)
+    number = 2
+    unique = name
+    while unique in taken:
+        unique, number = f"{name}{number}", number + 1
+    return unique
+
+
+def _slug(text: str) -> str:
+    return "-".join(_plain_words(text)) or "recurso"
+
+
+_DTYPES = {
+    Kind.INTEGER: "Int64",
+    Kind.NUMBER: "Float64",
+    Kind.MONEY: "Float64",
+    Kind.DATE: "datetime64[us]",
+    Kind.BOOLEAN: "boolean",
+}
+_SAID_BY_DTYPE = frozenset({Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.BOOLEAN})
+
+
+def _document(proposal: SchemaProposal) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
+    for column in proposal.columns:
+        kind = {} if column.kind in _SAID_BY_DTYPE else {"kind": column.kind.value}
+        described[column.name] = kind | {"example": column.example}
+        columns[column.name] = {
+            "title": column.header,
+            "dtype": _DTYPES.get(column.kind, "str"),
+            "required": column.required,
+            "nullable": not column.required,
+            **column.rules,
+        }
+    keys = {} if proposal.key is None else {"natural_keys": [proposal.key]}
+    return {
+        "schema_type": "dataframe",
+        "title": proposal.name,
+        "coerce": False,
+        "strict": False,
+        "metadata": {
+            "resource": proposal.name,
+            "layout": 1,
+            "import": {
+                "direct": "imports.direct",
+                "queue": "imports.queue",
+                "needs_processar": True,
+            },
+            **keys,
+            "columns": described,
+        },
+        "columns": columns,
+    }
