@@ -89,7 +89,7 @@ def operations() -> Lines:
     """Every operation of the interface, and the objects that go over the wire."""
     yield "# Operations"
     yield "What the client can call and the sandbox answers, as `xlbridge/wire/operations`"
-    yield "declares it. *Repeatable*: sent again with backoff when its answer is lost."
+    yield "declares it. *Retryable*: sent again with backoff when its answer is lost."
     sections = dict.fromkeys(operation.section for operation in OPERATIONS.values())
     for section in sections:
         yield from ("", f"## {section}")
@@ -241,7 +241,7 @@ def _operation(operation: Operation) -> Lines:
     place = "in the envelope's `data`" if operation.enveloped else "without an envelope"
     yield f"- Answer: {_type_name(operation.data)}, {place}"
     yield f"- Token: {'needed' if operation.authenticated else 'not needed'}"
-    yield f"- Repeatable: {'yes' if operation.repeatable else 'no'}"
+    yield f"- Retryable: {'yes' if operation.retryable else 'no'}"
 
 
 def _model(model: type[BaseModel]) -> Lines:

@@ -127,7 +127,7 @@ def test_rows_are_repeated_by_what_they_name(tmp_path: Path, catalogue: Catalogu
 def test_only_the_linked_column_differs(catalogue: Catalogue) -> None:
     real = catalogue["contasreceber"]
     form = linked_resource(real, BY_OWN_CODE, catalogue)
-    assert (form.unlinked, form.fingerprint) == (real, real.fingerprint)
+    assert (form.base, form.fingerprint) == (real, real.fingerprint)
     assert [c.name for c in form.columns] == [c.name for c in real.columns]
     assert [c.name for c in form.columns if c != real.by_name[c.name]] == ["codigoDoCliente"]
     column = form.by_name["codigoDoCliente"]
@@ -148,7 +148,7 @@ def test_a_template_of_the_resource_is_not_outdated(tmp_path: Path, catalogue: C
     sheet = validate_workbook(path, linked_catalogue(BY_OWN_CODE, catalogue))
     assert "template-outdated" not in {f.kind.code for f in sheet.findings}
     assert sheet.resource is not None
-    assert sheet.resource.unlinked is catalogue["contasreceber"]
+    assert sheet.resource.base is catalogue["contasreceber"]
 
 
 def test_codes_are_filled_in_once_the_clients_are_there(

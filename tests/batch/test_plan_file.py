@@ -114,9 +114,9 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
     ("text", "told"),
     [
         ("name: a\nsteps: {}\n", ":2: steps: at least one item is missing."),
-        ("steps: [\n", "this is no YAML"),
+        ("steps: [\n", "this is not valid YAML"),
         ("version: 2\nname: a\nsteps: {um: {validate: a}}\n", ":1: version: 2 is not known"),
-        ("name: A b\nsteps: {um: {validate: a}}\n", ":1: name: 'A b' will not do"),
+        ("name: A b\nsteps: {um: {validate: a}}\n", ":1: name: 'A b' is not valid"),
         (STEP + "    send: a.xlsx\n", ":5: steps.um.send: 'send' is not known; allowed here: upl"),
         (STEP + "    after: []\n", ":4: steps.um: one of these is missing: upload, validate, ex"),
         (STEP + "    upload: a.xlsx\n", ":4: steps.um: resource is missing."),
@@ -187,7 +187,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (
             STEP + "    validate: a\n  um:\n    validate: b\n",
-            ":6: um: um stands there twice; keep one.",
+            ":6: um: um is repeated; keep one.",
         ),
         (
             STEP + "    export: clientes\n    output: a.csv\n    manifest: ./b/../a.csv\n",
@@ -199,8 +199,11 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         ("name: 2026-10-01\nsteps: {um: 3}\n", ":2: steps.um: a block of keys"),
         (STEP + "    validate: a\n    links: {~: b}\n", ":6: steps.um.links.~: '~' is not known"),
-        ("name: a\nx: " + "{a: " * 3000 + "1" + "}" * 3000, ":2: this is no YAML: it is too deep"),
-        ("name: !!timestamp 2026-13-01\n", ":1: this is no YAML: "),
+        (
+            "name: a\nx: " + "{a: " * 3000 + "1" + "}" * 3000,
+            ":2: this is not valid YAML: it is too deep",
+        ),
+        ("name: !!timestamp 2026-13-01\n", ":1: this is not valid YAML: "),
         ("name: a\nparameters: {month: 2026-13}\nsteps: {um: {validate: a}}\n", "is no month"),
         ("name: a\nparameters: {month: 0000-01}\nsteps: {um: {validate: a}}\n", "is no month"),
         ("name: a\nparameters: {m.first: x}\nsteps: {um: {validate: a}}\n", "'m.first' will not"),
@@ -232,7 +235,7 @@ def test_a_mistake_is_told_once_and_a_plan_in_other_letters_named(
         read(path, catalogue)
     assert raised.value.message.en.count("\n") == 0
     path.write_bytes("# mês\nname: a # mês\n".encode() + "# mês".encode("latin-1"))
-    with pytest.raises(PlanFileError, match=r":3: this is no text in UTF-8; save the file as UTF"):
+    with pytest.raises(PlanFileError, match=r":3: the file is not UTF-8 text; save it as UTF"):
         read(path, catalogue)
 
 

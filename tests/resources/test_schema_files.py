@@ -181,7 +181,7 @@ def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
         ),
         ("other: inicio", "other: fim", 16, "compared with itself"),
         ("values: [a]", "values: [1]", 21, "1 cannot be a value of the column"),
-        ("title: Fim", "title: INICIO", 11, "title of the column inicio already"),
+        ("title: Fim", "title: INICIO", 11, "title of the column inicio"),
         ("str}", "str, required: true, nullable: true}", 9, "contradict"),
         ("removed: [sumido]", "removed: [fim]", 6, "'fim' is still among the columns"),
         ("velho: inicio", "velho: comeco", 6, "comeco"),
@@ -210,7 +210,13 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
         ("title: V", 'title: "C:\\d', 3, "a barra \\", "a backslash"),
         ("title: V", "title: 'V", 3, "não se fecham", "are not closed"),
         ("title: V", "title: V\x07", 3, "U+0007; apague-o", "U+0007; delete it"),
-        ("title: V", "title: V: V", 3, "um dois-pontos onde não cabe", "a colon stands where none"),
+        (
+            "title: V",
+            "title: V: V",
+            3,
+            "um dois-pontos onde não cabe",
+            "there is a colon where none",
+        ),
         ("checks:", "---\nchecks:", 14, "um segundo documento", "a second document"),
         ("checks:", "{a: b}: c\nchecks:", 14, "uma chave não é lista", "a key cannot be"),
         ("codigo: {kind: code}", "codigo: {kind: code", 8, "falta uma vírgula", "a comma is"),
@@ -249,7 +255,9 @@ def test_a_column_may_be_called_what_yaml_takes_for_something_else(
 def test_a_column_s_name_is_one_line_without_spaces_at_its_ends(tmp_path: Path, name: str) -> None:
     path = tmp_path / "vendedor.yaml"
     path.write_text(GOOD.replace("checks:", f"  {name}: {{dtype: str}}\nchecks:"), "utf-8")
-    with pytest.raises(SchemaFileError, match=r":14: columns: .* it is one line, without spaces"):
+    with pytest.raises(
+        SchemaFileError, match=r":14: columns: .* it must be one line, without spaces"
+    ):
         read_schema_file(path)
 
 
@@ -268,8 +276,8 @@ def test_two_files_cannot_have_one_resource(tmp_path: Path) -> None:
         (tmp_path / name).write_text(GOOD, encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
         load_catalogue(tmp_path)
-    told = f"{tmp_path / 'b.yaml'}:5: metadata.resource: 'vendedor' is in "
-    assert caught.value.message.en == f"{told}{tmp_path / 'a.yaml'} already."
+    told = f"{tmp_path / 'b.yaml'}:5: metadata.resource: 'vendedor' is already in "
+    assert caught.value.message.en == f"{told}{tmp_path / 'a.yaml'}."
 
 
 def test_another_folder_s_file_of_the_same_resource_comes_in_its_place(tmp_path: Path) -> None:

@@ -180,4 +180,4 @@ def test_a_deletion_repeated_finds_nothing_and_so_is_not_repeated_by_itself(
     title = http.post(PAYABLES, json=ENTRY).json()["data"]
     path = "/".join([PAYABLES, *(str(title[name]) for name in TitleKey.model_fields)])
     assert [http.delete(path).status_code for _ in range(2)] == [200, 404]
-    assert not any(o.repeatable for o in OPERATIONS.values() if o.method == "DELETE")
+    assert not any(o.retryable for o in OPERATIONS.values() if o.method == "DELETE")

@@ -169,4 +169,4 @@ def test_a_finding_that_comes_later_shows_what_the_cell_holds(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{"cnpj": typed}])
     finding = validate_workbook(path, catalogue).finding("already-registered", "cnpj", 0, {})
-    assert finding.shown == str(typed)
+    assert finding.display_value == str(typed)

@@ -120,19 +120,17 @@ class LinkResolver:
         finding that is an error. Raises what ``Client.records`` raises.
         """
         resource = sheet.resource
-        if resource is None or resource.unlinked is None:
+        if resource is None or resource.base is None:
             return sheet
         frame = sheet.frame.copy(deep=False)
         found: list[Finding] = []
         for column in resource.columns:
             if column.link is not None:
                 codes, findings = self._codes(sheet, column, column.link)
-                dtype: Any = resource.unlinked.by_name[column.name].dtype
+                dtype: Any = resource.base.by_name[column.name].dtype
                 frame[column.name] = pd.Series(codes, index=frame.index, dtype=dtype)
                 found += findings
-        filled = replace(
-            sheet, resource=resource.unlinked, frame=frame, findings=list(sheet.findings)
-        )
+        filled = replace(sheet, resource=resource.base, frame=frame, findings=list(sheet.findings))
         filled.add(found)
         return filled
 

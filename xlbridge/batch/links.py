@@ -94,7 +94,7 @@ def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> R
         resource,
         columns=tuple(columns.get(column.name, column) for column in resource.columns),
         read_back=_read_back_without(resource, set(columns)),
-        unlinked=resource,
+        base=resource,
     )
 
 

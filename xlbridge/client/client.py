@@ -137,14 +137,14 @@ class Client(Operations):
 
         Repeatable operations are retried. Raises ``TransportError``,
         ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation that is not
-        repeatable, ``InDoubt``.
+        retryable, ``InDoubt``.
         """
         call = call_of(operation, path, query, body, file)
 
         def attempt() -> Reply:
             return self._session.exchange(call)
 
-        if operation.repeatable:
+        if operation.retryable:
             reply = self.retry_policy.repeat(attempt, pause_after_reply)
         else:
             reply = attempt()
@@ -193,7 +193,9 @@ class Client(Operations):
             lambda: self._session.exchange(call, streamed=True), pause_after_reply
         )
         if isinstance(reply, httpx.Response) and reply.is_success:
-            return ListingAnswer(operation, reply, self._redactor, operation.asks_for_one(query))
+            return ListingAnswer(
+                operation, reply, self._redactor, operation.names_one_record(query)
+            )
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is no success raises")
 
@@ -269,7 +271,7 @@ class Client(Operations):
             raise AuthenticationFailed(TOKEN_REFUSED)
         return data_or_raise(
             classify_reply(reply, read, self._redactor),
-            repeatable=operation.repeatable,
+            retryable=operation.retryable,
             answered=not isinstance(reply, NoAnswer),
         )
 

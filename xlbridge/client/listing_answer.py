@@ -124,7 +124,7 @@ class ListingAnswer:
         except ValueError:
             raise self._undocumented(opening) from None
         outcome = classify_envelope(judged, rows_of_data, self._redactor)
-        rows: list[Any] = data_or_raise(outcome, repeatable=self._operation.repeatable)
+        rows: list[Any] = data_or_raise(outcome, retryable=self._operation.retryable)
         if not (rows or text.has_list or self._is_of_one):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
@@ -139,7 +139,7 @@ def is_plain_success(envelope: Mapping[str, Any]) -> bool:
         judged = Envelope.model_validate(envelope)
     except ValueError:
         return False
-    return not judged.refused and judged.data is None
+    return not judged.is_failure and judged.data is None
 
 
 def _begins_with_object(text: ListingReader) -> bool:

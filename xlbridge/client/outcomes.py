@@ -97,10 +97,10 @@ CHECK_ADDRESS = Text(
 )
 
 
-def data_or_raise(outcome: Outcome, *, repeatable: bool, answered: bool = True) -> Any:
+def data_or_raise(outcome: Outcome, *, retryable: bool, answered: bool = True) -> Any:
     """Return the data of an executed request, or raise the error of its outcome.
 
-    A doubtful outcome of a repeatable request is no ``InDoubt``: the request can be made again.
+    A doubtful outcome of a retryable request is no ``InDoubt``: the request can be made again.
     ``answered`` says that a reply came.
 
     Raises ``RemoteRejected``, ``TransportError`` and ``InDoubt``.
@@ -116,7 +116,7 @@ def data_or_raise(outcome: Outcome, *, repeatable: bool, answered: bool = True) 
         case NotExecuted(reason):
             raise TransportError(reason, None if answered else CHECK_ADDRESS)
         case Doubtful(reason):
-            raise lost_answer_error(reason, doubtful=not repeatable)
+            raise lost_answer_error(reason, doubtful=not retryable)
 
 
 def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
@@ -156,7 +156,7 @@ _NOT_EXECUTED_REDIRECTS = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_R
 
 def classify_envelope(envelope: Envelope, read_data: ReadData, redactor: SecretRedactor) -> Outcome:
     """Return the class that a successful reply falls into by its envelope."""
-    if envelope.refused:
+    if envelope.is_failure:
         return Rejected(HTTPStatus.OK, _error_details(envelope, redactor))
     try:
         return Executed(read_data(envelope.data))
@@ -255,7 +255,7 @@ def _classify_client_error(reply: httpx.Response, redactor: SecretRedactor) -> O
             retry_after(reply),
         )
     envelope = _envelope(reply)
-    if envelope is not None and envelope.refused:
+    if envelope is not None and envelope.is_failure:
         return Rejected(reply.status_code, _error_details(envelope, redactor))
     message = _bare_message(reply)
     if message is not None:
@@ -279,7 +279,7 @@ def _envelope(reply: httpx.Response) -> Envelope | None:
 def _error_details(envelope: Envelope, redactor: SecretRedactor) -> tuple[ErrorDetail, ...]:
     return tuple(
         ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
-        for item in envelope.complaints
+        for item in envelope.error_items
     )
 
 

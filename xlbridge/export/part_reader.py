@@ -251,7 +251,9 @@ class PartReader:
                 raise
             is_there = False
         else:
-            is_there = part.records > before or not request.operation.asks_for_one(request.query)
+            is_there = part.records > before or not request.operation.names_one_record(
+                request.query
+            )
         if not is_there and (self._each is None or self._each.counted is None):
             self.missing.append(request.named)
         return is_there

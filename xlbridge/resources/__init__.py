@@ -1,4 +1,4 @@
-"""Resources."""
+"""Resources that can be imported: schema files, rules, findings, and the catalogue of them."""
 
 import lazy_loader
 

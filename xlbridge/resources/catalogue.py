@@ -108,7 +108,7 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
         lookups=tuple(
             Lookup(
                 key=item["key"],
-                listed_by=tuple(item["operations"]),
+                operation_names=tuple(item["operations"]),
                 filters=item.get("filter", {}),
                 when={name: tuple(values) for name, values in item.get("when", {}).items()},
             )
@@ -117,7 +117,7 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
         columns=tuple(column.name for column in columns),
         codes=tuple(body.get("codes", ())),
         existing=ExistingPolicy(body["existing"]),
-        apart=tuple(body.get("apart", ())),
+        not_compared=tuple(body.get("apart", ())),
         blank=body.get("blank", {}),
         blank_as=body.get("blank_as", {}),
     )

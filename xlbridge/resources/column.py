@@ -11,7 +11,7 @@ from xlbridge.resources.checks.rules import code_width
 
 
 class Kind(StrEnum):
-    """What a column's values are. It decides how a cell is read and how one is written.
+    """Kind of a column's values, which decides how cells are read and written.
 
     ``code`` is text made of symbols, where a leading zero counts; ``cnpj`` and ``cpf`` are codes
     whose mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
@@ -29,12 +29,12 @@ class Kind(StrEnum):
 
     @property
     def is_text(self) -> bool:
-        """Whether values of this kind are text."""
+        """True where values of this kind are text."""
         return self in _TEXT_KINDS
 
     @property
     def is_code(self) -> bool:
-        """Whether a leading zero counts in values of this kind."""
+        """True where leading zeros count in values of this kind."""
         return self in _TEXT_KINDS - {Kind.TEXT}
 
 
@@ -65,10 +65,10 @@ DTYPES_OF_KIND: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How the cells of a column name records of a registry, where not by their codes.
+    """Link of a column to records of a registry by something else than their codes.
 
-    They hold what ``column`` of the registry's resource holds, which the registry's listing calls
-    ``field``.
+    Its cells hold values of ``column`` of the registry's resource, which the registry's listing
+    calls ``field``.
     """
 
     registry: str
@@ -78,13 +78,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, with all that the schema file says of it.
+    """Column of a sheet, as its schema file declares it.
 
     ``required`` means that the column must be there and each of its cells filled. ``checks`` maps
     the name of a registered check to its statistics (a lone one is called ``value``).
     ``references`` names the registry whose records the values point to, ``registers`` the one that
     has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
-    ``link`` stands where the values name records otherwise than by their codes.
+    ``link`` is set where the values name records by something else than their codes.
     """
 
     name: str
@@ -111,12 +111,12 @@ class Column:
 
     @property
     def width(self) -> int | None:
-        """How many symbols a value of fixed width has."""
+        """The number of symbols of each value, None where it is not fixed."""
         return code_width(self.kind, self.checks)
 
 
 def normalize_header(header: str) -> str:
-    """Return a header as it is compared: no case, accents or marks of requirement."""
+    """Return a header in the form in which headers are compared: no case, accents or asterisk."""
     return " ".join(strip_accents(header).split()).rstrip(" *").casefold()
 
 

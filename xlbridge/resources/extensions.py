@@ -41,7 +41,7 @@ def _folder(entry: EntryPoint) -> Path:
         found = None
     folders = found.submodule_search_locations if found else None
     if not folders:
-        raise _not_loaded(entry, Text(pt="não é um pacote", en="it is no package"))
+        raise _not_loaded(entry, Text(pt="não é um pacote", en="it is not a package"))
     return Path(folders[0])
 
 

@@ -41,7 +41,7 @@ _LONE_NAMES = frozenset(
     {"value", "min_value", "max_value", "allowed_values", "forbidden_values", "values"}
     | {"pattern", "string"}
 )
-"""What pandera calls the statistic of a check that has only one."""
+"""Names that pandera gives to the statistic of a check that has only one."""
 
 _MAY_BE_NULL = frozenset(
     {"checks", "default", "description", "dtype", "index", "metadata", "name", "title", "unique"}

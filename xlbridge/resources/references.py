@@ -36,7 +36,7 @@ class Reference:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether the interface only tells of one code at a time."""
+        """True where the interface answers for one code at a time only."""
         return bool(self.operation.path_parameters)
 
 

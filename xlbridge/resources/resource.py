@@ -1,9 +1,7 @@
-"""An importable resource: columns, rules, import paths, control totals, earlier layouts, read-
-back.
+"""Model of an importable resource: columns, rules, import paths, control totals, read-back.
 
-Each class mirrors a block of the schema file; operations of the interface are named and looked
-up
-when they are used.
+Each class mirrors a block of the schema file. Operations of the interface are kept by name and
+looked up when they are used.
 """
 
 import hashlib
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ControlTotals:
-    """The rows' ``amount`` is added up by each of the columns ``by``; without one rows are counted.
+    """Control totals: sums of the column ``amount`` by each of the columns ``by``.
 
-    By a date means by its month and by its day.
+    Without an amount the rows are counted. A date counts by its month and by its day.
     """
 
     amount: str | None
@@ -48,7 +46,7 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a template carries so that it is recognised, written ``name:layout:digest``.
+    """Mark by which a filled template is recognised, written ``name:layout:digest``.
 
     The digest covers the columns' names, kinds and obligation, so that a change of them is
     noticed although the layout's number was not raised.
@@ -66,7 +64,7 @@ class Fingerprint:
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """Return what a template carries as a fingerprint, None where it is none."""
+        """Return the fingerprint that a text is, None where it is not one."""
         resource, _, rest = (text or "").partition(":")
         layout, _, digest = rest.partition(":")
         return cls(resource, int(layout), digest) if layout.isdecimal() and digest else None
@@ -77,39 +75,39 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class LayoutChange:
-    """What the layout after ``layout`` did to its columns: old names to new ones, and the gone."""
+    """Changes of the layout after ``layout``: columns renamed (old to new) and removed."""
 
     layout: int
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
 
 
-def layout_changes(told: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
-    """Return the changes that the block ``layouts`` of a schema file tells, in its order."""
+def layout_changes(stated: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
+    """Return the changes that the block ``layouts`` of a schema file states, in its order."""
     return tuple(
         LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-        for layout, change in told.items()
+        for layout, change in stated.items()
     )
 
 
 def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return what each changed column of a layout is called today, None where it is gone."""
-    fates: dict[str, str | None] = {}
+    """Return today's name of each changed column of a layout, None for a removed one."""
+    names: dict[str, str | None] = {}
     for change in sorted(changes, key=lambda change: change.layout):
         if change.layout < layout:
             continue
-        for old, name in fates.items():
+        for old, name in names.items():
             if name is not None:
-                fates[old] = None if name in change.removed else change.renamed.get(name, name)
+                names[old] = None if name in change.removed else change.renamed.get(name, name)
         for old, new in change.renamed.items():
-            fates.setdefault(old, new)
+            names.setdefault(old, new)
         for gone in change.removed:
-            fates.setdefault(gone, None)
-    return fates
+            names.setdefault(gone, None)
+    return names
 
 
 class ExistingPolicy(StrEnum):
-    """What an import does with a row whose record is there already."""
+    """Treatment of a row whose record already exists: refused, replaced, or added again."""
 
     REFUSED = "refused"
     REPLACED = "replaced"
@@ -118,51 +116,51 @@ class ExistingPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One way of finding the records of a row.
+    """Query that finds the records of a row.
 
     ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
     rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
-    empty cell). ``listed_by`` names the operations that list the
+    empty cell). ``operation_names`` are the operations that list the
     records; ``filters`` maps their query's fields to columns.
     """
 
     key: Mapping[str, str]
-    listed_by: tuple[str, ...]
+    operation_names: tuple[str, ...]
     filters: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def operations(self) -> "tuple[Operation, ...]":
         """The operations that list the records."""
-        return tuple(map(operation_named, self.listed_by))
+        return tuple(map(operation_named, self.operation_names))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """How the rows of a resource are found again in the remote system.
+    """Rules for finding the rows of a resource again in the remote system.
 
     The first of ``lookups`` that serves a row is taken. Of ``columns``, the resource's own,
-    ``apart`` are those that the remote system shows otherwise than they were sent. ``codes`` are
-    the record's fields that make up its code in the remote system. ``blank`` is what an empty cell
-    stands for, ``blank_as`` the column whose value it stands for.
+    ``not_compared`` are those that the remote system does not show as they were sent. ``codes``
+    are the record's fields that make up its code in the remote system. ``blank`` maps columns to
+    the value that an empty cell means, ``blank_as`` to the column whose value it means.
     """
 
     lookups: tuple[Lookup, ...]
     columns: tuple[str, ...]
     codes: tuple[str, ...]
     existing: ExistingPolicy
-    apart: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
     blank: Mapping[str, Any] = field(default_factory=dict)
     blank_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def compare(self) -> tuple[str, ...]:
-        """The columns that a record has, too: they tell whether it is what a row says."""
-        lists = [record_fields(name) for way in self.lookups for name in way.listed_by]
+        """The columns that a record has too, by which it is compared with its row."""
+        lists = [record_fields(name) for way in self.lookups for name in way.operation_names]
         return tuple(
             name
             for name in self.columns
-            if name not in self.apart and all(name in fields for fields in lists)
+            if name not in self.not_compared and all(name in fields for fields in lists)
         )
 
     @property
@@ -173,14 +171,14 @@ class ReadBack:
 
     @property
     def as_row(self) -> "RecordToRow":
-        """What puts the fields of a record under the sheet's columns."""
+        """The conversion of a record into a row of the sheet."""
         own = tuple(name for name in self.columns if name not in self.renamed)
         return RecordToRow(own, self.renamed, self.lookups)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordToRow:
-    """Puts a record under the sheet's columns: ``own`` are those that it has under their name."""
+    """Conversion of a record into a row; ``own`` are the columns that a record names alike."""
 
     own: tuple[str, ...]
     renamed: tuple[str, ...]
@@ -213,7 +211,7 @@ class RowCheck:
 
 @dataclass(frozen=True, slots=True)
 class ImportPaths:
-    """How the remote system takes a resource's sheets.
+    """Operations by which the remote system takes a resource's sheets.
 
     ``needs_processar`` says that a queued file waits until processar-arquivo is called for it.
     """
@@ -241,14 +239,14 @@ class ImportPaths:
 
 @dataclass(frozen=True)
 class Resource:
-    """What can be imported: its columns, its rules, and the paths that take its sheets.
+    """Kind of record that can be imported: its columns, its rules and its import paths.
 
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
-    ``natural_keys`` are the columns that tell records apart without the remote system's own codes;
+    ``natural_keys`` are the columns that identify records without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
-    ``totals`` are the control totals of its rows. ``changes`` tell what became of the columns of
-    earlier layouts. ``unlinked`` is the resource itself where this is a form of it in which
-    columns name records by a ``Link``.
+    ``totals`` are the control totals of its rows. ``changes`` are those of the columns
+    since earlier layouts. ``base`` is the resource of which this is a form with linked columns
+    (see ``Link``), None otherwise.
     """
 
     name: str
@@ -265,7 +263,7 @@ class Resource:
     source: Path
     read_back: ReadBack | None = None
     changes: tuple[LayoutChange, ...] = ()
-    unlinked: "Resource | None" = None
+    base: "Resource | None" = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
@@ -279,8 +277,8 @@ class Resource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a template carries so that it is recognised."""
-        if self.unlinked is not None:
-            return self.unlinked.fingerprint
+        """The mark by which a filled template is recognised."""
+        if self.base is not None:
+            return self.base.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.columns)
         return str(Fingerprint.of(self.name, self.layout, columns))

@@ -1,4 +1,4 @@
-"""JSON Schema of schema files: the one declaration of what a schema file may hold.
+"""JSON Schema of schema files, the only declaration of their form.
 
 The reader holds files to it, editors complete and check by it, and the reference shows it.
 """

@@ -27,7 +27,7 @@ _DOCUMENTS = {Kind.CNPJ: is_cnpj, Kind.CPF: is_cpf}
 
 
 def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
-    """Return what an example should be and is not, None where nothing stands against it."""
+    """Return what an example should be and is not, None where it passes."""
     words = dtype_error(example, DTYPES_OF_KIND[kind])
     if words is not None:
         return words
@@ -95,7 +95,8 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
             re.compile(statistics[statistic])
         except re.error as error:
             yield Text(
-                pt="não é uma expressão regular: {why}.", en="this is no regular expression: {why}."
+                pt="não é uma expressão regular: {why}.",
+                en="this is not a valid regular expression: {why}.",
             ).format(why=error)
     low, high = statistics.get("min_value"), statistics.get("max_value")
     if not unfit and low is not None and high is not None and low > high:

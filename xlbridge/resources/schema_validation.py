@@ -54,7 +54,7 @@ def _duplicate_resource(document: YamlDocument, taken: Mapping[str, Path]) -> It
     name = document.content["metadata"]["resource"]
     if name in taken:
         place = ("metadata", "resource")
-        what = Text(pt="{name!r} já está em {file}.", en="{name!r} is in {file} already.")
+        what = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
         yield Mistake(
             document.line(place), format_yaml_path(place), what.format(name=name, file=taken[name])
         )
@@ -92,7 +92,8 @@ def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
     amount = metadata.get("control_totals", {}).get("amount")
     if amount in names and _declared_kind(metadata, amount) != Kind.MONEY:
         what = Text(
-            pt="só se soma uma coluna de kind money.", en="only a column of kind money is added up."
+            pt="só se soma uma coluna de kind money.",
+            en="only a column of kind money can be added up.",
         )
         yield wrong(("metadata", "control_totals", "amount"), what)
     current = metadata.get("layout", 1)
@@ -105,7 +106,8 @@ def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
             yield wrong(("metadata", "layouts", layout), what)
     if "model" in metadata and not _is_model(metadata["model"]):
         what = Text(
-            pt="{name!r} não é um modelo da interface.", en="{name!r} is no model of the interface."
+            pt="{name!r} não é um modelo da interface.",
+            en="{name!r} is not a model of the interface.",
         ).format(name=metadata["model"])
         yield wrong(("metadata", "model"), what)
 
@@ -125,7 +127,7 @@ def _column_contradictions(
         if DTYPES_OF_KIND[kind] != body["dtype"]:
             what = Text(
                 pt="{kind} não combina com o dtype {dtype}.",
-                en="{kind} does not go with the dtype {dtype}.",
+                en="{kind} does not match the dtype {dtype}.",
             )
             place = ("metadata", "columns", name, "kind")
             yield place, what.format(kind=kind, dtype=body["dtype"])
@@ -156,7 +158,7 @@ def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
             if other != name:
                 what = Text(
                     pt="{title!r} já é o título da coluna {other}.",
-                    en="{title!r} is the title of the column {other} already.",
+                    en="{title!r} is the title of the column {other}.",
                 )
                 yield place, what.format(title=title, other=other)
 
@@ -166,9 +168,9 @@ def _changed_columns(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
     layouts = root["metadata"].get("layouts", {})
     changes = layout_changes(layouts)
     for layout, change in layouts.items():
-        fates = column_changes_since(changes, int(layout))
+        today = column_changes_since(changes, int(layout))
         for old in change.get("renamed", {}):
-            name = fates[old]
+            name = today[old]
             if name is not None and name not in root["columns"]:
                 yield (
                     ("metadata", "layouts", layout, "renamed", old),

@@ -1,4 +1,4 @@
-"""Wire."""
+"""Interface of the remote system: its operations as data, and the models of its JSON."""
 
 import lazy_loader
 

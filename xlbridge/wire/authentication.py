@@ -35,7 +35,7 @@ AUTHENTICATE = Operation(
     data=Authentication,
     enveloped=False,
     authenticated=False,
-    repeatable=True,
+    retryable=True,
 )
 
 
@@ -57,7 +57,7 @@ SYSTEM_INFO = Operation(
     path="/v2/sistema/info",
     section=UTILITIES_SECTION,
     data=SystemInfo,
-    repeatable=True,
+    retryable=True,
 )
 
 TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"

@@ -13,7 +13,7 @@ _PATH = "/v2/compras/planejamento"
 
 
 class SpendingLimitTerms(WireModel):
-    """What may be spent in one month, in reais; without a project, outside all projects."""
+    """Limit of one month's spending in reais; without a project, outside all projects."""
 
     codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None
@@ -25,7 +25,7 @@ class SpendingLimitTerms(WireModel):
 
 
 class SpendingLimitId(WireModel):
-    """Which spending limit."""
+    """Identifier of a spending limit."""
 
     idPlanejamento: int
 
@@ -52,7 +52,7 @@ SPENDING_LIMIT_LIST = Operation(
     section=PURCHASING_SECTION,
     query=SpendingLimitQuery,
     data=list[SpendingLimit],
-    repeatable=True,
+    retryable=True,
 )
 
 
@@ -78,7 +78,7 @@ SPENDING_LIMIT_CREATE = Operation(
 
 
 class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
-    """A spending limit as it is to be from now on."""
+    """New content of a spending limit."""
 
 
 SPENDING_LIMIT_UPDATE = Operation(
@@ -88,7 +88,7 @@ SPENDING_LIMIT_UPDATE = Operation(
     section=PURCHASING_SECTION,
     body=SpendingLimitChange,
     data=SpendingLimit,
-    repeatable=True,
+    retryable=True,
 )
 SPENDING_LIMIT_DELETE = Operation(
     name="purchasing.budget.delete",

@@ -14,7 +14,7 @@ from xlbridge.wire.protocol import FINANCIAL_SECTION, Operation
 
 
 class TitleNumber(WireModel):
-    """What identifies a title as it is read."""
+    """Identifiers of a title as it is read."""
 
     codigoDoExercicio: int
     codigoDaFilial: int | None = None
@@ -23,7 +23,7 @@ class TitleNumber(WireModel):
 
 
 class TitleKey(TitleNumber):
-    """What a caller names a title by; all but the branch is generated."""
+    """Key by which a client names a title; all but the branch is generated."""
 
     codigoDaFilial: int
 
@@ -49,7 +49,7 @@ class AllocationInput(Allocation):
 
 
 class EntryTerms(WireModel):
-    """What a receivable and a payable entry have in common."""
+    """Fields common to receivable and payable entries."""
 
     codigoDaFilial: int | None = None
     codigoDoItemDeLancamento: str | None = None
@@ -64,7 +64,7 @@ class EntryTerms(WireModel):
 
 
 class EntryInput(EntryTerms):
-    """What every entry needs when it is created."""
+    """Fields that every entry needs when it is created."""
 
     codigoDaFilial: int
     codigoDoItemDeLancamento: str
@@ -75,7 +75,7 @@ class EntryInput(EntryTerms):
 
 
 class ReceivableTerms(EntryTerms):
-    """What a receivable entry says.
+    """Content of a receivable entry.
 
     ``idws`` is the caller's own identifier, by which the title is found again.
     """
@@ -92,7 +92,7 @@ class ReceivableInput(EntryInput, ReceivableTerms):
 
 
 class Settlement(WireModel):
-    """When and with how much a title was settled; nothing while it is open.
+    """Settlement of a title; its fields are null while the title is open.
 
     Both fields are this project's choice (``docs/assumptions.md``).
     """
@@ -115,13 +115,13 @@ class ReceivableQuery(WireModel):
 
 
 class ReceivableLookup(WireModel):
-    """The caller's own identifier of one receivable title."""
+    """Client's own identifier of one receivable title."""
 
     idws: str = Field(min_length=1)
 
 
 class PayableTerms(EntryTerms):
-    """What a payable entry says; ``valorDoLancamento`` is the net value of the title."""
+    """Content of a payable entry; ``valorDoLancamento`` is the net value of the title."""
 
     codigoDoFornecedor: int | None = None
     PeriodoDeCompetencia: Moment | None = None
@@ -143,7 +143,7 @@ class PayableInput(EntryInput, PayableTerms):
 
 
 class PayableChange(PayableInput, TitleKey):
-    """A payable title as it is to be from now on; what is left out is emptied."""
+    """New content of a payable title; fields that are left out are emptied."""
 
 
 class Payable(Settlement, PayableTerms, TitleNumber):
@@ -209,7 +209,7 @@ RECEIVABLE_LIST_OPEN = Operation(
     section=FINANCIAL_SECTION,
     query=ReceivableQuery,
     data=list[Receivable],
-    repeatable=True,
+    retryable=True,
 )
 RECEIVABLE_LIST_SETTLED = Operation(
     name="financial.receivables.list_settled",
@@ -218,7 +218,7 @@ RECEIVABLE_LIST_SETTLED = Operation(
     section=FINANCIAL_SECTION,
     query=ReceivableQuery,
     data=list[Receivable],
-    repeatable=True,
+    retryable=True,
 )
 RECEIVABLE_FIND = Operation(
     name="financial.receivables.find",
@@ -228,7 +228,7 @@ RECEIVABLE_FIND = Operation(
     query=ReceivableLookup,
     single_record_filters=("idws",),
     data=Receivable | None,
-    repeatable=True,
+    retryable=True,
 )
 PAYABLE_CREATE = Operation(
     name="financial.payables.create",
@@ -245,7 +245,7 @@ PAYABLE_UPDATE = Operation(
     section=FINANCIAL_SECTION,
     body=PayableChange,
     data=Payable,
-    repeatable=True,
+    retryable=True,
 )
 PAYABLE_LIST_OPEN = Operation(
     name="financial.payables.list_open",
@@ -253,7 +253,7 @@ PAYABLE_LIST_OPEN = Operation(
     path="/v2/financeiro/contaspagar",
     section=FINANCIAL_SECTION,
     data=list[Payable],
-    repeatable=True,
+    retryable=True,
 )
 PAYABLE_LIST_SETTLED = Operation(
     name="financial.payables.list_settled",
@@ -261,7 +261,7 @@ PAYABLE_LIST_SETTLED = Operation(
     path="/v2/financeiro/contaspagar/baixados",
     section=FINANCIAL_SECTION,
     data=list[Payable],
-    repeatable=True,
+    retryable=True,
 )
 PAYABLE_GET = Operation(
     name="financial.payables.get",
@@ -269,7 +269,7 @@ PAYABLE_GET = Operation(
     path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
     section=FINANCIAL_SECTION,
     data=Payable,
-    repeatable=True,
+    retryable=True,
 )
 PAYABLE_DELETE = Operation(
     name="financial.payables.delete",
@@ -285,7 +285,7 @@ CASH_STATEMENT = Operation(
     section=FINANCIAL_SECTION,
     query=StatementQuery,
     data=Statement,
-    repeatable=True,
+    retryable=True,
 )
 
 OPERATIONS = (

@@ -28,7 +28,7 @@ class ImportQuery(WireModel):
 
 
 class ImportRecords(WireModel):
-    """What an import or its preview read: the count, and the records themselves."""
+    """Records that an import or its preview has read, and their count."""
 
     totalDeRegistros: int
     registros: Many[dict[str, Any]] = Field(default_factory=list)
@@ -44,14 +44,14 @@ class AddressingRecord(WireModel):
 
 
 class AddressingRecords(WireModel):
-    """What the addressing import or its preview read."""
+    """Records that the addressing import or its preview has read."""
 
     totalDeRegistros: int
     produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=list)
 
 
 class ImportState(StrEnum):
-    """Where a queued file stands."""
+    """State of a queued file."""
 
     PENDING = "Pendente"
     RUNNING = "Processando"
@@ -59,7 +59,7 @@ class ImportState(StrEnum):
 
 
 class RejectedLine(WireModel):
-    """A line that the import refused.
+    """Line that the import rejected.
 
     ``linha`` is the row in the uploaded sheet as Excel counts it, ``coluna`` the field concerned.
     """
@@ -118,7 +118,7 @@ IMPORT_LOG = Operation(
     path="/v2/importacao/log-importacao/{id}",
     section=UTILITIES_SECTION,
     data=ImportLog,
-    repeatable=True,
+    retryable=True,
 )
 IMPORT_ADDRESSING = Operation(
     name="imports.addressing",

@@ -15,7 +15,7 @@ from xlbridge.wire.protocol import STOCK_SECTION, Operation
 
 
 class InventorySituation(StrEnum):
-    """Where an inventory stands in its cycle."""
+    """State of an inventory in its cycle."""
 
     OPEN = "Aberto"
     COUNTING = "Em contagem"
@@ -25,7 +25,7 @@ class InventorySituation(StrEnum):
 
 
 class InventoryTerms(WireModel):
-    """Which warehouse an inventory counts, and what is said about it."""
+    """Warehouse that an inventory counts, and the remarks about it."""
 
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
@@ -48,7 +48,7 @@ class InventoryInput(InventoryTerms):
 
 
 class InventoryChange(WireModel):
-    """What may be edited of an inventory; fields that are left out stay as they are."""
+    """Fields of an inventory that may be edited; those that are left out stay as they are."""
 
     idInventario: int
     codigoDoCentroDeCusto: str | None = None
@@ -97,13 +97,13 @@ class CountedProduct(WireModel):
 
 
 class InventoryCount(WireModel):
-    """Quantities of the count that is going on; a product counted again is corrected."""
+    """Quantities of the current count; a product that is counted again is corrected."""
 
     itens: list[CountedProduct] = Field(min_length=1)
 
 
 class InventoryItem(WireModel):
-    """One product of an inventory; the last count that has it is the one that holds.
+    """One product of an inventory, by the last count that has it.
 
     ``diferenca`` is the counted quantity less ``saldo``, the balance as it was read when the
     product joined the inventory or balances were last brought up to date.
@@ -128,7 +128,7 @@ INVENTORY_LIST = Operation(
     path="/v2/estoque/inventario",
     section=STOCK_SECTION,
     data=list[Inventory],
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_OPEN = Operation(
     name="stock.inventories.open",
@@ -145,7 +145,7 @@ INVENTORY_EDIT = Operation(
     section=STOCK_SECTION,
     body=InventoryChange,
     data=Inventory,
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_SHOW = Operation(
     name="stock.inventories.show",
@@ -153,7 +153,7 @@ INVENTORY_SHOW = Operation(
     path="/v2/estoque/inventario/{idInventario}",
     section=STOCK_SECTION,
     data=Inventory,
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_ITEMS = Operation(
     name="stock.inventories.items",
@@ -161,7 +161,7 @@ INVENTORY_ITEMS = Operation(
     path="/v2/estoque/inventario/{idInventario}/produtos",
     section=STOCK_SECTION,
     data=list[InventoryItem],
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_START_COUNT = Operation(
     name="stock.inventories.start_count",
@@ -177,7 +177,7 @@ INVENTORY_COUNT = Operation(
     section=STOCK_SECTION,
     body=InventoryCount,
     data=list[InventoryItem],
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_REFRESH = Operation(
     name="stock.inventories.refresh",
@@ -185,7 +185,7 @@ INVENTORY_REFRESH = Operation(
     path="/v2/estoque/inventario/{idInventario}/atualizar-saldos",
     section=STOCK_SECTION,
     data=list[InventoryItem],
-    repeatable=True,
+    retryable=True,
 )
 INVENTORY_VALIDATE = Operation(
     name="stock.inventories.validate",

@@ -97,13 +97,13 @@ def spellings(model: "type[WireModel]") -> dict[str, str]:
 
 
 class WireModel(BaseModel):
-    """A JSON object of the interface.
+    """Base of all JSON objects of the interface.
 
-    ``following`` says where fields stand in the description that a model does not inherit in that
-    order: each run is a field and those that come right after it.
+    ``field_runs`` corrects the order of fields where inheritance gives another than the interface's
+    description: each run is a field and those that come right after it.
     """
 
-    following: ClassVar[Sequence[Sequence[str]]] = ()
+    field_runs: ClassVar[Sequence[Sequence[str]]] = ()
     # Built when it is first used: a command uses few of all models, and building takes its time.
     model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False)
 
@@ -119,7 +119,7 @@ class WireModel(BaseModel):
 def fields_in_order(model: type[WireModel]) -> list[str]:
     """Return the names of a model's fields in the order of the interface's description."""
     names = list(model.model_fields)
-    for first, *followers in model.following:
+    for first, *followers in model.field_runs:
         for name in followers:
             names.remove(name)
         place = names.index(first) + 1

@@ -97,5 +97,5 @@ PRODUCT_INVOICE_GET = Operation(
     path="/v2/faturamento/nfe/{id}",
     section=SALES_SECTION,
     data=ProductInvoice,
-    repeatable=True,
+    retryable=True,
 )

@@ -11,7 +11,7 @@ from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
 
 
 class ProductTerms(WireModel):
-    """What is said of a product. Weights are in kilograms; ``Peso`` fills neither of the others."""
+    """Content of a product. Weights are in kilograms; ``Peso`` fills neither of the others."""
 
     descricaoDoProduto: str | None = None
     DescricaoDoProdutoIngles: str | None = None
@@ -43,7 +43,7 @@ class ProductInput(ProductTerms):
 
 
 class ProductId(WireModel):
-    """Which product."""
+    """Identifier of a product."""
 
     idProduto: int
 
@@ -63,7 +63,7 @@ PRODUCT_CREATE = Operation(
 
 
 class ProductChange(ProductInput, ProductId):
-    """A product as it is to be from now on: what is left out is emptied."""
+    """New content of a product; fields that are left out are emptied."""
 
 
 PRODUCT_UPDATE = Operation(
@@ -73,7 +73,7 @@ PRODUCT_UPDATE = Operation(
     section=REGISTRY_SECTION,
     body=ProductChange,
     data=Product,
-    repeatable=True,
+    retryable=True,
 )
 PRODUCT_LIST = Operation(
     name="registry.products.list",
@@ -81,7 +81,7 @@ PRODUCT_LIST = Operation(
     path="/v2/produto",
     section=REGISTRY_SECTION,
     data=list[Product],
-    repeatable=True,
+    retryable=True,
 )
 PRODUCT_GET = Operation(
     name="registry.products.get",
@@ -89,5 +89,5 @@ PRODUCT_GET = Operation(
     path="/v2/produto/{idProduto}",
     section=REGISTRY_SECTION,
     data=Product,
-    repeatable=True,
+    retryable=True,
 )

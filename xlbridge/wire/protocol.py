@@ -31,14 +31,14 @@ _PATH_PARAMETER = re.compile(r"{(\w+)}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One method and path of the interface, with everything that a caller or a server must know.
+    """One method and path of the interface, with everything that a client or a server needs.
 
     ``path_types`` gives the type of each parameter in the path (``int`` where none is named).
     ``data`` is the type of the envelope's ``data``, or of the whole answer where ``enveloped`` is
     false. ``upload`` says that the request is a multipart form with one workbook.
-    ``repeatable`` says that sending the request again, after its answer was lost, changes nothing
-    that the first had not, and is answered as the first was: a deletion repeated is a 404, which
-    would tell of a failure where there was none. ``single_record_filters`` are the fields of the
+    ``retryable`` says that sending the request again, after its answer was lost, changes nothing
+    more and gets the same answer. A deletion is not: the second one is answered with a 404, as if
+    it had failed. ``single_record_filters`` are the fields of the
     query that name a single record.
     """
 
@@ -53,7 +53,7 @@ class Operation:
     upload: bool = False
     enveloped: bool = True
     authenticated: bool = True
-    repeatable: bool = False
+    retryable: bool = False
     single_record_filters: tuple[str, ...] = ()
 
     @property
@@ -62,8 +62,8 @@ class Operation:
         names = _PATH_PARAMETER.findall(self.path)
         return {name: self.path_types.get(name, int) for name in names}
 
-    def asks_for_one(self, query: WireModel | None) -> bool:
-        """Whether a call names a single record: only then ``data`` may be null.
+    def names_one_record(self, query: WireModel | None) -> bool:
+        """Tell whether a call names a single record: only then ``data`` may be null.
 
         Source: the spec, Response envelope.
         """
@@ -81,10 +81,10 @@ class ErrorItem(WireModel):
 
 
 class Envelope(WireModel):
-    """What every answer looks like, except authentication's.
+    """Envelope of every answer except authentication's.
 
-    ``data`` is there on success, ``errors`` only without it; detail of a failure may be found
-    under ``notifications`` instead.
+    ``data`` is set on success, ``errors`` only on failure; the details of a failure may be under
+    ``notifications`` instead.
     """
 
     success: bool
@@ -93,16 +93,16 @@ class Envelope(WireModel):
     notifications: list[ErrorItem] | None = None
 
     @property
-    def refused(self) -> bool:
-        """Whether it is a failure: by ``success``, or by notifications within ``data``.
+    def is_failure(self) -> bool:
+        """True where the call failed: by ``success``, or by notifications within ``data``.
 
         Source: the spec, Purchasing (POST /v2/compras/pedido).
         """
         return not self.success or bool(self._notifications_in_data)
 
     @property
-    def complaints(self) -> list[ErrorItem]:
-        """The items of a failure, wherever they stand."""
+    def error_items(self) -> list[ErrorItem]:
+        """The items of a failure, from all places where the answer may have them."""
         return [
             *(self.errors or []),
             *(self.notifications or []),

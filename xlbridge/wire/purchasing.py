@@ -41,7 +41,7 @@ class RequestedItem(WireModel):
 
 
 class RequisitionHeader(WireModel):
-    """What requisitions and orders have in common, created and read."""
+    """Fields common to requisitions and orders, created and read."""
 
     codigoDaFilial: int | None = None
     codigoDoTipoDeCompra: int | None = None
@@ -122,7 +122,7 @@ class PurchaseOrderItem(WireModel):
 
 
 class PurchaseOrderHeader(WireModel):
-    """What a purchase order carries, created and read.
+    """Header of a purchase order, created and read.
 
     ``numeroDaOrdem`` is the order (Ordem) that it comes from, ``IdPedidoWS`` the caller's own
     identifier.
@@ -156,7 +156,7 @@ class PurchaseOrder(PurchaseOrderHeader):
 
 
 class PurchaseOrderCreated(WireModel):
-    """A purchase order as its creation answers with it: not the shape of the reads."""
+    """Purchase order in the answer to its creation, which has another shape than the reads."""
 
     numeroPedido: int
     codigoDoFornecedor: int | None = None
@@ -170,7 +170,7 @@ class Notification(WireModel):
 
 
 class PurchaseOrderAnswer(WireModel):
-    """What creating a purchase order answers, always with HTTP 200.
+    """Answer to the creation of a purchase order, always with HTTP 200.
 
     Without notifications it is a success, and the purchase order is in ``payload``; with
     notifications it is a failure, and ``payload`` is null.
@@ -231,7 +231,7 @@ REQUISITION_LIST_OPEN = Operation(
     section=PURCHASING_SECTION,
     query=RequisitionQuery,
     data=list[PurchaseRequisition],
-    repeatable=True,
+    retryable=True,
 )
 REQUISITION_LIST_CLOSED = Operation(
     name="purchasing.requisitions.list_closed",
@@ -240,7 +240,7 @@ REQUISITION_LIST_CLOSED = Operation(
     section=PURCHASING_SECTION,
     query=RequisitionQuery,
     data=list[PurchaseRequisition],
-    repeatable=True,
+    retryable=True,
 )
 REQUISITION_GET = Operation(
     name="purchasing.requisitions.get",
@@ -248,7 +248,7 @@ REQUISITION_GET = Operation(
     path="/v2/compras/requisicao/{id}",
     section=PURCHASING_SECTION,
     data=PurchaseRequisition,
-    repeatable=True,
+    retryable=True,
 )
 ORDER_CREATE = Operation(
     name="purchasing.orders.create",
@@ -264,7 +264,7 @@ ORDER_LIST_OPEN = Operation(
     path="/v2/compras/ordem/abertas",
     section=PURCHASING_SECTION,
     data=list[BuyingOrder],
-    repeatable=True,
+    retryable=True,
 )
 ORDER_LIST_CLOSED = Operation(
     name="purchasing.orders.list_closed",
@@ -272,7 +272,7 @@ ORDER_LIST_CLOSED = Operation(
     path="/v2/compras/ordem/encerradas",
     section=PURCHASING_SECTION,
     data=list[BuyingOrder],
-    repeatable=True,
+    retryable=True,
 )
 ORDER_GET = Operation(
     name="purchasing.orders.get",
@@ -280,7 +280,7 @@ ORDER_GET = Operation(
     path="/v2/compras/ordem/{id}",
     section=PURCHASING_SECTION,
     data=BuyingOrder,
-    repeatable=True,
+    retryable=True,
 )
 PURCHASE_ORDER_CREATE = Operation(
     name="purchasing.purchase_orders.create",
@@ -296,7 +296,7 @@ PURCHASE_ORDER_LIST_OPEN = Operation(
     path="/v2/compras/pedido/abertos",
     section=PURCHASING_SECTION,
     data=list[PurchaseOrder],
-    repeatable=True,
+    retryable=True,
 )
 PURCHASE_ORDER_LIST_CLOSED = Operation(
     name="purchasing.purchase_orders.list_closed",
@@ -304,7 +304,7 @@ PURCHASE_ORDER_LIST_CLOSED = Operation(
     path="/v2/compras/pedido/encerrados",
     section=PURCHASING_SECTION,
     data=list[PurchaseOrder],
-    repeatable=True,
+    retryable=True,
 )
 PURCHASE_ORDER_GET = Operation(
     name="purchasing.purchase_orders.get",
@@ -312,7 +312,7 @@ PURCHASE_ORDER_GET = Operation(
     path="/v2/compras/pedido/{numeroPedido}",
     section=PURCHASING_SECTION,
     data=PurchaseOrder,
-    repeatable=True,
+    retryable=True,
 )
 PURCHASE_TYPE_LIST = Operation(
     name="purchasing.types.list",
@@ -321,7 +321,7 @@ PURCHASE_TYPE_LIST = Operation(
     section=PURCHASING_SECTION,
     query=ActiveQuery,
     data=list[PurchaseType],
-    repeatable=True,
+    retryable=True,
 )
 PURCHASE_REASON_LIST = Operation(
     name="purchasing.reasons.list",
@@ -330,7 +330,7 @@ PURCHASE_REASON_LIST = Operation(
     section=PURCHASING_SECTION,
     query=ActiveQuery,
     data=list[PurchaseReason],
-    repeatable=True,
+    retryable=True,
 )
 
 OPERATIONS = (

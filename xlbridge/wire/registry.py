@@ -191,7 +191,7 @@ CLIENT_SET_IDWS = Operation(
     section=REGISTRY_SECTION,
     body=ClientIdws,
     data=Client,
-    repeatable=True,
+    retryable=True,
 )
 CLIENT_LIST = Operation(
     name="registry.clients.list",
@@ -201,7 +201,7 @@ CLIENT_LIST = Operation(
     query=ClientQuery,
     single_record_filters=("idws", "cnpjcpf"),
     data=list[Client] | Client | None,
-    repeatable=True,
+    retryable=True,
 )
 CONTACT_CREATE = Operation(
     name="registry.contacts.create",
@@ -217,7 +217,7 @@ CONTACT_GET = Operation(
     path="/v2/clientecontato/{codcontato}/{seq}",
     section=REGISTRY_SECTION,
     data=Contact,
-    repeatable=True,
+    retryable=True,
 )
 CLIENT_CATEGORY_CREATE = Operation(
     name="registry.client_categories.create",
@@ -233,7 +233,7 @@ CLIENT_CATEGORY_LIST = Operation(
     path="/v2/categoriacliente",
     section=REGISTRY_SECTION,
     data=list[ClientCategory],
-    repeatable=True,
+    retryable=True,
 )
 CLIENT_TYPE_CREATE = Operation(
     name="registry.client_types.create",
@@ -249,7 +249,7 @@ CLIENT_TYPE_LIST = Operation(
     path="/v2/tipocliente",
     section=REGISTRY_SECTION,
     data=list[ClientType],
-    repeatable=True,
+    retryable=True,
 )
 PRODUCT_TYPE_CREATE = Operation(
     name="registry.product_types.create",
@@ -265,7 +265,7 @@ PRODUCT_TYPE_LIST = Operation(
     path="/v2/tipo-de-produto",
     section=REGISTRY_SECTION,
     data=list[ProductType],
-    repeatable=True,
+    retryable=True,
 )
 SUPPLIER_CREATE = Operation(
     name="registry.suppliers.create",
@@ -281,7 +281,7 @@ SUPPLIER_LIST = Operation(
     path="/v2/fornecedor",
     section=REGISTRY_SECTION,
     data=list[Supplier],
-    repeatable=True,
+    retryable=True,
 )
 COST_CENTRE_CREATE = Operation(
     name="registry.cost_centres.create",
@@ -297,7 +297,7 @@ COST_CENTRE_LIST = Operation(
     path="/v2/centrodecusto",
     section=REGISTRY_SECTION,
     data=list[CostCentre],
-    repeatable=True,
+    retryable=True,
 )
 
 OPERATIONS = (

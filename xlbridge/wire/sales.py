@@ -35,7 +35,7 @@ MAX_INSTALLMENTS = 360
 
 
 class SalesOrderInstallmentInput(WireModel):
-    """One instalment of an order to register; what is not given is worked out."""
+    """One instalment of an order to register; fields that are left out are calculated."""
 
     numeroDaParcela: int | None = None
     dataDeVencimento: Moment | None = None
@@ -57,7 +57,7 @@ class SalesOrderInstallment(SalesOrderInstallmentInput):
 
 
 class SalesOrderItemTerms(WireModel):
-    """What a caller may say of one product of an order. Rates are in per cent."""
+    """Fields of one product of an order that a client may set. Rates are in per cent."""
 
     idProduto: int | None = None
     idMapeamentoPadrao: int | None = None
@@ -90,7 +90,7 @@ class SalesOrderItemInput(SalesOrderItemTerms):
 
 
 class SalesOrderItemPlace(WireModel):
-    """Where a product of an order stands."""
+    """Position of a product in an order."""
 
     numeroDoPedido: int | None = None
     seq: int | None = None
@@ -99,7 +99,7 @@ class SalesOrderItemPlace(WireModel):
 class SalesOrderItem(SalesOrderItemTerms, SalesOrderItemPlace):
     """One product of a sales order (``produtos[]``)."""
 
-    following: ClassVar[Sequence[Sequence[str]]] = (
+    field_runs: ClassVar[Sequence[Sequence[str]]] = (
         ("idMapeamentoPadrao", "codigoInterno", "codigoDeBarras", "descricaoDoProduto", "ncm"),
         ("valorUnitario", "valorTotal"),
         ("valorDescontoPercentual", "baseIPI"),
@@ -125,7 +125,7 @@ class SalesOrderItem(SalesOrderItemTerms, SalesOrderItemPlace):
 
 
 class SalesOrderTerms(WireModel):
-    """What a caller may say of an order: its parties, delivery, carrier, and how it is paid."""
+    """Fields of an order that a client may set: parties, delivery, carrier, payment."""
 
     codigoDaNotaFiscal: int | None = None
     codigoDaFilial: int | None = None
@@ -209,7 +209,7 @@ class SalesOrderInput(SalesOrderTerms):
 
 
 class SalesOrderNumber(WireModel):
-    """What names an order."""
+    """Number of an order."""
 
     numeroDoPedido: int
 
@@ -217,7 +217,7 @@ class SalesOrderNumber(WireModel):
 class SalesOrder(SalesOrderTerms, SalesOrderNumber):
     """A sales order with its instalments and products."""
 
-    following: ClassVar[Sequence[Sequence[str]]] = (
+    field_runs: ClassVar[Sequence[Sequence[str]]] = (
         ("codigoDaCondicaoDePagamento", "numeroDoPedido"),
         ("codigoDaClassificacaoAuxiliar", "idNF"),
         ("dataDaOrdem", "dataDeProcessamento", "dataDeCancelamento"),
@@ -278,7 +278,7 @@ SALES_ORDER_LIST = Operation(
     section=SALES_SECTION,
     query=SalesOrderQuery,
     data=list[SalesOrder],
-    repeatable=True,
+    retryable=True,
 )
 
 OPERATIONS = (

@@ -15,7 +15,7 @@ from xlbridge.wire.protocol import SALES_SECTION, Operation
 
 
 class ServiceInvoiceTerms(WireModel):
-    """What a service invoice says, with the tax-reform fields of release 6.0.298."""
+    """Content of a service invoice, with the tax-reform fields of release 6.0.298."""
 
     codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
@@ -49,7 +49,7 @@ class ServiceInvoiceInput(ServiceInvoiceTerms):
 
 
 class ServiceInvoiceId(WireModel):
-    """What names a service invoice."""
+    """Identifier of a service invoice."""
 
     idNF: int
 
@@ -97,7 +97,7 @@ SERVICE_INVOICE_LIST = Operation(
     section=SALES_SECTION,
     query=ServiceInvoiceQuery,
     data=list[ServiceInvoice],
-    repeatable=True,
+    retryable=True,
 )
 SERVICE_INVOICE_CREATE = Operation(
     name="sales.service_invoices.create",
@@ -120,7 +120,7 @@ SERVICE_INVOICE_CHANGE = Operation(
     section=SALES_SECTION,
     body=ServiceInvoiceChange,
     data=ServiceInvoice,
-    repeatable=True,
+    retryable=True,
 )
 SERVICE_INVOICE_GET = Operation(
     name="sales.service_invoices.get",
@@ -128,7 +128,7 @@ SERVICE_INVOICE_GET = Operation(
     path="/v2/faturamento/nfse/{id}",
     section=SALES_SECTION,
     data=ServiceInvoice,
-    repeatable=True,
+    retryable=True,
 )
 SERVICE_INVOICE_UPDATE = Operation(
     name="sales.service_invoices.update",
@@ -137,12 +137,12 @@ SERVICE_INVOICE_UPDATE = Operation(
     section=SALES_SECTION,
     body=ServiceInvoiceInput,
     data=ServiceInvoice,
-    repeatable=True,
+    retryable=True,
 )
 
 
 class ServiceForecastTerms(WireModel):
-    """A service that is billed again and again.
+    """Content of a forecast: a service that is billed repeatedly.
 
     ``percentualDeReajuste`` is by how many per cent the amount changes, every so many months.
     """
@@ -163,7 +163,7 @@ class ServiceForecastTerms(WireModel):
 
 
 class ServiceForecastCode(WireModel):
-    """What names a forecast."""
+    """Code of a forecast."""
 
     codigoDaPrevisao: int
 
@@ -194,7 +194,7 @@ SERVICE_FORECAST_LIST = Operation(
     section=SALES_SECTION,
     query=ServiceForecastQuery,
     data=list[ServiceForecast],
-    repeatable=True,
+    retryable=True,
 )
 
 MONTHS_PER_YEAR = 12
@@ -228,7 +228,7 @@ SERVICE_FORECAST_GET = Operation(
     path="/v2/faturamento/previsao/{id}",
     section=SALES_SECTION,
     data=ServiceForecast,
-    repeatable=True,
+    retryable=True,
 )
 SERVICE_FORECAST_UPDATE = Operation(
     name="sales.forecasts.update",
@@ -237,5 +237,5 @@ SERVICE_FORECAST_UPDATE = Operation(
     section=SALES_SECTION,
     body=ServiceForecastInput,
     data=ServiceForecast,
-    repeatable=True,
+    retryable=True,
 )

@@ -33,7 +33,7 @@ class StockBalance(WireModel):
 
 
 class StockOutputTerms(WireModel):
-    """What is said of goods that leave the stock."""
+    """Content of an output of stock."""
 
     codigoDaFilial: int | None = None
     quantidade: Number | None = None
@@ -100,7 +100,7 @@ class StockOutput(StockOutputTerms):
 
 
 class StockEntryTerms(WireModel):
-    """What is said of goods that come into the stock."""
+    """Content of an entry into stock."""
 
     codigoDaFilial: int | None = None
     dataDaEntrada: Moment | None = None
@@ -176,7 +176,7 @@ class StockMovement(WireModel):
 
 
 class StockRequisitionItem(WireModel):
-    """What a requisition asks for, and what outputs have settled of it."""
+    """Product and quantity that a requisition asks for, and the part that outputs have settled."""
 
     seq: int
     idProd: int | None = None
@@ -206,7 +206,7 @@ class StockRequisitionQuery(WireModel):
 
 
 class AddressingPlace(WireModel):
-    """Where a product is kept, as it is read."""
+    """Place in which a product is kept, as it is read."""
 
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
@@ -215,7 +215,7 @@ class AddressingPlace(WireModel):
 
 
 class AddressingKey(AddressingPlace):
-    """What tells one product address from another."""
+    """Key of a product address."""
 
     codigoDaFilial: int
     codigoDoAlmoxarifado: int
@@ -285,7 +285,7 @@ STOCK_BALANCES = Operation(
     path="/v2/estoque",
     section=STOCK_SECTION,
     data=list[StockBalance],
-    repeatable=True,
+    retryable=True,
 )
 STOCK_BALANCE_OF_PRODUCT = Operation(
     name="stock.balances.of_product",
@@ -293,7 +293,7 @@ STOCK_BALANCE_OF_PRODUCT = Operation(
     path="/v2/estoque/produto/{id}",
     section=STOCK_SECTION,
     data=StockBalance,
-    repeatable=True,
+    retryable=True,
 )
 STOCK_BALANCES_OF_BRANCH = Operation(
     name="stock.balances.of_branch",
@@ -301,7 +301,7 @@ STOCK_BALANCES_OF_BRANCH = Operation(
     path="/v2/estoque/filial/{id}",
     section=STOCK_SECTION,
     data=list[StockBalance],
-    repeatable=True,
+    retryable=True,
 )
 STOCK_MOVEMENTS_OF_PRODUCT = Operation(
     name="stock.movements.of_product",
@@ -309,7 +309,7 @@ STOCK_MOVEMENTS_OF_PRODUCT = Operation(
     path="/v2/estoque/movimentacoes/produto/{id}",
     section=STOCK_SECTION,
     data=list[StockMovement],
-    repeatable=True,
+    retryable=True,
 )
 STOCK_REQUISITIONS_PENDING = Operation(
     name="stock.requisitions.list_pending",
@@ -318,7 +318,7 @@ STOCK_REQUISITIONS_PENDING = Operation(
     section=STOCK_SECTION,
     query=StockRequisitionQuery,
     data=list[StockRequisition],
-    repeatable=True,
+    retryable=True,
 )
 STOCK_REQUISITIONS_SETTLED = Operation(
     name="stock.requisitions.list_settled",
@@ -327,7 +327,7 @@ STOCK_REQUISITIONS_SETTLED = Operation(
     section=STOCK_SECTION,
     query=StockRequisitionQuery,
     data=list[StockRequisition],
-    repeatable=True,
+    retryable=True,
 )
 ADDRESSING_MAPPING = Operation(
     name="stock.addressings.mapping",
@@ -335,7 +335,7 @@ ADDRESSING_MAPPING = Operation(
     path="/v2/estoque/produto/mapeamento",
     section=STOCK_SECTION,
     data=list[Addressing],
-    repeatable=True,
+    retryable=True,
 )
 ADDRESSING_LIST = Operation(
     name="stock.addressings.list",
@@ -343,7 +343,7 @@ ADDRESSING_LIST = Operation(
     path="/v2/estoque/enderecamento",
     section=STOCK_SECTION,
     data=list[Addressing],
-    repeatable=True,
+    retryable=True,
 )
 ADDRESSING_CREATE = Operation(
     name="stock.addressings.create",
@@ -352,7 +352,7 @@ ADDRESSING_CREATE = Operation(
     section=STOCK_SECTION,
     body=AddressingInput,
     data=Addressing,
-    repeatable=True,
+    retryable=True,
 )
 ADDRESSING_ACTIVATE = Operation(
     name="stock.addressings.activate",

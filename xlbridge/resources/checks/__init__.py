@@ -1,4 +1,4 @@
-"""Checks."""
+"""Rules of columns and rows, each declared once: finding, words, statistics, test."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Declarations of rules: everything that is known of a rule, said once, beside its test.
+"""Declarations of rules: everything about a rule in one place, beside its test.
 
 A decorator turns the function that tests values into a rule. It names the rule as schema files
 do, what is found where it is broken, and what it says in words. This module and the declarations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Statistics = Mapping[str, Any]
-"""What a schema file gives a rule, by name; a lone one is called ``value``."""
+"""Values that a schema file gives a rule, by name; a lone one is called ``value``."""
 
 StatisticSchema = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """The JSON Schema of a statistic, or what returns it once all rules are declared."""

@@ -33,7 +33,7 @@ ROW_RULES: Mapping[str, RowRule] = declared_row_rules
 """The rules across columns or rows, by name."""
 
 RULE_FINDINGS: tuple[FindingKind, ...] = tuple(dict.fromkeys(declared_findings()))
-"""What is found where a rule is broken; rules may share a finding."""
+"""Findings of broken rules; rules may share one."""
 
 _WIDTH_OF_KIND: Mapping[str, int] = {"cnpj": 14, "cpf": 11}
 

@@ -1,4 +1,4 @@
-"""Findings."""
+"""Findings about data: their kinds, messages in both languages, and severities."""
 
 import lazy_loader
 

@@ -1,8 +1,7 @@
-"""A kind of finding (an entry of the catalogue) and one occurrence of it in the data.
+"""Kinds of findings (entries of the catalogue) and findings: occurrences of them in the data.
 
-A finding is returned, never raised. Its code is stable and English; its message and hint exist
-in
-both languages and are rendered when they are shown.
+A finding is returned, never raised. Its code is stable and English; its message and hint exist in
+both languages and are rendered when they are displayed.
 """
 
 from collections.abc import Mapping
@@ -15,11 +14,11 @@ from string import Formatter
 from xlbridge.i18n import Text, localized_number
 
 CorrectedValue = str | Decimal | date
-"""What a cell holds once it is put right."""
+"""Value that a cell holds once it is corrected."""
 
 
 class Severity(StrEnum):
-    """An error stops an upload; a warning is worth a look."""
+    """Severity of a finding: an error stops an upload, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,12 +28,12 @@ SEVERITY_WORDS: Mapping[Severity, Text] = {
     Severity.ERROR: Text(pt="Erro", en="Error"),
     Severity.WARNING: Text(pt="Aviso", en="Warning"),
 }
-"""What each severity is called in reports."""
+"""Names of the severities in reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One entry of the catalogue.
+    """Entry of the catalogue of findings.
 
     ``message`` and ``hint`` may hold placeholders, filled from a finding's ``details``.
     """
@@ -45,21 +44,21 @@ class FindingKind:
     hint: Text
 
     @property
-    def about(self) -> Text:
-        """The message without what differs from finding to finding."""
+    def summary(self) -> Text:
+        """The message with an ellipsis for each placeholder."""
         gaps = {name: "…" for _, name, _, _ in Formatter().parse(self.message.en) if name}
-        told = self.message.format(**gaps)
-        return Text(pt=told.pt.replace("….", "…"), en=told.en.replace("….", "…"))
+        message = self.message.format(**gaps)
+        return Text(pt=message.pt.replace("….", "…"), en=message.en.replace("….", "…"))
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong, and where.
+    """Fault of the data, and its place.
 
     ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
     are None where the finding concerns no single place. ``value`` is the cell's content as text,
-    that of a ``numeric`` cell with a point; ``corrected`` what the cell should hold instead, None
-    where that is not certain.
+    that of a ``numeric`` cell with a point; ``corrected`` is the right value, None where it is not
+    certain.
     """
 
     kind: FindingKind
@@ -72,26 +71,26 @@ class Finding:
     numeric: bool = False
 
     @property
-    def shown(self) -> str | None:
-        """The value as people write it, in the active language."""
+    def display_value(self) -> str | None:
+        """The value as it is written in the active language."""
         return str(localized_number(self.value)) if self.numeric and self.value else self.value
 
     @property
     def message(self) -> Text:
-        """What is wrong."""
+        """The fault in words."""
         return self.kind.message.format(**self.details)
 
     @property
     def hint(self) -> Text:
-        """What to do about it."""
+        """The advice on how to correct it."""
         return self.kind.hint.format(**self.details)
 
 
 def error(code: str, message: Text, hint: Text) -> FindingKind:
-    """Return an entry that stops an upload."""
+    """Return a kind of finding that stops an upload."""
     return FindingKind(code, Severity.ERROR, message, hint)
 
 
 def warning(code: str, message: Text, hint: Text) -> FindingKind:
-    """Return an entry that is worth a look."""
+    """Return a kind of finding that does not stop an upload."""
     return FindingKind(code, Severity.WARNING, message, hint)

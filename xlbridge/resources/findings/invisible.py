@@ -10,7 +10,7 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class CharacterMark:
-    """What is shown in the place of a character that cannot be seen, and what that one is."""
+    """Sign displayed in place of an invisible character, and the character's name."""
 
     sign: str
     name: Text | str
@@ -33,7 +33,7 @@ def character_name(character: str) -> str:
 
 
 def mark_invisible(text: str) -> Iterator[str | CharacterMark]:
-    """Yield the stretches of a text, with a mark for each character that cannot be seen.
+    """Yield the visible parts of a text, with a mark for each invisible character.
 
     Without quotes the spaces at its ends cannot be seen either.
     """
@@ -44,13 +44,13 @@ def mark_invisible(text: str) -> Iterator[str | CharacterMark]:
         yield from [inner] if inner else []
     else:
         for is_seen, characters in groupby(inner, str.isprintable):
-            stretch = "".join(characters)
-            yield from [stretch] if is_seen else map(mark_of, stretch)
+            part = "".join(characters)
+            yield from [part] if is_seen else map(mark_of, part)
     yield from [_OUTER_SPACE] * len(after)
 
 
 def mark_of(character: str) -> CharacterMark:
-    """Return the mark of a character that cannot be seen."""
+    """Return the mark of an invisible character."""
     if unicodedata.category(character) == "Zs":
         return CharacterMark("␣", character_name(character))
     name = unicodedata.name(character, "") or _NAMELESS
@@ -58,5 +58,5 @@ def mark_of(character: str) -> CharacterMark:
 
 
 def show_invisible(text: str) -> str:
-    """Return a text in which a sign stands for each character that cannot be seen."""
+    """Return a text with a sign in place of each invisible character."""
     return "".join(it.sign if isinstance(it, CharacterMark) else it for it in mark_invisible(text))

@@ -158,7 +158,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Corrija-a primeiro: esta linha só pode ir depois dela.",
-            en="Mend that one first: this row can only go after it.",
+            en="Fix that one first: this row can only be sent after it.",
         ),
     ),
     warning(
@@ -171,7 +171,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(
             pt="Corrija aquele arquivo primeiro; este espera por ele.",
-            en="Mend that workbook first; this one waits for it.",
+            en="Fix that workbook first; this one waits for it.",
         ),
     ),
     error(

@@ -1,4 +1,4 @@
-"""Yaml_files."""
+"""YAML files that people write: documents with lines, mistakes in plain words."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""YAML documents with the line of each part; what the parser finds wrong, in plain words.
+"""YAML documents with the line of each part, and the parser's errors in plain words.
 
 Safe to load: no tags, no endless or overgrown documents, keys are always texts.
 """
@@ -17,22 +17,22 @@ _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast loader, where this PyYAML was built with it."""
 
 _MAX_PARTS = 100_000
-"""So many keys, values and lists a document may have, those in several places counted in each."""
+"""The most keys, values and lists of a document; those in several places count in each."""
 
 _MAX_DEPTH = 100
-"""So many blocks and lists may stand in one another."""
+"""The deepest nesting of blocks and lists."""
 
 
 _INVALID_VALUE = "impossible value"
 _TOO_COMPLEX = "overgrown"
-"""What is told of a document by a ``YAMLError``: as its context, and as its problem."""
+"""Context and problem of the ``YAMLError`` that is raised for a document."""
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]
-    """Tells where a value stands that cannot be what it is written as, such as 2026-02-31."""
+    """Loader that names the place of a value which cannot be what it looks like: 2026-02-31."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -44,7 +44,7 @@ class _Loader(_BaseLoader):  # type: ignore[misc]
 
 
 class _DatelessLoader(_Loader):
-    """Leaves dates as the text that they are written as."""
+    """Loader that leaves dates as the text that they are written as."""
 
     yaml_implicit_resolvers: ClassVar = {
         first: [(tag, form) for tag, form in known if tag != "tag:yaml.org,2002:timestamp"]
@@ -89,7 +89,7 @@ class YamlDocument:
         return line
 
     def repeated_keys(self) -> Iterator[tuple[int, str]]:
-        """Yield the line and the name of every key that stands twice in its block."""
+        """Yield the line and the name of every key that is repeated in its block."""
         for node in [] if self._root is None else _parts(self._root):
             if isinstance(node, yaml.MappingNode):
                 seen = set()
@@ -142,7 +142,7 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, y
 
 _MAX_VALUE_LENGTH = 40
 
-_NOT_YAML = Text(pt="não é YAML: {why}.", en="this is no YAML: {why}.")
+_NOT_YAML = Text(pt="não é YAML: {why}.", en="this is not valid YAML: {why}.")
 _TAB = Text(
     pt="há uma tabulação; o recuo se faz só com espaços",
     en="there is a tab; only spaces indent",
@@ -175,7 +175,8 @@ _PROBLEMS: Mapping[str, Text] = {
     ),
     "mapping values are not allowed": Text(
         pt="há um dois-pontos onde não cabe; ponha o texto entre aspas, ou confira o recuo",
-        en="a colon stands where none fits; write the text in quotes, or check the indentation",
+        en="there is a colon where none is allowed; write the text in quotes, or check the "
+        "indentation",
     ),
     "block sequence entries are not allowed": Text(
         pt="o primeiro item de uma lista com - começa numa linha própria",
@@ -210,17 +211,17 @@ _PROBLEMS: Mapping[str, Text] = {
     "expected '-' indicator": _INDENTATION,
     "expected ':'": _INDENTATION,
 }
-"""What is said of the usual problems, by words that the parser tells them with."""
+"""Explanations of the usual problems, by words of the parser's own messages."""
 
 
 def parser_problem(error: yaml.YAMLError, text: str) -> tuple[int, Text]:
-    """Return the line, counted from 1, of what the parser found in a text, and what it is."""
+    """Return the line, counted from 1, of a parser's error in a text, and its explanation."""
     if isinstance(error, yaml.reader.ReaderError):
         line = text.count("\n", 0, error.position) + 1
         return line, _NOT_YAML.format(why=_CONTROL.format(code=f"{error.character:04X}"))
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return 1, _NOT_YAML.format(why=str(error))
-    # What was opened and not closed is mended where it was opened.
+    # Whatever was opened and not closed is corrected where it was opened.
     opened = (
         error.context_mark if "unexpected end" in str(error) or "',' or" in str(error) else None
     )

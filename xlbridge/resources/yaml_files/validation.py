@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def block_schema(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Schema:
-    """Return the form of a block of just these keys."""
+    """Return the schema of a block with exactly these keys."""
     return {
         "type": "object",
         "required": list(needed),
@@ -31,7 +31,7 @@ def block_schema(properties: Schema, /, *, needed: tuple[str, ...] = ()) -> Sche
 
 
 def described(schema: Schema, description: str) -> Schema:
-    """Return a form with what editors tell of it."""
+    """Return a schema with the description that editors show."""
     return {**schema, "description": description}
 
 
@@ -62,7 +62,7 @@ _LIMIT_TEXTS: Mapping[str, Text] = {
     "uniqueItems": Text(pt="há itens repetidos.", en="there are repeated items."),
     "pattern": Text(
         pt="{found} não serve: só letras de a a z, algarismos e hífens.",
-        en="{found} will not do: only the letters a to z, digits and hyphens.",
+        en="{found} is not valid: only the letters a to z, digits and hyphens.",
     ),
     "maxItems": Text(
         pt="{found} não cabe aqui: cada regra tem um nome conhecido e aparece uma só vez.",
@@ -70,7 +70,7 @@ _LIMIT_TEXTS: Mapping[str, Text] = {
     ),
     "maxProperties": Text(pt="cabem no máximo {limit}.", en="{limit} fit at most."),
 }
-"""What is said of the keywords that limit a value."""
+"""Messages of the keywords that limit a value."""
 
 WHOLE_NUMBER, UNPADDED = "^[1-9][0-9]*$", "^\\S(.*\\S)?$"
 """The patterns that names of keys may have to fit."""
@@ -78,18 +78,18 @@ WHOLE_NUMBER, UNPADDED = "^[1-9][0-9]*$", "^\\S(.*\\S)?$"
 _KEY_TEXTS: Mapping[str, Text] = {
     WHOLE_NUMBER: Text(
         pt="cada chave é um número inteiro, e {found} não é.",
-        en="each key is a whole number, and {found} is none.",
+        en="each key is a whole number, and {found} is not.",
     ),
     UNPADDED: Text(
         pt="o nome {found} não serve: fica numa só linha, sem espaços nas pontas.",
-        en="the name {found} will not do: it is one line, without spaces at its ends.",
+        en="the name {found} is not valid: it must be one line, without spaces at its ends.",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Something wrong in a file. ``place`` is where it is, ``line`` counts from 1."""
+    """Mistake in a file, its line counted from 1 and its place as a path of keys."""
 
     line: int
     place: str
@@ -97,7 +97,7 @@ class Mistake:
 
 
 def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
-    """Return what breaks ``form``, a JSON Schema (2020-12), in the order of the lines."""
+    """Return the mistakes by ``form``, a JSON Schema (2020-12), in the order of the lines."""
     found = [_repeated(line, key) for line, key in document.repeated_keys()]
     content = json.loads(json.dumps(document.content, default=str))
     for error in jsonschema_rs.Draft202012Validator(form).iter_errors(content):
@@ -106,7 +106,7 @@ def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
 
 
 def unknown_value(found: object, allowed: "tuple[str, ...]") -> Text:
-    """Say that something is not known, and what is."""
+    """Return the message that a value is not known, with those that are."""
     return Text(
         pt="{found} não é conhecido; aqui cabem: {allowed}.",
         en="{found} is not known; allowed here: {allowed}.",
@@ -127,9 +127,7 @@ def format_yaml_path(place: YamlPath) -> str:
 
 
 def _repeated(line: int, key: str) -> Mistake:
-    what = Text(
-        pt="{key} aparece duas vezes; deixe um só.", en="{key} stands there twice; keep one."
-    )
+    what = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
     return Mistake(line, key, what.format(key=key))
 
 
@@ -190,18 +188,18 @@ def _schema_around(form: JsonSchema, steps: list[str | int]) -> JsonSchema:
 _MAX_SHOWN = 10
 _MAX_BYTES = 1_000_000
 _NOT_UTF_8 = Text(
-    pt="isto não é texto em UTF-8; salve o arquivo como UTF-8.",
-    en="this is no text in UTF-8; save the file as UTF-8.",
+    pt="o arquivo não é texto em UTF-8; salve-o como UTF-8.",
+    en="the file is not UTF-8 text; save it as UTF-8.",
 )
 _TOO_LARGE = Text(
-    pt="o arquivo tem mais de {most} bytes: não é um destes.",
-    en="the file has more than {most} bytes: it is none of these.",
+    pt="o arquivo tem mais de {most} bytes: é grande demais para um esquema ou plano.",
+    en="the file has more than {most} bytes: too large for a schema or a plan.",
 ).format(most=_MAX_BYTES)
 _UNREADABLE = Text(pt="não pode ser lido: {why}.", en="it cannot be read: {why}.")
 
 
 def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
-    """Return a file's document, or why it is none; without ``dates`` those are texts."""
+    """Return a file's document, or the mistake that makes it none; without ``dates`` as texts."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -220,7 +218,7 @@ def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
 
 
 def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
-    """Return the mistakes of a file as lines of text; of many the first ones."""
+    """Return the mistakes of a file as lines of text, the first ten of them."""
     lines = [
         Text(pt="{path}:{line}: {place}{what}", en="{path}:{line}: {place}{what}").format(
             path=path,

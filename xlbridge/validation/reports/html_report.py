@@ -146,7 +146,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
         [
             finding.cell,
             numbers[rule_key(finding)],
-            None if finding.shown is None else _value(finding.shown, marks),
+            None if finding.display_value is None else _value(finding.display_value, marks),
             text_number(finding.message),
             text_number(finding.hint),
         ]
@@ -156,7 +156,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
         {
             "code": code,
             "column": column or "",
-            "about": str(group[0].kind.about),
+            "about": str(group[0].kind.summary),
             "severity": group[0].kind.severity,
             "count": len(group),
         }

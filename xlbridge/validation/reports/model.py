@@ -170,7 +170,7 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
     yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
     for change in changes[:_MOST_FIXES]:
         found = change.finding
-        old, new = quoted(found.shown or ""), _fixed_value(change.new)
+        old, new = quoted(found.display_value or ""), _fixed_value(change.new)
         yield f"      {found.cell} {found.column}: {old} → {new}"
     if len(changes) > _MOST_FIXES:
         rest = Text(

@@ -105,7 +105,7 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
 
 
 def _cell(finding: Finding) -> str:
-    if (value := finding.shown) is None:
+    if (value := finding.display_value) is None:
         return str(finding.cell)
     shown = value[:_LONGEST_VALUE] + "…" * (len(value) > _LONGEST_VALUE)
     return f"{finding.cell}={quoted(shown)}"

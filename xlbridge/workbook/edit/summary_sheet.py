@@ -239,7 +239,7 @@ def _write_finding(
 
 
 def _shown_value(finding: Finding) -> str:
-    shown = show_invisible(finding.shown or "")
+    shown = show_invisible(finding.display_value or "")
     return shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH)
 
 
