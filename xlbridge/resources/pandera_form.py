@@ -6,13 +6,13 @@ name.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
 from xlbridge.resources.checks import RULES
+from xlbridge.resources.column import strip_accents
 
 _Content = Mapping[str, Any]
 
@@ -79,9 +79,8 @@ def normalized(content: Any, path: Path) -> Any:
 
 
 def _resource_name(name: str) -> str:
-    parts = unicodedata.normalize("NFKD", name)
-    plain = "".join(part for part in parts if not unicodedata.combining(part)).lower()
-    return re.sub("[^a-z0-9]+", "-", plain)[:_MAX_NAME_LENGTH].strip("-")
+    plain = re.sub("[^a-z0-9]+", "-", strip_accents(name).lower())
+    return plain[:_MAX_NAME_LENGTH].strip("-")
 
 
 def _column(body: Any, *, is_pandera_s: bool) -> Any:
