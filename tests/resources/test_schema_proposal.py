@@ -53,7 +53,7 @@ def test_kinds_and_rules_follow_from_the_values(xlbridge: Xlbridge, example: Pat
         "valorR",
         "inicio",
         "Filial",
-        "cnpj",
+        "CNPJ",
         "obs",
     ]
     assert columns["codigo"] == {
@@ -68,7 +68,7 @@ def test_kinds_and_rules_follow_from_the_values(xlbridge: Xlbridge, example: Pat
     assert columns["valorR"]["decimals"] == {"places": 2}  # type: ignore[index]
     assert columns["inicio"]["dtype"] == "datetime64[us]"  # type: ignore[index]
     assert columns["Filial"]["dtype"] == "Int64"  # type: ignore[index]
-    assert columns["cnpj"]["cnpj"] == {}  # type: ignore[index]
+    assert columns["CNPJ"]["cnpj"] == {}  # type: ignore[index]
     assert columns["obs"]["nullable"] is True  # type: ignore[index]
 
 

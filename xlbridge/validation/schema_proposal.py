@@ -68,8 +68,8 @@ class SchemaProposal:
         import yaml
 
         head = Text(
-            pt="# Proposto a partir de {rows} linhas da planilha {sheet}: confira cada coluna.\n",
-            en="# Proposed from {rows} rows of the sheet {sheet}: check each column.\n",
+            pt="# Proposto a partir de {rows} {rows:linha|linhas} da planilha {sheet}: confira cada coluna.\n",
+            en="# Proposed from {rows} {rows:row|rows} of the sheet {sheet}: check each column.\n",
         ).format(rows=self.rows, sheet=self.sheet)
         document = _document(self)
         return str(head) + yaml.safe_dump(
