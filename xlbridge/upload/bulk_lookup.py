@@ -71,7 +71,7 @@ def look_up_rows(
 
 @dataclass(slots=True)
 class _SoughtKeys:
-    """The keys of the rows that one lookup serves, with the records that were found for each.
+    """Keys of the rows that one lookup serves, with the records that were found for each.
 
     ``fields`` are the columns that a record is matched by, with its own names for them.
     """

@@ -45,7 +45,7 @@ class ConsentRequest:
 
     @property
     def token(self) -> str:
-        """The confirmation of just these rows: ``ROWS:DIGEST8``."""
+        """Confirmation of just these rows: ``ROWS:DIGEST8``."""
         return f"{len(self.job.what.rows)}:{self.job.what.digest[:_DIGEST_LENGTH]}"
 
     def lines(self) -> Iterator[Text]:

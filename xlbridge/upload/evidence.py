@@ -18,7 +18,7 @@ _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
 def is_rejects_name(path: Path) -> bool:
-    """Whether a file is named as the rejects workbooks that uploads leave behind."""
+    """Tell by its name whether a file is a rejects workbook that an upload left behind."""
     return _REJECTS_NAME.fullmatch(path.stem) is not None
 
 
@@ -41,13 +41,13 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
 
 
 def _lacks_page(job: Job) -> bool:
-    """Whether a person must decide and has no page to decide from."""
+    """Tell whether a person must decide and has no page to decide from."""
     doubtful = job.state is State.NEEDS_PERSON and not job.parts
     return doubtful and not _file_exists(job, "evidence_file")
 
 
 def _lacks_rejects(job: Job) -> bool:
-    """Whether rows were rejected and are in no workbook to be corrected."""
+    """Tell whether rows were rejected and are in no workbook to be corrected."""
     if job.parent is not None:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (

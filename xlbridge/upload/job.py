@@ -39,22 +39,22 @@ class State(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more happens to the job by itself."""
+        """True where nothing more happens to the job by itself."""
         return self in _FINAL
 
     @property
     def is_unsent(self) -> bool:
-        """Whether nothing has been sent yet that could write."""
+        """True where nothing has been sent yet that could write."""
         return self in _UNSENT
 
     @property
     def frees_rows(self) -> bool:
-        """Whether the same rows may be sent again: nothing of the job was applied."""
+        """True where the same rows may be sent again: nothing of the job was applied."""
         return self in _RELEASING
 
     @property
     def public(self) -> str:
-        """The state's name in the contract of ``upload --format json``."""
+        """Name of the state in the contract of ``upload --format json``."""
         return _PUBLIC.get(self, self.value)
 
 
@@ -108,7 +108,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and its history, oldest event first.
+    """Job and its history, oldest event first.
 
     A part of a sheet that was split knows its ``parent`` and which part it is, from 1 on;
     ``parts`` is how many a parent has, 0 for a job of its own.
@@ -134,7 +134,7 @@ class Job:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the job's rows, as far as the journal knows."""
+        """Verdict on the job's rows, as far as the journal knows."""
         if self.state.is_unsent:
             return Verdict.none_applied(self.what.rows)
         stored = self.last("verdict")
@@ -145,7 +145,7 @@ class Job:
 
     @property
     def outcomes(self) -> tuple[RowOutcome, ...]:
-        """The outcome of each row in order; the job is no parent of parts."""
+        """Outcome of each row in order; the job is no parent of parts."""
         if self.state is State.NEEDS_PERSON and (proven := self.last("proven")) is not None:
             return tuple(RowOutcome.ACCEPTED if there else RowOutcome.UNKNOWN for there in proven)
         rejected = {row.row for row in self.verdict.rejected_rows}

@@ -98,7 +98,7 @@ def transaction(db: LocalDatabase) -> Iterator[None]:
 
 
 SheetPart = tuple[JobSpec, Sequence[str]]
-"""A part of a sheet, and the digests of its rows."""
+"""Part of a sheet, and the digests of its rows."""
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})

@@ -19,7 +19,7 @@ _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _DATE_LENGTH = 10  # of an ISO date and time
 
 RowValues = Mapping[str, Any]
-"""A row as it is sent: its columns with their typed values, None where a cell is empty."""
+"""Row as it is sent: its columns with their typed values, None where a cell is empty."""
 
 
 def rows_of(frame: pd.DataFrame) -> list[RowValues]:
@@ -159,7 +159,7 @@ def lookup_for(resource: Resource, row: RowValues) -> Lookup | None:
 
 
 def finds_all_of_row(lookup: Lookup) -> bool:
-    """Whether one question finds all records of a row: a cut answer must be narrowed for that."""
+    """Tell whether one request finds all records of a row: filters narrow it, or no cap applies."""
     return bool(lookup.filters) or all(
         listing_cap(operation) is None for operation in lookup.operations
     )

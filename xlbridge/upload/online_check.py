@@ -42,7 +42,7 @@ class RegistryCodes:
         return "reference-unknown" if self.proves(code) else "reference-unproven"
 
     def proves(self, code: str) -> bool:
-        """Whether a code is known to exist, or not to."""
+        """Tell whether a code is known to exist, or not to."""
         return code in self.active or (self.whole and code not in self.not_asked)
 
 

@@ -29,7 +29,7 @@ _LOOKUP_REJECTED = Text(
 
 
 def preflight_is_done(context: RunContext, job: Job) -> bool:
-    """Whether snapshot and preview are done, as far as the options ask for them."""
+    """Tell whether snapshot and preview are done, as far as the options ask for them."""
     return not (_needs_snapshot(context, job) or _needs_preview(context, job))
 
 

@@ -155,7 +155,7 @@ def _stage(context: RunContext, job: Job) -> Step:
 
 
 def _stage_file(context: RunContext, job: Job) -> tuple[Job, Outcome]:
-    """Stage a job's file; each attempt is written down first, and each that may be an orphan.
+    """Stage a job's file; each attempt is recorded first, and each that may be an orphan.
 
     A file that waits for processar-arquivo has done nothing yet: it may be staged again.
     """

@@ -32,7 +32,7 @@ class CorrectedRows:
 
 
 class NotRetriable(UsageError):
-    """The workbook holds no corrected rows, or rows that are not those of the job."""
+    """Error of a workbook without corrected rows, or with rows that are not the job's."""
 
 
 def require_rejected(job: Job) -> None:
@@ -188,7 +188,7 @@ def _sent_values(context: UploadContext, job: Job) -> Mapping[int, _Values]:
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
-    """Whether a sheet holds the rows that a job and its retries sent, and no others.
+    """Tell whether a sheet holds the rows that a job and its retries sent, and no others.
 
     Rows may have moved as long as all of them are as the job sent them.
     """

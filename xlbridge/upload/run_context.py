@@ -21,7 +21,7 @@ from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 
 Step = tuple[Job, bool]
-"""A job after a step, and whether there is a next one to take."""
+"""Job after a step, and whether there is a next one to take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RunContext:
 
     @property
     def journal(self) -> Journal:
-        """The journal of the environment."""
+        """Journal of the environment."""
         return self.environment.journal
 
     @property

@@ -15,7 +15,7 @@ from xlbridge.resources import ExistingPolicy
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A remote record: its code, its compared values, and whether they equal those of a row.
+    """Remote record: its code, its compared values, and whether they equal those of a row.
 
     ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
     empty cells are empty there, too.
@@ -29,7 +29,7 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class RowSnapshot:
-    """The records that answer to a row's ``key``, and the compared values that the row has."""
+    """Records that answer to a row's ``key``, and the compared values that the row has."""
 
     key: Mapping[str, str]
     sent: Mapping[str, str | None]
@@ -37,7 +37,7 @@ class RowSnapshot:
 
     @property
     def same(self) -> int:
-        """How many records are just what the row says."""
+        """Number of records that equal the row."""
         return sum(record.same for record in self.found)
 
 
@@ -168,5 +168,5 @@ def _identity(row: RowSnapshot) -> _Identity:
 
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:
-    """Whether all snapshots are equal: nothing is on its way any more."""
+    """Tell whether all snapshots are equal: nothing is on its way any more."""
     return all(snapshot == snapshots[0] for snapshot in snapshots)

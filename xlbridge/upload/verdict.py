@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A rejected row: Excel's number and the cell in the analyst's sheet, where they are known.
+    """Rejected row: Excel's number and the cell in the analyst's sheet, where they are known.
 
     ``itself`` is false for a row without an error of its own that was rejected with others.
     """
@@ -66,12 +66,12 @@ class Verdict:
 
     @property
     def rejected(self) -> int:
-        """How many rows were rejected."""
+        """Number of rejected rows."""
         return self.read - self.accepted - self.unknown
 
     @property
     def reasons(self) -> dict[int, str]:
-        """The reasons of each rejected row whose number is known, in one text."""
+        """Reasons of each rejected row whose number is known, in one text."""
         reasons: dict[int, list[str]] = defaultdict(list)
         for rejected in self.rejected_rows:
             if rejected.row is not None:
@@ -81,7 +81,7 @@ class Verdict:
 
     @property
     def counted(self) -> dict[str, int]:
-        """The counts by the names that they have in reports."""
+        """Counts by the names that they have in reports."""
         return {
             "read": self.read,
             "accepted": self.accepted,
@@ -94,13 +94,13 @@ REJECTED_AS_A_WHOLE = Text(
     pt="Não aplicada: o envio inteiro foi recusado.",
     en="Not applied: the whole upload was rejected.",
 )
-"""The remark on a row without an error of its own."""
+"""Remark on a row without an error of its own."""
 
 NOT_IN_SYSTEM = Text(
     pt="Não está no sistema: lida de novo duas vezes depois do envio, e não encontrada.",
     en="Not in the system: read back twice after the upload, and not found.",
 )
-"""The remark on a row that was read back and is not there, while others of its upload are."""
+"""Remark on a row that was read back and is not there, while others of its upload are."""
 
 
 class RowOutcome(StrEnum):
@@ -124,7 +124,7 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class DriftedRule:
-    """A rule that the schema lacks: the column, the message without its values, and its count."""
+    """Rule that the schema lacks: the column, the message without its values, and its count."""
 
     column: str | None
     rule: str
