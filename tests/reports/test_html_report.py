@@ -175,13 +175,13 @@ def test_the_cap_is_an_option(tmp_path: Path, page: Page, sample: ValidatedSheet
     assert f"errors: {sample.errors}" in page.run("document.querySelector('.counts').textContent")
 
 
-def test_what_was_mended_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+def test_what_was_fixed_is_listed(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     text_date = next(f for f in sample.findings if f.kind.code == "date-as-text")
-    sample.fixes = FixedCopy(tmp_path / "mended.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
+    sample.fixes = FixedCopy(tmp_path / "fixed.xlsx", [FixedCell(text_date, date(2026, 9, 25))])
     page.open(written(tmp_path, sample), width=360)
     page.run("document.querySelector('summary').click()")
     told = page.run("document.querySelector('details').innerText")
-    assert "mended.xlsx: 1" in told
+    assert "fixed.xlsx: 1" in told
     assert f"{text_date.cell} {text_date.column}" in told
     assert "25/09/2026" in told
 

@@ -47,7 +47,7 @@ def test_a_copy_that_cannot_be_written_costs_no_report(
     assert done.stdout == xlbridge("validate", book, "--format", "json").stdout != ""
 
 
-def test_a_workbook_that_was_not_mended_is_marked_as_it_is(
+def test_a_workbook_that_was_not_fixed_is_marked_as_it_is(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     book = write_records(tmp_path / "c.xlsx", "cliente", [{"cpf": " 52998224725 "}])

@@ -11,7 +11,13 @@ from xlbridge.errors import UsageError
 from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_files
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import ParseOptions, RefusedFile, ValidatedSheet, ValidationRequest
+from xlbridge.validation import (
+    ParseOptions,
+    RefusedFile,
+    ValidatedSheet,
+    ValidationProgress,
+    ValidationRequest,
+)
 from xlbridge.validation.reports import Report, report_document
 
 _NAMES = (
@@ -89,3 +95,22 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
     assert isinstance(judged, ValidatedSheet)
     assert judged.resource is not None
     assert judged.resource.name == "fregues"
+
+
+def test_progress_names_files_and_columns(workbooks: list[ValidationRequest], home: Path) -> None:
+    told: list[ValidationProgress] = []
+    list(validate_files(workbooks, home, on_progress=told.append))
+    begun = [each.file for each in told if not each.finished and each.column is None]
+    finished = [(each.file, each.done, each.total) for each in told if each.finished]
+    files = [request.file for request in workbooks]
+    assert begun == files
+    assert finished == [(file, place, len(files)) for place, file in enumerate(files, start=1)]
+    columns = {each.file: each.column.name for each in told if each.column is not None}
+    assert columns.keys() == set(files) - {workbooks[1].file}
+
+
+def test_an_executor_tells_each_file_once(workbooks: list[ValidationRequest], home: Path) -> None:
+    told: list[ValidationProgress] = []
+    list(validate_files(workbooks, home, executor=SerialExecutor(), on_progress=told.append))
+    assert [each.file for each in told] == [request.file for request in workbooks]
+    assert [each.done for each in told if each.finished] == [1, 2, 3, 4]

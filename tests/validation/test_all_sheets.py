@@ -214,7 +214,7 @@ def cells(path: Path) -> Mapping[str, Any]:
     }
 
 
-def test_all_sheets_are_mended_in_one_copy(
+def test_all_sheets_are_fixed_in_one_copy(
     tmp_path: Path, migration: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / "corrigida.xlsx"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mended_copies import mended, places
+from fixed_copies import fixed, places
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
@@ -21,16 +21,16 @@ def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
     swapped = [{"dataDeEmissao": None, DUE: date(2026, month, 11)} for month in (1, 2, 3)]
     texts = [{"dataDeEmissao": None, DUE: f"{day}/11/2026"} for day in (13, 20, 30)]
     path = write_records(tmp_path / "a.xlsx", CR, [*swapped, *texts])
-    judged, changes, after = mended(path, catalogue)
+    judged, changes, after = fixed(path, catalogue)
     assert [(finding.cell, finding.kind.code) for finding in judged.findings] == [
         ("H2", "dates-swapped"),
         *((cell, "date-as-text") for cell in ("H5", "H6", "H7")),
     ]
     assert changes == []
     assert places(after) == places(judged)
-    [mending] = write_fixed_copy([judged], path.with_name("again.xlsx"))
-    assert [left.finding.cell for left in mending.left] == ["H5", "H6", "H7"]
-    assert "trocados" in mending.left[0].reason.pt
+    [fixes] = write_fixed_copy([judged], path.with_name("again.xlsx"))
+    assert [left.finding.cell for left in fixes.left] == ["H5", "H6", "H7"]
+    assert "trocados" in fixes.left[0].reason.pt
 
 
 def november(*days: int) -> list[date]:
@@ -51,7 +51,7 @@ def test_dates_beside_texts_need_not_be_swapped(
     tmp_path: Path, catalogue: Catalogue, values: list[Any]
 ) -> None:
     records = [{"dataDeEmissao": None, DUE: value} for value in values]
-    judged, changes, after = mended(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
+    judged, changes, after = fixed(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
     assert len(changes) == sum(isinstance(value, str) for value in values)
     assert {finding.kind.code for finding in judged.findings} == {"date-as-text"}
     assert after.findings == []

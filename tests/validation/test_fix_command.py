@@ -27,7 +27,7 @@ def test_the_command_reports_what_is_left(tmp_path: Path, xlbridge: Xlbridge) ->
     assert "number-ambiguous" in done.stdout
 
 
-def test_with_both_the_mended_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_with_both_the_fixed_copy_is_what_is_marked(tmp_path: Path, xlbridge: Xlbridge) -> None:
     changes = {"valorDoLancamento": "1.234", "historico": "  com espaço "}
     path = write_records(tmp_path / "a.xlsx", CR, [changes])
     done = xlbridge("validate", path, "--fix", "b.xlsx", "--annotate", "c.xlsx")

@@ -1,4 +1,4 @@
-"""Copies of workbooks in which what is certain was mended, and what is found before and after."""
+"""Copies of workbooks in which what is certain was fixed, and what is found before and after."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,14 +9,14 @@ from xlbridge.validation import ValidatedSheet, validate_workbook, write_fixed_c
 from xlbridge.validation.results import FixedCell
 
 
-def mended(
+def fixed(
     path: Path, catalogue: Catalogue, **options: Any
 ) -> tuple[ValidatedSheet, list[FixedCell], ValidatedSheet]:
-    """Judge a workbook, mend it, and judge the copy."""
+    """Judge a workbook, fix it, and judge the copy."""
     judged = validate_workbook(path, catalogue, **options)
-    copy = path.with_name("mended.xlsx")
-    [mending] = write_fixed_copy([judged], copy)
-    return judged, mending.changes, validate_workbook(copy, catalogue, **options)
+    copy = path.with_name("fixed.xlsx")
+    [fixes] = write_fixed_copy([judged], copy)
+    return judged, fixes.changes, validate_workbook(copy, catalogue, **options)
 
 
 def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:

@@ -1,4 +1,4 @@
-"""``--fix``: what is certain is mended in a copy, all else stays as it was."""
+"""``--fix``: what is certain is fixed in a copy, all else stays as it was."""
 
 import re
 import struct
@@ -16,8 +16,8 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
+from fixed_copies import fixed, places
 from hypothesis import given, settings, strategies as st
-from mended_copies import mended, places
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
 
@@ -51,16 +51,16 @@ def changed(changes: Sequence[FixedCell]) -> Counter[tuple[str | None, str]]:
         ("cliente", "natureza", "j", "J"),
     ],
 )
-def test_what_is_certain_is_mended(
+def test_what_is_certain_is_fixed(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any, stored: Any
 ) -> None:
     first = {"cnpj": "12.ABC.345/01DE-35"} if value == "11.222.333/0001–81" else {}
     path = write_records(tmp_path / "a.xlsx", resource, [first, {column: value}])
-    judged, changes, after = mended(path, catalogue, resource=resource)
+    judged, changes, after = fixed(path, catalogue, resource=resource)
     (change,) = changes
     assert places(judged) - places(after) == changed(changes)
     assert after.frame.equals(judged.frame)
-    assert cells_of(path.with_name("mended.xlsx"), "Plan1")[change.finding.cell] == stored
+    assert cells_of(path.with_name("fixed.xlsx"), "Plan1")[change.finding.cell] == stored
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_what_is_not_certain_is_left(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: Any
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", resource, [{"seuCodigo": "1"}, {column: value}])
-    judged, changes, after = mended(path, catalogue, resource=resource)
+    judged, changes, after = fixed(path, catalogue, resource=resource)
     assert changes == []
     assert judged.findings == after.findings
 
 
 @pytest.mark.parametrize("form", ["0.00%", "dd/mm/yyyy", "[h]:mm", "#,##0,", "@"])
 @pytest.mark.parametrize("text", ["15,50", "1.234,56"])
-def test_a_mended_number_is_shown_as_it_is(
+def test_a_fixed_number_is_shown_as_it_is(
     tmp_path: Path, catalogue: Catalogue, text: str, form: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"valorDoLancamento": text}])
@@ -98,7 +98,7 @@ def test_a_mended_number_is_shown_as_it_is(
     cell = next(c for c in book["Plan1"][2] if c.value == text)
     cell.number_format = form
     book.save(path)
-    judged, changes, after = mended(path, catalogue)
+    judged, changes, after = fixed(path, catalogue)
     assert len(changes) == 1
     assert after.findings == []
     assert after.frame.equals(judged.frame)
@@ -108,7 +108,7 @@ def test_a_declared_order_makes_an_ambiguous_date_certain(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"dataDeVencimento": "01/11/2026"}])
-    _, changes, after = mended(path, catalogue, reading=ParseOptions(dates="dmy"))
+    _, changes, after = fixed(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.new for change in changes] == [date(2026, 11, 1)]
     assert after.findings == []
 
@@ -126,11 +126,11 @@ DUE, AMOUNT = "dataDeVencimento", "valorDoLancamento"
         (AMOUNT, ["1.234,56", "1,234.56", "1.234"], 2),
     ],
 )
-def test_each_cell_that_is_certain_by_itself_is_mended(
+def test_each_cell_that_is_certain_by_itself_is_fixed(
     tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], count: int
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{column: text} for text in texts])
-    judged, changes, after = mended(path, catalogue)
+    judged, changes, after = fixed(path, catalogue)
     assert len(changes) == count
     assert places(judged) - places(after) == changed(changes)
     assert places(after) - places(judged) == Counter()
@@ -143,18 +143,18 @@ def test_what_was_understood_and_is_left_is_told_with_its_reason(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
     judged = validate_workbook(path, catalogue)
-    [mending] = write_fixed_copy([judged], tmp_path / "b.xlsx")
-    assert mending.changes == []
+    [fixes] = write_fixed_copy([judged], tmp_path / "b.xlsx")
+    assert fixes.changes == []
     left = [f.cell for f in judged.findings if f.kind.code == "date-as-text"]
-    assert [item["cell"] for item in fixes_json(mending)["left"]] == left
-    told = "\n".join(fixes_text(mending))
+    assert [item["cell"] for item in fixes_json(fixes)["left"]] == left
+    told = "\n".join(fixes_text(fixes))
     assert ("Left as it is: dataDeVencimento H2: texts that stay" in told) == bool(left)
 
 
 def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue) -> None:
     texts = ["31/12/2026", "01/11/2026 10:30"]
     path = write_records(tmp_path / "a.xlsx", CR, [{DUE: text} for text in texts])
-    _, changes, _ = mended(path, catalogue, reading=ParseOptions(dates="dmy"))
+    _, changes, _ = fixed(path, catalogue, reading=ParseOptions(dates="dmy"))
     assert [change.finding.cell for change in changes] == ["H2"]
 
 
@@ -162,11 +162,11 @@ def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue
     "text",
     ["cod _x0041_ ", "Linha1\r\nLinha2 ", " a _x005F_x000D_ b", " _x0041_x0042_", " _x0041\rb"],
 )
-def test_a_mended_text_is_read_as_it_was_listed(
+def test_a_fixed_text_is_read_as_it_was_listed(
     tmp_path: Path, catalogue: Catalogue, text: str
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{"historico": text}])
-    judged, changes, after = mended(path, catalogue)
+    judged, changes, after = fixed(path, catalogue)
     [finding] = judged.findings
     assert [change.new for change in changes] == [str(finding.value).strip()]
     assert after.frame.equals(judged.frame)
@@ -183,9 +183,9 @@ def test_a_text_with_formatted_parts_is_left_and_said_so(
         page.write_rich_string(1, 0, "Padaria ", book.add_format({"bold": True}), "Sol ")
         page.write_string(1, 1, " A1")
     judged = validate_workbook(path, catalogue, resource="cliente")
-    [mending] = write_fixed_copy([judged], tmp_path / "b.xlsx")
-    assert [change.finding.cell for change in mending.changes] == ["B2"]
-    [left] = mending.left
+    [fixes] = write_fixed_copy([judged], tmp_path / "b.xlsx")
+    assert [change.finding.cell for change in fixes.changes] == ["B2"]
+    [left] = fixes.left
     assert (left.finding.cell, "formats of their own" in left.reason.en) == ("A2", True)
 
 
@@ -202,7 +202,7 @@ def test_a_column_in_which_a_formula_gives_a_text_number_is_left(
             page.write_row(row, 0, good)
         page.write_formula(1, at, '="1.2"&"34"', None, "1.234")
         page.write_string(2, at, "1.500,50")
-    judged, changes, after = mended(path, catalogue, resource=CP)
+    judged, changes, after = fixed(path, catalogue, resource=CP)
     assert changes == []
     assert after.findings == judged.findings
     assert {f.kind.code for f in judged.findings} >= {"number-as-text"}
@@ -296,13 +296,13 @@ _ROWS = st.lists(
 
 @settings(max_examples=30, deadline=None)
 @given(rows=_ROWS, epoch_1904=st.booleans())
-def test_mending_takes_away_exactly_what_it_lists(
+def test_fixing_takes_away_exactly_what_it_lists(
     catalogue: Catalogue, rows: list[dict[str, Any]], epoch_1904: bool
 ) -> None:
     with TemporaryDirectory() as folder:
         path = rich_workbook(Path(folder) / "rich.xlsx", rows, epoch_1904)
-        judged, changes, after = mended(path, catalogue, resource=CR, sheet="Títulos")
-        copy = path.with_name("mended.xlsx")
+        judged, changes, after = fixed(path, catalogue, resource=CR, sheet="Títulos")
+        copy = path.with_name("fixed.xlsx")
         assert places(judged) - places(after) == changed(changes)
         assert places(after) - places(judged) == Counter()
         assert after.frame.equals(judged.frame)
@@ -327,8 +327,8 @@ def test_styles_stay_but_for_the_number_format(tmp_path: Path, catalogue: Catalo
         tmp_path / "rich.xlsx",
         [{"valorDoLancamento": "1.234,56", "dataDeVencimento": "31/10/2026", "historico": " x"}],
     )
-    mended(path, catalogue, resource=CR, sheet="Títulos")
-    page = openpyxl.load_workbook(tmp_path / "mended.xlsx")["Títulos"]
+    fixed(path, catalogue, resource=CR, sheet="Títulos")
+    page = openpyxl.load_workbook(tmp_path / "fixed.xlsx")["Títulos"]
     for cell in ("F4", "H4", "I4"):
         assert page[cell].fill.fgColor.rgb == "FFFFEEAA"
         assert page[cell].font.italic
@@ -348,14 +348,14 @@ ODD_SHEET = """<?xml version="1.0" encoding="UTF-8"?>
 </x:sheetData></x:worksheet>"""
 
 
-def test_unusual_xml_is_mended_all_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_unusual_xml_is_fixed_all_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
     plain = write_records(tmp_path / "plain.xlsx", "cliente", [{}])
     odd = tmp_path / "odd.xlsx"
     with zipfile.ZipFile(odd, "w") as package:
         for name, content in parts_of(plain).items():
             is_sheet = name.endswith("sheet1.xml")
             package.writestr(name, ODD_SHEET.encode() if is_sheet else content)
-    judged, changes, after = mended(odd, catalogue, resource="cliente")
+    judged, changes, after = fixed(odd, catalogue, resource="cliente")
     assert [(c.finding.cell, c.new) for c in changes] == [("A2", "Padaria São João")]
     assert after.findings == []
     assert after.frame.equals(judged.frame)
@@ -368,7 +368,7 @@ def test_an_array_formula_is_not_touched(tmp_path: Path, catalogue: Catalogue) -
         page.write_row(0, 0, ["nomeComercial", "origem"])
         page.write_array_formula("A2:A3", "{=B2:B3}", None, " Padaria")
         page.write_string("A3", " Mercado")
-    _, changes, _ = mended(path, catalogue, resource="cliente")
+    _, changes, _ = fixed(path, catalogue, resource="cliente")
     assert changes == []
 
 
@@ -376,13 +376,13 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
     path = write_records(
         tmp_path / "a.xlsx", CR, [{"valorDoLancamento": "1.234,56", "dataDeEmissao": "2026-10-01"}]
     )
-    _, changes, _ = mended(path, catalogue)
-    mending = FixedCopy(tmp_path / "b.xlsx", changes)
-    assert [(c["cell"], c["old"], c["new"]) for c in fixes_json(mending)["changes"]] == [
+    _, changes, _ = fixed(path, catalogue)
+    fixes = FixedCopy(tmp_path / "b.xlsx", changes)
+    assert [(c["cell"], c["old"], c["new"]) for c in fixes_json(fixes)["changes"]] == [
         ("G2", "2026-10-01", "2026-10-01"),
         ("I2", "1.234,56", "1234.56"),
     ]
-    lines = list(fixes_text(mending))
+    lines = list(fixes_text(fixes))
     assert len(lines) == 3
     assert "'1.234,56' → 1234.56" in lines[2]
 
@@ -425,10 +425,10 @@ def test_a_date_is_shown_as_one_where_the_workbook_had_no_styles(
         parts[STYLES] = styles.encode()
     path = tmp_path / "plain.xlsx"
     path.write_bytes(packed(parts))
-    judged, changes, after = mended(path, catalogue)
+    judged, changes, after = fixed(path, catalogue)
     assert [change.new for change in changes] == [date(2026, 12, 31), Decimal("1234.56")]
     assert after.findings == []
     assert after.frame.equals(judged.frame)
-    row = openpyxl.load_workbook(path.with_name("mended.xlsx"))["Plan1"][2]
+    row = openpyxl.load_workbook(path.with_name("fixed.xlsx"))["Plan1"][2]
     assert row[7].value == datetime(2026, 12, 31)
     assert {cell.number_format for cell in row if cell is not row[7]} == {"General"}
