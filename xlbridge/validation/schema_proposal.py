@@ -68,7 +68,8 @@ class SchemaProposal:
         import yaml
 
         head = Text(
-            pt="# Proposto a partir de {rows} {rows:linha|linhas} da planilha {sheet}: confira cada coluna.\n",
+            pt="# Proposto a partir de {rows} {rows:linha|linhas} da planilha {sheet}: "
+            "confira cada coluna.\n",
             en="# Proposed from {rows} {rows:row|rows} of the sheet {sheet}: check each column.\n",
         ).format(rows=self.rows, sheet=self.sheet)
         document = _document(self)
