@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
 
-from xlbridge.client import MINUTE, Window, WindowSplitter
+from xlbridge.client.listings import MINUTE, Window, WindowSplitter
 
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60

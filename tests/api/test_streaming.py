@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
-from xlbridge.client import Client, RecordShape
-from xlbridge.client.listing_stream import InvalidJson, JsonReader
+from xlbridge.client import Client
+from xlbridge.client.listings import RecordShape
+from xlbridge.client.listings.stream import InvalidJson, JsonReader
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN

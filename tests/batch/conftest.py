@@ -11,7 +11,8 @@ from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
-from xlbridge.client import Client, ListingCache, Target
+from xlbridge.client import Client, Target
+from xlbridge.client.listings import ListingCache
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Registries

@@ -21,7 +21,8 @@ from sheets import write_records, write_rows
 
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.client import Client, ListingCache
+from xlbridge.client import Client
+from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
 from xlbridge.upload import Registries

@@ -12,7 +12,8 @@ from sheets import write_records, write_rows
 
 from xlbridge.batch.linked_codes import LinkResolver, comparable_key
 from xlbridge.batch.links import link_mistakes, linked_catalogue, linked_resource
-from xlbridge.client import Client, ListingCache
+from xlbridge.client import Client
+from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, Kind, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
 from xlbridge.upload import OnlineCheck, Registries

@@ -21,7 +21,8 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from sandboxes import give_database, sandbox_process
 
-from xlbridge.client import Client, RetryPolicy, Target, Window
+from xlbridge.client import Client, RetryPolicy, Target
+from xlbridge.client.listings import Window
 from xlbridge.errors import TransportError
 from xlbridge.export import FORMATS, LISTINGS, MAX_RESUME_AGE, ExportProgress, ExportResult, Filters
 from xlbridge.export.export import export_listing

@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from xlbridge.client import Client, ListingCache, RetryPolicy, Target
+from xlbridge.client import Client, RetryPolicy, Target
+from xlbridge.client.listings import ListingCache
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
 from xlbridge.export.attachments import AttachmentDownloads, safe_name

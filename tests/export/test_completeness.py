@@ -27,7 +27,8 @@ from update_times import (
     spread,
 )
 
-from xlbridge.client import MINUTE, Client, Target, Window
+from xlbridge.client import Client, Target
+from xlbridge.client.listings import MINUTE, Window
 from xlbridge.export import FORMATS, LISTINGS, Filters
 from xlbridge.export.export import export_listing
 from xlbridge.sandbox import RunningSandbox

@@ -12,7 +12,7 @@ from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.links import Links, linked_catalogue
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, ordered_steps
-from xlbridge.client import ListingCache
+from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import Catalogue

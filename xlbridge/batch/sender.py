@@ -10,7 +10,7 @@ from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.linked_codes import LinkResolver
 from xlbridge.batch.plan import file_digest
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus, workbook_overview
-from xlbridge.client import ListingCache
+from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (

@@ -24,8 +24,8 @@ from typing import Any, Self
 import httpx
 from pydantic import TypeAdapter
 
-from xlbridge.client.listing_answer import ListingAnswer, rows_of_data, shape_of
-from xlbridge.client.listing_stream import ParseNumber, Record
+from xlbridge.client.listings.answer import ListingAnswer, rows_of_data, shape_of
+from xlbridge.client.listings.stream import ParseNumber, Record
 from xlbridge.client.operations import Operations
 from xlbridge.client.outcomes import (
     TOKEN_REFUSED,

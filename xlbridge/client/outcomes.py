@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from xlbridge.client.listing_stream import UnexpectedContent, refuse_constant
+from xlbridge.client.listings.stream import UnexpectedContent, refuse_constant
 from xlbridge.client.retry import retry_after
 from xlbridge.client.transport import NoAnswer, Reply
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError

@@ -14,7 +14,8 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from xlbridge.client import Client, Record, Window, WindowSplitter
+from xlbridge.client import Client, Record
+from xlbridge.client.listings import Window, WindowSplitter
 from xlbridge.errors import TruncatedAnswer
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.layout import keys_only_spec

@@ -8,7 +8,7 @@ has the field's own name.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xlbridge.client import ENVELOPE_NAMES, shape_of
+from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
 from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
 from xlbridge.export.lines import LineFormat

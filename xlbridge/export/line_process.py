@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client import ListingReader
+from xlbridge.client.listings import ListingReader
 from xlbridge.errors import XlbridgeError
 from xlbridge.export.parts import LineSpec, Part, PartWriter
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
 
-from xlbridge.client import UPDATE_FIELD
+from xlbridge.client.listings import UPDATE_FIELD
 from xlbridge.export.filters import (
     FILTERS,
     Filter,

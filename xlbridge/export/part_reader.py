@@ -12,7 +12,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from xlbridge.client import Client, ListingAnswer, Record, TruncatedBody, is_plain_success
+from xlbridge.client import Client, Record
+from xlbridge.client.listings import ListingAnswer, TruncatedBody, is_plain_success
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.listing import Listing, PerRecord
 from xlbridge.export.parts import LineSpec, Part, PartWriter

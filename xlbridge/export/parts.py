@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from xlbridge.client import UPDATE_FIELD, ParseNumber, Record, RecordShape, Window, update_time
+from xlbridge.client import Record
+from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Window, update_time
 from xlbridge.export.flatten import Flattener, Rearrange
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.sheets import Digits, MarkedDigits, Sheet

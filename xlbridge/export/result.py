@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from xlbridge.client import Window
+from xlbridge.client.listings import Window
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing import Listing

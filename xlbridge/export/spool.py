@@ -21,7 +21,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from xlbridge.client import Window
+from xlbridge.client.listings import Window
 from xlbridge.export.parts import FINISHED_FILE, Part
 from xlbridge.files import LocalDatabase, report_write_errors
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from xlbridge.client import MINUTE, UNBOUNDED_WINDOW, Window
+from xlbridge.client.listings import MINUTE, UNBOUNDED_WINDOW, Window
 from xlbridge.export.filters import Filters
 from xlbridge.export.listing import Listing
 from xlbridge.wire import Operation, WireModel

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from xlbridge.client import Client, Record, complete_listings_for, listing_cap, listing_parts
+from xlbridge.client import Client, Record
+from xlbridge.client.listings import complete_listings_for, listing_cap, listing_parts
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, ReadBack, Resource

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from xlbridge.client import Client, Record, listing_cap
+from xlbridge.client import Client, Record
+from xlbridge.client.listings import listing_cap
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource
 from xlbridge.resources.checks import bare_document

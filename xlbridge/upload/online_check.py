@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from xlbridge.client import Client, CompleteListing, ListingCache, Record
+from xlbridge.client import Client, Record
+from xlbridge.client.listings import CompleteListing, ListingCache
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, Resource

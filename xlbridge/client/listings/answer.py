@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from xlbridge.client.listing_stream import (
+from xlbridge.client.listings.stream import (
     InvalidJson,
     ListingReader,
     ParseNumber,

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, get_origin
 
 from xlbridge.client.client import Client
-from xlbridge.client.listing_stream import Record
-from xlbridge.client.update_windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
+from xlbridge.client.listings.stream import Record
+from xlbridge.client.listings.windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.resources import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
 

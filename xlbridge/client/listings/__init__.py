@@ -1,0 +1,5 @@
+"""Listings: answers as they come in, windows of update times, complete listings."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
