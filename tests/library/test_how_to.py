@@ -1,4 +1,4 @@
-"""The how-to of the library runs as it stands, and prints what it says."""
+"""The how-to of the library prints what it says; the examples of the readmes run."""
 
 import contextlib
 import io
@@ -25,3 +25,17 @@ def test_the_page_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
             exec(compile(block, str(PAGE), "exec"), names)
         assert names
     assert printed.getvalue() == wanted.getvalue() != ""
+
+
+@pytest.mark.usefixtures("demo_home")
+@pytest.mark.parametrize("page", ["README.md", "README.pt-BR.md"])
+def test_the_example_of_a_readme_runs(
+    page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    blocks = BLOCKS.findall((ROOT / page).read_text(encoding="utf-8"))
+    (example,) = [block for language, block in blocks if language == "python"]
+    exec(compile(example, page, "exec"), {})
+    printed = capsys.readouterr().out
+    assert "False 6 18" in printed
+    assert "numeroDaParcela" in printed

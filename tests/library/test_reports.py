@@ -107,6 +107,28 @@ def test_findings_of_a_frame_bear_its_labels() -> None:
     assert list(frame.loc[report.findings["row"]].index) == ["b"]
 
 
+def test_findings_of_a_frame_with_two_levels_bear_both() -> None:
+    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
+    report = xb.validate(titles(title(), title(codigoDoCliente=-1), index=index), "contasreceber")
+    assert report.findings["row"].tolist() == [("a", 2)]
+    assert report.bad.index.tolist() == [("a", 2)]
+
+
+@pytest.mark.parametrize("columns", [[], ["historico"]])
+def test_a_frame_without_rows_is_an_empty_sheet(columns: list[str]) -> None:
+    report = xb.validate(pd.DataFrame(columns=columns), "contasreceber")
+    assert report.findings["code"].tolist()[-1] == "sheet-empty"
+    assert (len(report.frame), len(report.good), len(report.bad)) == (0, 0, 0)
+
+
+def test_a_frame_that_excel_cannot_hold_is_not_written(tmp_path: Path) -> None:
+    report = xb.validate(titles(title(historico="x" * 40_000)), "contasreceber")
+    assert report.findings["code"].tolist() == ["text-length"]
+    with pytest.raises(xb.errors.UsageError):
+        report.to_excel(tmp_path / "copy.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_blank_rows_of_a_frame_are_left_out() -> None:
     frame = titles(title(), {}, title(codigoDoCliente=-1), index=[10, 20, 30])
     report = xb.validate(frame, "contasreceber")
