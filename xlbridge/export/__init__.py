@@ -1,4 +1,4 @@
-"""Export."""
+"""Export listings: fetch windows or keys, flatten records, write files or DataFrames."""
 
 import lazy_loader
 

@@ -13,7 +13,7 @@ from xlbridge.wire import WireModel, parse_moment
 
 
 class Filter(StrEnum):
-    """What a listing may be narrowed by; the value is the name of the command's option."""
+    """Filter of a listing; the value is the name of the command's option."""
 
     FROM = "from"
     TO = "to"
@@ -34,7 +34,7 @@ class Filter(StrEnum):
 
 
 class ValueKind(StrEnum):
-    """What the value of a filter is."""
+    """Kind of a filter's value."""
 
     MOMENT = "moment"
     CODE = "code"
@@ -53,7 +53,7 @@ CODE_RANGE = range(1, 10**15)
 
 @dataclass(frozen=True, slots=True)
 class FilterType:
-    """What a filter takes, and which fields of a query carry it; a code lies within ``codes``."""
+    """Values of a filter, and the fields of a query that carry it; a code lies within ``codes``."""
 
     kind: ValueKind
     meaning: Text
@@ -62,7 +62,7 @@ class FilterType:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the filter may be given several times."""
+        """True when the filter may be given several times."""
         return self.kind in (ValueKind.CODES, ValueKind.TEXTS)
 
 

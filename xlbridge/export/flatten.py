@@ -13,7 +13,7 @@ from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 
 Rearrange = Callable[[Record], Record]
-"""Makes of a record another that has its fields elsewhere. It can be sent to another process."""
+"""Moves the fields of a record. It can be sent to another process."""
 
 _Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
@@ -21,9 +21,9 @@ _Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 class Flattener:
     """Turns records, whose numbers are texts, into the lines of each sheet.
 
-    A child row lacks a column of the key: it is filled from what it stands in. ``rearrange``
-    puts a record's fields where the sheets expect them; a last list are the lines of ``totals``,
-    of the record as it came.
+    The columns of the key that a child row lacks are filled from the record around it.
+    ``rearrange`` puts a record's fields where the sheets expect them; the last list has the
+    lines of ``totals``, of the record as it came.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Flattener:
 
     @property
     def widths(self) -> list[list[int]]:
-        """How long the longest text of each column has been, sheet by sheet."""
+        """Length of the longest text of each column so far, sheet by sheet."""
         return [sheet.writer.widths for sheet in self._sheets]
 
     def lines(self, record: Record) -> list[list[str]]:

@@ -29,7 +29,7 @@ def unknown_field_collector(model: type[WireModel]) -> UnknownFieldCollector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How records become sheets.
+    """Layout of records in sheets.
 
     ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
     each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the

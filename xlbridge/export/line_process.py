@@ -1,12 +1,9 @@
 """Helper process that makes lines of answers on disk, one answer after the other.
 
 Usage: python -m xlbridge.export.line_process. Standard input brings a ``LineSpec``, pickled,
-then
-the folder of a part in each line; standard output reports the number of records from time to
-time
-and finally what the part holds, as lines of JSON. An answer that is not just records is
-reported
-as not made, and the parent reads it itself. The process ends with its input.
+then the folder of a part in each line; standard output reports the number of records from time
+to time and finally what the part holds, as lines of JSON. An answer that is not just records is
+reported as not made, and the parent reads it itself. The process ends with its input.
 
 Light on purpose: no model of the interface, no pydantic, no httpx, no SQLite.
 """

@@ -17,7 +17,7 @@ WriteValue = Callable[[Any], str]
 """Writes a value that is not null, as JSON has it. It raises ``ValueError`` where it cannot."""
 
 _CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
-"""So many different short cells of a column are kept ready."""
+"""Number of cells cached per column, and the longest value that is."""
 
 _COMMON_NUMBERS = {
     Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
@@ -27,7 +27,7 @@ _COMMON_NUMBERS = {
 """All numbers of a row at once: most of them differ, so each would be worked out anew."""
 
 _MIN_NUMBERS, _MAX_SHAPES = 3, 500
-"""From so many numbers in a row on; and so many shapes of rows are known at most."""
+"""Fewest numbers in a row for which a shape pays, and most shapes that are kept."""
 
 
 class TextTooLong(ValueError):
@@ -45,7 +45,7 @@ def _empty(_column: ExportColumn) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LineFormat:
-    """How a format writes a row: its cells one after the other, between fixed texts.
+    """Form of a row in a format: its cells one after the other, between fixed texts.
 
     It can be sent to another process: its functions are those of modules.
 
@@ -88,7 +88,7 @@ CELLS_AS_JSON = LineFormat(
     between=",",
     after="]\n",
 )
-"""For formats that need the cells themselves: each line is a JSON list of them."""
+"""Form for outputs that need the cells themselves: each line is a JSON list of them."""
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
@@ -98,9 +98,9 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
 
 
 class _CellCache(dict[Any, str]):
-    """A column's cells by the value that they are of; not more than a bounded number is kept.
+    """Cells of a column by their value; only a bounded number is kept.
 
-    Of what is no text an empty text is nothing too.
+    In a column of anything but text, an empty text is an empty cell.
     """
 
     __slots__ = ("_nothing", "_write", "width")
@@ -125,7 +125,7 @@ class _CellCache(dict[Any, str]):
 
 
 class _ListCells:
-    """A column's cells where each is made of a list of texts."""
+    """Cells of a column whose values are lists of texts."""
 
     __slots__ = ("_nothing", "_write", "width")
 
@@ -151,7 +151,7 @@ def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCa
 
 @dataclass(frozen=True, slots=True)
 class _RowShape:
-    """How rows are written that have the same cells filled.
+    """Form of rows that have the same cells filled.
 
     ``present`` takes these; ``checks`` take those of them that go out as bare digits, and say
     whether they may. ``others`` are the rest, by their positions among the filled ones.
@@ -196,7 +196,7 @@ class LineWriter:
 
     @property
     def widths(self) -> list[int]:
-        """How long the longest text of each column has been; bare numbers are not counted."""
+        """Length of the longest text of each column so far; bare numbers are not counted."""
         return [cells.width for cells in self._cells]
 
     def line(self, values: Sequence[Any]) -> str:

@@ -88,7 +88,7 @@ class Listing:
 
     @property
     def is_windowed(self) -> bool:
-        """Whether it can be asked for by the time of the last update, and need not."""
+        """True when the time of the last update is a filter, and not a required one."""
         return Filter.FROM in self.filters and Filter.FROM not in self.required and not self.each
 
     @property
@@ -101,7 +101,7 @@ class Listing:
 
     @property
     def model(self) -> type[WireModel]:
-        """What a record is made of."""
+        """Model of a record."""
         model = record_model(self.operation.data)
         if model is None:
             raise TypeError(f"{self.operation.name} is not a listing")

@@ -82,7 +82,7 @@ class LineWorkers:
 
     @property
     def have_begun(self) -> bool:
-        """Whether they are there to be asked."""
+        """True while they can be asked."""
         return bool(self._begun)
 
     def make(self, part: Part, on_records: Callable[[int], None]) -> dict[str, Any] | None:
@@ -180,7 +180,7 @@ class PartReader:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether everything is to end."""
+        """True once everything is to end."""
         return self._stop.is_set()
 
     def read(self, part: Part, requests: Sequence[ListingCall]) -> None:

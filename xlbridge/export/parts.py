@@ -193,7 +193,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSpec:
-    """How a listing's answers become lines. It can be sent to another process.
+    """Conversion of a listing's answers into lines. It can be sent to another process.
 
     ``envelope`` are the accepted spellings of an envelope's names; ``is_dated`` says that all
     update times are wanted.
@@ -210,7 +210,7 @@ class LineSpec:
 
     @property
     def numbers(self) -> ParseNumber:
-        """What a number is read as."""
+        """Type that a number is read as."""
         return MarkedDigits if self.shape.keep_unknown else Digits
 
 
@@ -223,7 +223,7 @@ class PartWriter:
 
     @property
     def widths(self) -> list[list[int]]:
-        """How long the longest text of each column has been, sheet by sheet."""
+        """Length of the longest text of each column so far, sheet by sheet."""
         return self._flattener.widths
 
     def add(self, part: Part, record: Record) -> None:

@@ -1,4 +1,4 @@
-"""Result of an export: counts, the manifest, and how far it came, for ``--since-last``."""
+"""Result of an export: counts, the manifest, and the state of ``--since-last``."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ _SHOWN_MISSING = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """One finished export.
+    """Result of a finished export.
 
     ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
     that cannot be proven whole, ``missing`` the keys that were asked for and are not there.
@@ -50,17 +50,17 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing can be missing."""
+        """True when nothing can be missing."""
         return not self.holes
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that was asked for is there, attached files included."""
+        """True when all that was asked for is there, attached files included."""
         return self.complete and not self.missing and not self.attachment_problems
 
     @property
     def remarks(self) -> list[Text]:
-        """What may be missing and why, and which records are not there."""
+        """Sentences on what may be missing and why, and on records that are not there."""
         missing = [_missing_text(self.missing)] if self.missing else []
         return [*map(_hole_text, self.holes), *missing]
 

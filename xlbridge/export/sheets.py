@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from xlbridge.resources import Kind
 
 Cell = str | bool | list[str] | None
-"""What one cell holds on its way from an answer to a file.
+"""Content of a cell on its way from an answer to a file.
 
 The column's kind tells what a text is: of a whole number, a number or an amount it is the exact
 digits, with a decimal point and without an exponent; of a date it is ISO 8601, naive local time. A
@@ -27,7 +27,7 @@ format that has no lists writes several texts as one, a line each.
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """One column, and what its cells hold.
+    """Column of a sheet.
 
     ``source`` is the field that they come from, where it is called otherwise. ``is_list`` says
     that the field is a list of texts, which share one cell; ``is_secret`` that it is an address
@@ -53,7 +53,7 @@ def key_column(name: str, *, text: bool = False) -> ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One sheet of a listing.
+    """Sheet of a listing.
 
     ``within`` are the fields that lead from a record to this sheet's rows, none for the records
     themselves. ``key`` names the columns that join the sheets of a listing. ``joined`` says that
@@ -69,7 +69,7 @@ class Sheet:
 
     @property
     def is_joined(self) -> bool:
-        """Whether rows hold a record and one of its children."""
+        """True when rows hold a record and one of its children."""
         return self.own > 0
 
 
@@ -101,11 +101,11 @@ ReadValue = Callable[[Any], Cell]
 """Makes a cell of a value that is not null."""
 
 Digits = str
-"""What a JSON number is read as: the text that it came as."""
+"""Type that a JSON number is read as: the text that it came as."""
 
 
 class MarkedDigits(str):
-    """The same where numbers have to be told from texts."""
+    """Digits that can be told from texts."""
 
     __slots__ = ()
 
@@ -114,7 +114,7 @@ _MAX_DIGITS = 40
 """Most digits before or after the decimal point; more is no amount of anything."""
 
 _PATH_PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
-"""Of a step of a path."""
+"""Parameters of a path segment."""
 
 _DIGITS = re.compile(r"0|-?[1-9][0-9]{0,19}").fullmatch
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,19})?").fullmatch

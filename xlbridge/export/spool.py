@@ -27,7 +27,7 @@ from xlbridge.files import LocalDatabase, report_write_errors
 
 _CACHE_KIB = 8_000
 _BLOCK_SIZE = 2**17
-"""So many bytes of a part are read at once, and then to the end of the line."""
+"""Number of bytes of a part that are read at once, and then to the end of the line."""
 
 
 class Spool:
@@ -117,7 +117,7 @@ class Spool:
         return count, (tuple(json.loads(key)) for (key,) in found)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         if self._keys is not None:
             self._keys.close()
 
@@ -137,7 +137,7 @@ class Spool:
 
 
 MAX_RESUME_AGE = timedelta(hours=6)
-"""So long the windows of a run serve the next one."""
+"""Time for which the windows of a failed run can be used by the next one."""
 
 _LOCK_FILE = "lock"
 

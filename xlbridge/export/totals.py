@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsSpec:
-    """What the control totals of a listing are: sums of ``amount`` of one of its sheets.
+    """Control totals of a listing: sums of ``amount`` of one of its sheets.
 
     By the month of ``due``, by ``branch``, and by the first of ``situations`` that is true; what
     the sheet's own rows lack is the record's.
@@ -52,7 +52,7 @@ class TotalsSpec:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """How many rows fall under a label, and the sum of their amounts."""
+    """Number of rows under a label, and the sum of their amounts."""
 
     label: str
     rows: int
@@ -61,14 +61,14 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class TotalTable:
-    """Control totals by one thing."""
+    """Control totals by month, branch or situation."""
 
     title: Text
     totals: tuple[Total, ...]
 
 
 def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
-    """Add up the lines of ``total_lines``, by each thing that any of them has."""
+    """Add up the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known."""
     if totals is None:
         return ()
     titles = (

@@ -30,7 +30,7 @@ class FetchedWindow:
 
 @dataclass(frozen=True, slots=True)
 class ExportProgress:
-    """How far an export is. What is left is None where that cannot be told.
+    """Progress of an export. What is left is None where that cannot be told.
 
     ``records_left`` are those that are read one by one; while their keys are still being fetched
     ``records`` counts these, and ``is_of_keys`` says so.
@@ -49,7 +49,7 @@ _MONTHS_BACK = 36
 """So many months are asked for one by one; what was updated before comes as one window."""
 
 _CLOCK_TOLERANCE = timedelta(days=1)
-"""How far the remote system's clock, time zone included, may be from ours."""
+"""Largest difference between the remote system's clock, time zone included, and ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Parallel."""
+"""Run validations and exports side by side: in local processes or on a Dask cluster."""
 
 import lazy_loader
 

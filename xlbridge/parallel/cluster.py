@@ -1,8 +1,7 @@
 """Executor of the workers of a Dask cluster. Needs the extra ``dask``.
 
 The scheduler, the workers' logs and the dashboard see nothing of tasks, items and outcomes:
-they
-travel as opaque bytes, for they may hold credentials and the content of workbooks.
+they travel as opaque bytes, for they may hold credentials and the content of workbooks.
 """
 
 import logging

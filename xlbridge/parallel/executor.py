@@ -15,7 +15,7 @@ it may run again for an item whose worker was lost.
 """
 
 OnDone = Callable[[int], None]
-"""Told the place of each item when it is done, in no order, from any thread."""
+"""Callback with the place of each item when it is done, in no order, from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """Does everything here, one item after the other."""
+    """Executor that runs everything in this process, one item after the other."""
 
     shares_files = True
     is_expendable = False

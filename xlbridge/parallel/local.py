@@ -50,11 +50,10 @@ def default_worker_count(files: Sequence[Path]) -> int:
 
 
 class LocalExecutor:
-    """Processes beside this one, for the length of a ``with`` block; they begin at once.
+    """Worker processes for the length of a ``with`` block; they start at once.
 
-    A worker that is killed costs a retry of the item that it was at, and nothing else: another
-    takes its place. An exception that ends the block ends them all at once; none outlives this
-    process by more than the item that it is at.
+    When a worker is killed, another takes its place and only its item is retried. An exception
+    that ends the block kills them all; when this process is killed, each ends after its item.
     """
 
     shares_files = True

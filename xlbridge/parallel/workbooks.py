@@ -2,12 +2,10 @@
 
 A worker parses a file in its own process, which may be lost over it; that saves a process per
 file. Where anything goes wrong the file is left to the parser's own process, so that the
-outcome
-is the same as anywhere else. A validated sheet travels back as plain data: bytes and texts.
+outcome is the same as anywhere else. A validated sheet travels back as plain data: bytes and texts.
 """
 
 import mmap
-import resource
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +42,9 @@ from xlbridge.workbook.read import (
     parse_workbook,
     read_workbook,
 )
+
+if sys.platform != "win32":
+    import resource
 
 _STORAGE_DTYPES = {
     "Int64": "int64",
@@ -128,9 +129,6 @@ class ReportItemParts:
             sheet.frame = join_frame(self.frame, len(sheet.rows))
         return sheet
 
-
-if sys.platform != "win32":
-    import resource
 
 _MEMORY_SHARE = 0.75
 """This process gets less memory than the parser's own, so that nothing passes here only."""

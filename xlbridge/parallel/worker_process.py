@@ -1,8 +1,7 @@
 """Worker process: reads tasks with one item each from standard input, writes answers to stdout.
 
-Usage: python -m xlbridge.parallel.worker_process MODULE, which is imported before the first
-task
-comes. The process ends with its input, and so with the process that started it.
+Usage: python -m xlbridge.parallel.worker_process MODULE, which is imported before the
+first task comes. The process ends with its input, and so with the process that started it.
 """
 
 import importlib

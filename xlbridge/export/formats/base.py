@@ -15,7 +15,7 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class CoverSummary:
-    """What a cover says. ``filters`` are names and values as the user gave them."""
+    """Summary for the cover. ``filters`` are names and values as the user gave them."""
 
     title: Text
     filters: Sequence[tuple[str, str]]

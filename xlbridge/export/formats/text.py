@@ -1,8 +1,7 @@
 """Text formats, one file per sheet: CSV and JSON Lines.
 
 CSV is UTF-8 with a byte-order mark (Excel needs it). The plain dialect has commas, decimal
-points
-and ISO dates; ``pt-br`` is what Excel in Brazil opens by a double click: semicolons, decimal
+points and ISO dates; ``pt-br`` is what Excel in Brazil opens by a double click: semicolons, decimal
 commas, dd/mm/yyyy. JSON Lines has one object per row and every number exact.
 """
 
@@ -57,7 +56,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """How values are written."""
+    """Notation of values in CSV."""
 
     delimiter: str
     decimal_point: str

@@ -37,13 +37,13 @@ _ROW_MARK = "\0"
 """Stands for a row's number, which is known only when all rows are there."""
 
 _NEEDS_ESCAPING = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
-"""What has none of these, and no spaces at its ends, is written as it is."""
+"""Finds what is escaped; a text without, and without spaces at its ends, is written as it is."""
 
 _MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\n"): "&#10;"}
 
 
 class CellStyle(StrEnum):
-    """How a data cell looks."""
+    """Style of a data cell."""
 
     TEXT = "text"
     LINES = "lines"
