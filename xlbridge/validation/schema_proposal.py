@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.resources.checks import RULES, is_cnpj, is_cpf
+from xlbridge.resources.checks import RULES, bare_document, is_cnpj, is_cpf
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import SheetCells, read_workbook
 
@@ -166,9 +166,10 @@ def _number_kind(header: str, values: list[float]) -> tuple[Kind, dict[str, Any]
 
 
 def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
-    if all(map(is_cnpj, values)):
+    documents = [bare_document(value) for value in values]
+    if all(map(is_cnpj, documents)):
         return Kind.CNPJ, {"cnpj": {}}
-    if all(map(is_cpf, values)):
+    if all(map(is_cpf, documents)):
         return Kind.CPF, {"cpf": {}}
     for name in _TEXT_FORMATS:
         keeps = RULES[name].value_test
