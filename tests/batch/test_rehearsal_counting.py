@@ -34,7 +34,7 @@ def form_of(letter: str, *, replaces: bool) -> RowDigest:
 
 
 def broken(found: TableComparison) -> list[tuple[ViolationKind, int | None]]:
-    return [(b.kind, b.place.row if b.place else None) for b in found.broken]
+    return [(b.kind, b.row_id.row if b.row_id else None) for b in found.violations]
 
 
 @pytest.mark.parametrize(
@@ -95,19 +95,19 @@ def test_breaches_of_a_table_that_rows_replace_others_in(
 @pytest.mark.parametrize("replaces", [False, True])
 def test_rows_in_doubt_are_named_and_looked_for(replaces: bool) -> None:
     found = counted([("a", U), ("b", U), ("c", A)], "", "bc", replaces=replaces)
-    assert [(doubt.place.row, doubt.there) for doubt in found.doubts] == [(2, False), (3, True)]
+    assert [(doubt.row_id.row, doubt.there) for doubt in found.doubts] == [(2, False), (3, True)]
     (table,) = found.tables
     assert (table.before, table.after, table.expected) == (0, 2, 2)
 
 
 def test_accepted_rows_that_were_there_before_are_named() -> None:
     found = counted([("a", A), ("b", A)], "a", "aab")
-    assert (broken(found), [place.row for place in found.there_before]) == ([], [2])
+    assert (broken(found), [row_id.row for row_id in found.preexisting]) == ([], [2])
 
 
 def test_a_table_that_nothing_was_sent_for_must_stay_as_it_is() -> None:
     one, two = (
         StoredRows("t", Counter(form_of(c, replaces=False) for c in text)) for text in ("x", "xy")
     )
-    assert [b.kind for b in compare_tables({}, [one], [two]).broken] == [ViolationKind.TWICE]
+    assert [b.kind for b in compare_tables({}, [one], [two]).violations] == [ViolationKind.TWICE]
     assert compare_tables({}, [one], [one]) == TableComparison()

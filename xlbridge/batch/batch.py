@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from xlbridge.batch.ledger import Ledger
 from xlbridge.batch.plan import BatchPlan
@@ -31,58 +30,27 @@ def open_ledger(settings: Settings) -> Iterator[Ledger]:
         ledger.close()
 
 
-class Environments(Protocol):
-    """Opens what is needed of an environment when it is needed; None is the command's own."""
-
-    def name(self, profile: str | None) -> str:
-        """Return the name by which the journal knows the environment."""
-
-    def desk(self, profile: str | None) -> UploadContext:
-        """Return the environment's journal with the catalogue; nothing is asked of the system."""
-
-    def client(self, profile: str | None) -> Client:
-        """Return a client. Raises ``ConfigError`` where there are no credentials."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A plan with what is known of it, and the environments that it works with.
-
-    ``schemas_option`` is the folder of own resources by which the plan was read, if one was given.
-    """
-
-    plan: BatchPlan
-    ledger: Ledger
-    sites: Environments
-    own_schemas: Path | None = None
-
-    @property
-    def id(self) -> str:
-        """The batch's name."""
-        return self.plan.batch
-
-
 @dataclass(slots=True)
-class ProfileEnvironments:
-    """The environments that a command's settings and profiles know."""
+class Environments:
+    """The environments of a batch, opened when first needed; None is the command's own."""
 
     settings: Settings
     stack: ExitStack
     announce: Callable[[Text], None]
-    _desks: dict[str | None, UploadContext] = field(default_factory=dict)
+    _contexts: dict[str | None, UploadContext] = field(default_factory=dict)
     _clients: dict[str | None, Client] = field(default_factory=dict)
 
     def name(self, profile: str | None) -> str:
         """Return the name by which the journal knows the environment."""
         return choose_profile(self._settings(profile)).name
 
-    def desk(self, profile: str | None) -> UploadContext:
+    def context(self, profile: str | None) -> UploadContext:
         """Return the environment's journal with the catalogue; nothing is asked of the system."""
-        if profile not in self._desks:
+        if profile not in self._contexts:
             settings = self._settings(profile)
             settings = settings_for(settings, choose_profile(settings))
-            self._desks[profile] = self.stack.enter_context(open_context(settings))
-        return self._desks[profile]
+            self._contexts[profile] = self.stack.enter_context(open_context(settings))
+        return self._contexts[profile]
 
     def client(self, profile: str | None) -> Client:
         """Return a client. Raises ``ConfigError`` where there are no credentials."""
@@ -95,10 +63,28 @@ class ProfileEnvironments:
         return self.settings if profile is None else replace(self.settings, profile=profile)
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A plan with what is known of it, and the environments that it works with.
+
+    ``own_schemas`` is the folder of own resources that the plan was read with, None without one.
+    """
+
+    plan: BatchPlan
+    ledger: Ledger
+    environments: Environments
+    own_schemas: Path | None = None
+
+    @property
+    def id(self) -> str:
+        """The batch's name."""
+        return self.plan.batch
+
+
 @contextmanager
 def open_environments(
     settings: Settings, announce: Callable[[Text], None]
-) -> Iterator[ProfileEnvironments]:
+) -> Iterator[Environments]:
     """Open the environments for one command, and close what was opened of them."""
     with ExitStack() as stack:
-        yield ProfileEnvironments(settings, stack, announce)
+        yield Environments(settings, stack, announce)

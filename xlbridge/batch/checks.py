@@ -27,12 +27,12 @@ from xlbridge.validation import (
 
 JudgedFile = ValidatedSheet | RefusedFile
 
-_MOST_TOLD = 3
+_MAX_FINDINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class StepWorkbook:
-    """A workbook that is to be judged, and its step."""
+    """A workbook to judge, and its step."""
 
     step: WorkbookStep
     workbook: WorkbookFile
@@ -40,15 +40,15 @@ class StepWorkbook:
 
 @dataclass(slots=True)
 class CheckResult:
-    """What judging came to: ``good`` may be sent; ``bad`` are the others, with their findings."""
+    """Result of the checks: ``passed`` may be sent; ``failed`` are the others, with findings."""
 
-    good: list[StepWorkbook] = field(default_factory=list)
-    bad: list[JudgedFile] = field(default_factory=list, repr=False)
+    passed: list[StepWorkbook] = field(default_factory=list)
+    failed: list[JudgedFile] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedWorkbook(ValidationRequest):
-    """A workbook whose cells may name records otherwise than by their codes."""
+    """Request for a workbook whose cells may name records by other keys than their codes."""
 
     links: Links = field(default_factory=dict)
 
@@ -62,15 +62,16 @@ def check_all(
     targets: Sequence[StepWorkbook],
     executor: Executor | None,
     advance: Callable[[], None],
-    under_way: Sequence[StepWorkbook] = (),
+    unsettled: Sequence[StepWorkbook] = (),
 ) -> CheckResult:
-    """Judge workbooks, by themselves and against one another, and write down what came of it.
+    """Judge workbooks, by themselves and against one another, and record the results.
 
-    ``executor`` judges them in place of this process. What those ``under_way`` may still bring is
-    not said to be missing. Raises what ``Client.records`` raises: then nothing is written down.
+    ``executor`` judges them instead of this process. Records that the ``unsettled`` workbooks may
+    still bring are not reported as missing. Raises what ``Client.records`` raises, and records
+    nothing then.
     """
     gathered = _GatheredSheets(batch)
-    for target in under_way:
+    for target in unsettled:
         gathered.add_unsettled(target)
     for target, judged in _judge_all(batch, targets, executor):
         gathered.add(target, judged)
@@ -80,79 +81,79 @@ def check_all(
         check = _check_record(target, judged)
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
         if check.ok:
-            checked.good.append(target)
+            checked.passed.append(target)
         else:
-            checked.bad.append(judged)
+            checked.failed.append(judged)
     return checked
 
 
 class _GatheredSheets:
-    """What was judged, without the cells: those are dropped as soon as they were compared."""
+    """Judged sheets without their cells, which are dropped once their keys are compared."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._judged: list[tuple[StepWorkbook, JudgedFile]] = []
-        self._across: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
+        self._checks: dict[tuple[str | None, bool], CrossWorkbookChecks] = {}
 
     def add(self, target: StepWorkbook, judged: JudgedFile) -> None:
-        """Take a judged workbook."""
-        across = self._of_environment(target.step)
+        """Add a judged workbook."""
+        checks = self._of_environment(target.step)
         if isinstance(judged, ValidatedSheet):
-            across.add(target.step.name, judged)
+            checks.add(target.step.name, judged)
             judged = replace(judged, frame=pd.DataFrame())
         else:
             self.add_unsettled(target)
         self._judged.append((target, judged))
 
     def add_unsettled(self, target: StepWorkbook) -> None:
-        """Take note of a workbook that was not judged, or whose rows are not all there yet."""
-        catalogue = self._batch.sites.desk(target.step.profile).catalogue
+        """Add a workbook that was not judged, or whose rows are not all in the system yet."""
+        catalogue = self._batch.environments.context(target.step.profile).catalogue
         resource = catalogue.get(target.step.resource or "")
         self._of_environment(target.step).add_unsettled(target.workbook.path, resource)
 
     def with_findings(self) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
-        """Yield what was judged with what the workbooks show together.
+        """Yield each judged workbook, with the findings that only the whole batch shows.
 
         Raises what ``Client.records`` raises.
         """
-        found = [across.findings() for across in self._across.values()]
+        found = [each.findings() for each in self._checks.values()]
         for target, judged in self._judged:
             if isinstance(judged, ValidatedSheet):
-                place = judged.file, judged.sheet
-                judged.add(finding for of_sheet in found for finding in of_sheet.get(place, ()))
+                key = judged.file, judged.sheet
+                judged.add(finding for of_sheet in found for finding in of_sheet.get(key, ()))
             yield target, judged
 
     def _of_environment(self, step: WorkbookStep) -> CrossWorkbookChecks:
-        """Return the comparison for a step's environment; where it only judges, none is asked."""
+        """Return the checks of a step's environment; one that only validates asks no system."""
         key = step.profile, step.sending is not None
-        if key not in self._across:
+        if key not in self._checks:
             registries = None
             if step.sending is not None:
-                client = self._batch.sites.client(step.profile)
+                client = self._batch.environments.client(step.profile)
                 registries = Registries(client, ListingCache(client))
             steps = [each.name for each in ordered_steps(self._batch.plan.steps)]
-            self._across[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
-        return self._across[key]
+            self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
+        return self._checks[key]
 
 
 def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
-    desk = batch.sites.desk(target.step.profile)
+    context = batch.environments.context(target.step.profile)
     request = _linked_workbook(target)
-    return _single_result(validate_file(request, desk.catalogue, desk.settings.limits))
+    return _single_result(validate_file(request, context.catalogue, context.settings.limits))
 
 
 def _judge_all(
     batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
 ) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
-    of_profile: defaultdict[str | None, list[StepWorkbook]] = defaultdict(list)
+    by_profile: defaultdict[str | None, list[StepWorkbook]] = defaultdict(list)
     for target in targets:
-        of_profile[target.step.profile].append(target)
-    for profile, alike in of_profile.items():
-        settings = batch.sites.desk(profile).settings
-        requests = [_linked_workbook(target) for target in alike]
+        by_profile[target.step.profile].append(target)
+    for profile, same_profile in by_profile.items():
+        settings = batch.environments.context(profile).settings
+        requests = [_linked_workbook(target) for target in same_profile]
         found = validate_files(requests, settings.schemas, settings.limits, executor)
-        yield from zip(alike, map(_single_result, found), strict=True)
+        yield from zip(same_profile, map(_single_result, found), strict=True)
 
 
 def _linked_workbook(target: StepWorkbook) -> LinkedWorkbook:
@@ -167,7 +168,7 @@ def _linked_workbook(target: StepWorkbook) -> LinkedWorkbook:
 
 
 def _single_result(found: Sequence[ValidationResult]) -> JudgedFile:
-    """Return what was found of the one sheet of a workbook that is judged."""
+    """Return the result of the one sheet of a workbook that is judged."""
     (judged,) = (item for item in found if isinstance(item, JudgedFile))
     return judged
 
@@ -175,10 +176,12 @@ def _single_result(found: Sequence[ValidationResult]) -> JudgedFile:
 def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
-        told = tuple(
+        first_findings = tuple(
             f"{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
-            for finding in islice(judged.error_findings(), _MOST_TOLD)
+            for finding in islice(judged.error_findings(), _MAX_FINDINGS)
         )
-        return CheckRecord(digest, len(judged.rows), judged.errors, judged.warnings, told=told)
+        return CheckRecord(
+            digest, len(judged.rows), judged.errors, judged.warnings, first_findings=first_findings
+        )
     refused = isinstance(judged.refusal, WorkbookRefused)
     return CheckRecord(digest, problem=judged.refusal.message, refused=refused)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.batch.links import key_fields
+from xlbridge.batch.plan import relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.resources import REFERENCES, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
@@ -30,18 +31,20 @@ _HASH_KEYS = ("xlbridge-batch-a", "xlbridge-batch-b")
 
 @dataclass(frozen=True, slots=True)
 class RowDigests:
-    """Two numbers for each of some rows of a sheet, at ``positions`` in its frame.
+    """Digests of some rows of a sheet: two numbers each, for the ``positions`` in its frame.
 
-    Rows with the same numbers are the same in every column.
+    Rows with the same hashes are the same in every column.
     """
 
     positions: IntArray
-    numbers: npt.NDArray[np.uint64]
+    hashes: npt.NDArray[np.uint64]
 
 
 def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
-    """Return the digests of a sheet's rows without an error and without a key: those of which
-    nothing else tells whether they are there twice."""
+    """Return the digests of a sheet's rows that have neither an error nor a key.
+
+    No other check finds them repeated.
+    """
     if not len(sheet.rows):
         return RowDigests(
             np.zeros(0, dtype=np.intp), np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64)
@@ -68,7 +71,7 @@ def repeated_rows(
         alike = [digests[number] for number in numbers]
         owners = np.repeat(numbers, [len(each.positions) for each in alike])
         positions = np.concatenate([each.positions for each in alike])
-        firsts = first_occurrences(pd.DataFrame(np.concatenate([each.numbers for each in alike])))
+        firsts = first_occurrences(pd.DataFrame(np.concatenate([each.hashes for each in alike])))
         for row in np.flatnonzero(owners[firsts] < owners):
             owner, first = int(owners[row]), firsts[row]
             earlier = sheets[owners[first]], int(positions[first])
@@ -94,32 +97,29 @@ def _first_column(sheet: ValidatedSheet) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SheetSummary:
-    """A sheet of a batch. ``sheet`` has only the columns that are compared, and its errors; its
-    file is as people are told of it."""
+    """The part of a sheet that is compared with others: its keys and its errors.
+
+    ``sheet`` has only the compared columns, and its file as messages name it; ``file`` is its path.
+    """
 
     step: str
     file: Path
     sheet: ValidatedSheet
     digests: RowDigests
 
-
-def summarize_sheet(step: str, sheet: ValidatedSheet, folder: Path) -> SheetSummary:
-    """Return what is kept of a sheet; people are told of its file as seen from ``folder``."""
-    compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
-    kept = replace(
-        sheet,
-        file=relative_file(folder, sheet.file),
-        frame=sheet.frame[[name for name in sheet.frame if name in compared]],
-        rows=array("i", sheet.rows),
-        findings=list(sheet.error_findings()),
-        fixes=None,
-    )
-    return SheetSummary(step, sheet.file, kept, unkeyed_row_digests(sheet))
-
-
-def relative_file(folder: Path, file: Path) -> Path:
-    """Return a file's path as it is seen from a folder."""
-    return file.relative_to(folder) if file.is_relative_to(folder) else file
+    @classmethod
+    def of(cls, step: str, sheet: ValidatedSheet, folder: Path) -> "SheetSummary":
+        """Return the summary of a sheet; messages name its file relative to ``folder``."""
+        compared = set() if sheet.resource is None else set(_compared_columns(sheet.resource))
+        summary = replace(
+            sheet,
+            file=Path(relative_name(folder, sheet.file)),
+            frame=sheet.frame[[name for name in sheet.frame if name in compared]],
+            rows=array("i", sheet.rows),
+            findings=list(sheet.error_findings()),
+            fixes=None,
+        )
+        return cls(step, sheet.file, summary, unkeyed_row_digests(sheet))
 
 
 def _compared_columns(resource: Resource) -> Iterator[str]:
@@ -140,56 +140,57 @@ SheetFindings = Mapping[tuple[Path, str], list[Finding]]
 
 
 class CrossWorkbookChecks:
-    """Gathers the sheets of a batch, then says what no single one of them shows.
+    """Checks that need several workbooks: repeated keys and rows, references.
 
     ``steps`` are the names of the batch's steps in the order in which they are done; texts name
-    files as seen from ``folder``. Without ``registries`` the remote system is not asked. What is
-    kept of a sheet are its keys, about a hundred bytes for each row.
+    files relative to ``folder``. Without ``registries`` the remote system is not asked. Only the
+    keys of a sheet stay in memory, about a hundred bytes for each row.
     """
 
     def __init__(
         self, steps: Sequence[str], folder: Path, registries: Registries | None = None
     ) -> None:
-        self._turns = {name: turn for turn, name in enumerate(steps)}
+        self._step_order = {name: rank for rank, name in enumerate(steps)}
         self._folder = folder
         self._registries = registries
-        self._kept: list[SheetSummary] = []
+        self._summaries: list[SheetSummary] = []
         self._unsettled: list[UnsettledWorkbook] = []
 
     def add(self, step: str, sheet: ValidatedSheet) -> None:
-        """Take a judged sheet that the step sends; it may be dropped then."""
-        self._kept.append(summarize_sheet(step, sheet, self._folder))
+        """Add a judged sheet of a step; the caller may drop it then."""
+        self._summaries.append(SheetSummary.of(step, sheet, self._folder))
 
     def add_unsettled(self, file: Path, resource: Resource | None) -> None:
-        """Take note of a workbook that could not be read, or whose rows are sent and not all in the
-        system yet, and of its resource, if known.
+        """Add a workbook that could not be read, or whose rows are not all in the system yet.
 
-        What it may bring is not said to be missing.
+        Records that it may bring are not reported as missing; ``resource`` is None if unknown.
         """
-        self._unsettled.append(UnsettledWorkbook(relative_file(self._folder, file), resource))
+        self._unsettled.append(UnsettledWorkbook(Path(relative_name(self._folder, file)), resource))
 
     def findings(self) -> SheetFindings:
-        """Return what is found of each sheet, none where nothing is.
+        """Return the findings of each sheet.
 
         Of two that repeat each other the later one has the finding: in the order of the steps,
         then of the files, then of the sheets as they were added. Raises what ``Client.records``
         raises.
         """
-        kept = sorted(self._kept, key=lambda each: (self._turns[each.step], each.file))
-        repeated = compare_sheets([each.sheet for each in kept])
+        summaries = sorted(
+            self._summaries, key=lambda each: (self._step_order[each.step], each.file)
+        )
+        repeated = compare_sheets([each.sheet for each in summaries])
         found = [list(findings) for findings in repeated]
         sheets = [
             replace(each.sheet, findings=[*each.sheet.findings, *findings])
-            for each, findings in zip(kept, repeated, strict=True)
+            for each, findings in zip(summaries, repeated, strict=True)
         ]
-        broken = [each.sheet for each in kept if not each.sheet.readable]
+        broken = [each.sheet for each in summaries if not each.sheet.readable]
         unread = (UnsettledWorkbook(sheet.file, sheet.resource) for sheet in broken)
-        referring = ReferenceChecks(sheets, [*self._unsettled, *unread], self._registries)
+        reference_checks = ReferenceChecks(sheets, [*self._unsettled, *unread], self._registries)
         for findings, sheet in zip(found, sheets, strict=True):
-            findings += referring.findings(sheet)
-        for number, finding in repeated_rows(sheets, [each.digests for each in kept]):
+            findings += reference_checks.findings(sheet)
+        for number, finding in repeated_rows(sheets, [each.digests for each in summaries]):
             found[number].append(finding)
         by_sheet: defaultdict[tuple[Path, str], list[Finding]] = defaultdict(list)
-        for each, findings in zip(kept, found, strict=True):
+        for each, findings in zip(summaries, found, strict=True):
             by_sheet[each.file, each.sheet.sheet] += findings
         return by_sheet

@@ -26,13 +26,13 @@ from xlbridge.parallel import Executor, ExportTask, export_all
 
 
 def export_overview(batch: Batch, step: ExportStep, before: Sequence[UnitOverview]) -> UnitOverview:
-    """Return how an export stands; ``before`` are the units of the steps before it."""
+    """Return the status of an export; ``before`` are the units of the steps before it."""
     fingerprint = _fingerprint(step, before)
-    done = batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile))
-    standing, problem = UnitStatus.NEW, None
+    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
+    status, problem = UnitStatus.NEW, None
     if done is not None:
-        standing, problem = _export_status(batch, step, done, fingerprint)
-    return UnitOverview(step.output, standing, problem=problem, sha256=fingerprint)
+        status, problem = _export_status(batch, step, done, fingerprint)
+    return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
 
 
 def _export_status(
@@ -54,7 +54,7 @@ def _export_status(
 
 
 def _edited_files(folder: Path, done: ExportRecord) -> list[str]:
-    """Return the files of an export that are there, and not as they were written."""
+    """Return the files of an export that exist and were changed since."""
     return [
         file
         for file, sha256 in done.files.items()
@@ -80,19 +80,19 @@ _RECORD_MISSING = Text(
 
 @dataclass(frozen=True, slots=True)
 class PendingExport:
-    """An export that is to be done; ``fingerprint`` is of what it is to hold."""
+    """An export to run; ``fingerprint`` identifies its expected content."""
 
     step: ExportStep
     fingerprint: str
 
 
 def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> None:
-    """Write an export, and its manifest where the plan wants one, and note that it is done.
+    """Write an export, and its manifest where the plan asks for one, and record it as done.
 
     Raises ``UsageError`` when a file cannot be written, and what ``Client.records`` raises.
     """
     prepared = _prepare_output(batch, export.step)
-    client = batch.sites.client(export.step.profile)
+    client = batch.environments.client(export.step.profile)
     _record_export(batch, export, prepared.run(client, on_progress=on_progress))
 
 
@@ -111,8 +111,8 @@ def run_exports_on_cluster(
         except XlbridgeError as error:
             yield export, error
         else:
-            task = ExportTask(batch.sites.client(profile).target, prepared.request, prepared.output)
-            of_schemas[batch.sites.desk(profile).settings.schemas].append((export, task))
+            task = ExportTask(batch.environments.client(profile).target, prepared.request, prepared.output)
+            of_schemas[batch.environments.context(profile).settings.schemas].append((export, task))
     for schemas, alike in of_schemas.items():
         outcomes = export_all([task for _, task in alike], schemas, executor)
         for (export, _), outcome in zip(alike, outcomes, strict=True):
@@ -129,7 +129,7 @@ def _prepare_output(batch: Batch, step: ExportStep) -> PreparedExport:
     with report_write_errors(prepared.output.path):
         for path in _output_files(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
-    if not batch.ledger.export_of(batch.id, step.name, batch.sites.name(step.profile)):
+    if not batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile)):
         prepared.require_replaceable()
     return prepared
 
@@ -143,7 +143,7 @@ def _prepared(batch: Batch, step: ExportStep) -> PreparedExport:
             as_template=step.as_template,
         ),
         OutputFile(batch.plan.folder / step.output),
-        lambda: batch.sites.desk(step.profile).catalogue,
+        lambda: batch.environments.context(step.profile).catalogue,
     )
 
 
@@ -153,7 +153,7 @@ def _record_export(batch: Batch, export: PendingExport, result: ExportResult) ->
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in _output_files(batch, step)}
     exported = ExportRecord(export.fingerprint, result.manifest(), files)
-    batch.ledger.exported(batch.id, step.name, batch.sites.name(step.profile), exported)
+    batch.ledger.exported(batch.id, step.name, batch.environments.name(step.profile), exported)
 
 
 def _output_files(batch: Batch, step: ExportStep) -> list[Path]:
@@ -162,7 +162,7 @@ def _output_files(batch: Batch, step: ExportStep) -> list[Path]:
 
 
 def _fingerprint(step: ExportStep, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of what an export is to hold: its own words, and what was sent before it."""
+    """Return a digest of an export's expected content: its options, and the rows sent before it."""
     sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
     filters = {name.value: str(value) for name, value in step.filters.given.items()}
     asked = [step.listing, step.output, filters, step.flat, step.as_template]

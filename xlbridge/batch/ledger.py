@@ -98,9 +98,9 @@ class BatchRecord:
 
 @dataclass(frozen=True, slots=True)
 class CheckRecord:
-    """What judging a workbook came to.
+    """Result of the checks of a workbook.
 
-    ``problem`` is why it could not be judged, None where it was. ``told`` are the first findings.
+    ``problem`` is why it could not be judged, None where it was. ``first_findings`` are texts.
     """
 
     sha256: str
@@ -109,11 +109,11 @@ class CheckRecord:
     warnings: int = 0
     problem: Text | None = None
     refused: bool = False
-    told: tuple[str, ...] = ()
+    first_findings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether the workbook may be sent."""
+        """True if the workbook may be sent."""
         return self.problem is None and not self.errors
 
 
@@ -215,7 +215,7 @@ class Ledger:
         ]
 
     def checked(self, batch: str, step: str, file: str, check: CheckRecord) -> None:
-        """Keep what judging a workbook came to, in place of what was kept before."""
+        """Store the result of a workbook's checks in place of an earlier one."""
         problem = check.problem and {"pt": check.problem.pt, "en": check.problem.en}
         detail = {
             "rows": check.rows,
@@ -223,7 +223,7 @@ class Ledger:
             "warnings": check.warnings,
             "problem": problem,
             "refused": check.refused,
-            "told": check.told,
+            "told": check.first_findings,
         }
         with self._db:
             self._db.execute(
@@ -241,21 +241,24 @@ class Ledger:
             return None
         detail = json.loads(found[1])
         problem = detail.pop("problem")
-        told = tuple(detail.pop("told"))
+        first_findings = tuple(detail.pop("told"))
         return CheckRecord(
-            found[0], problem=Text(**problem) if problem else None, told=told, **detail
+            found[0],
+            problem=Text(**problem) if problem else None,
+            first_findings=first_findings,
+            **detail,
         )
 
     def sent(self, batch: str, step: str, file: str, profile: str, sent: JobRecord) -> None:
         """Note the job that a workbook goes as; it is on the disk before the job is run."""
         if self.last_sent(batch, step, file, profile) == sent:
             return
-        place = (batch, step, file, profile)
+        key = (batch, step, file, profile)
         with self._db:
             self._db.execute(
                 "INSERT INTO jobs SELECT ?, ?, ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
                 "FROM jobs WHERE batch = ? AND step = ? AND file = ? AND profile = ?",
-                (*place, self._moment(), sent.sha256, sent.job, *place),
+                (*key, self._moment(), sent.sha256, sent.job, *key),
             )
 
     def last_sent(self, batch: str, step: str, file: str, profile: str) -> JobRecord | None:
@@ -290,42 +293,42 @@ class Ledger:
             )
 
     def exported(self, batch: str, step: str, profile: str, exported: ExportRecord) -> None:
-        """Keep what an export came to, in place of what was kept before."""
-        place = (batch, step, profile)
+        """Store the result of an export in place of an earlier one."""
+        key = (batch, step, profile)
         manifest = json.dumps(dict(exported.manifest))
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?, ?, ?)",
-                (*place, self._moment(), exported.fingerprint, manifest),
+                (*key, self._moment(), exported.fingerprint, manifest),
             )
             self._db.execute(
-                "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", place
+                "DELETE FROM export_files WHERE batch = ? AND step = ? AND profile = ?", key
             )
             self._db.executemany(
                 "INSERT INTO export_files VALUES (?, ?, ?, ?, ?)",
-                [(*place, *file) for file in exported.files.items()],
+                [(*key, *file) for file in exported.files.items()],
             )
 
     def export_of(self, batch: str, step: str, profile: str) -> ExportRecord | None:
         """Return what the last finished export of a step came to."""
-        place = (batch, step, profile)
+        key = (batch, step, profile)
         found = self._db.execute(
             "SELECT fingerprint, manifest FROM exports "
             "WHERE batch = ? AND step = ? AND profile = ?",
-            place,
+            key,
         ).fetchone()
         if found is None:
             return None
         files = self._db.execute(
             "SELECT file, sha256 FROM export_files WHERE batch = ? AND step = ? AND profile = ?",
-            place,
+            key,
         )
         return ExportRecord(found[0], json.loads(found[1]), dict(files.fetchall()))
 
     def failed(
         self, batch: str, step: str, unit: str, profile: str, failure: FailureRecord
     ) -> None:
-        """Keep why a workbook or an export could not be dealt with."""
+        """Store why a workbook or an export failed."""
         message = {"pt": failure.message.pt, "en": failure.message.en}
         detail = json.dumps({"message": message, "of_system": failure.of_system})
         with self._db:
@@ -335,7 +338,7 @@ class Ledger:
             )
 
     def failure_of(self, batch: str, step: str, unit: str, profile: str) -> FailureRecord | None:
-        """Return why the last run could not deal with a workbook or an export, if it could not."""
+        """Return why a workbook or an export failed in the last run, None if it did not."""
         found = self._db.execute(
             "SELECT sha256, detail FROM failures "
             "WHERE batch = ? AND step = ? AND unit = ? AND profile = ?",

@@ -23,7 +23,7 @@ _DOCUMENT_KINDS = frozenset({Kind.CNPJ, Kind.CPF})
 
 @dataclass(frozen=True, slots=True)
 class RecordCode:
-    """A record that a value names: its code, and whether it may be used."""
+    """Code of a record that a value names, and whether the record is active."""
 
     code: int | str
     active: bool
@@ -31,7 +31,7 @@ class RecordCode:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceProblem:
-    """Why a value does not lead to a code: the code of a finding, and its details."""
+    """Problem of a value that leads to no code: the code of a finding, and its details."""
 
     code: str
     details: Mapping[str, object]
@@ -39,9 +39,9 @@ class ReferenceProblem:
 
 @dataclass(frozen=True, slots=True)
 class RecordsByKey:
-    """The records of a registry by what they are named by.
+    """Records of a registry by one of their keys.
 
-    ``whole`` says that there are no others, ``asked`` that there are none for these values.
+    With ``whole`` there are no others; for the values in ``asked`` the system was queried.
     """
 
     link: Link
@@ -49,8 +49,8 @@ class RecordsByKey:
     whole: bool = True
     asked: Set[str] = frozenset()
 
-    def proves(self, value: str) -> bool:
-        """Whether a value without a record here has none in the system."""
+    def is_conclusive_for(self, value: str) -> bool:
+        """Return whether a value without a record here has none in the system."""
         return self.whole or value in self.asked
 
     def code(self, value: str) -> int | str:
@@ -58,8 +58,8 @@ class RecordsByKey:
         (record,) = self.records[value]
         return record.code
 
-    def fault(self, value: str) -> ReferenceProblem | None:
-        """Return why a value names no record that may be used, None where it names one."""
+    def problem(self, value: str) -> ReferenceProblem | None:
+        """Return the problem of a value that names no usable record, None where it names one."""
         found = self.records.get(value, [])
         registry = REFERENCES[self.link.registry].title
         if len(found) > 1:
@@ -67,7 +67,7 @@ class RecordsByKey:
         if found:
             inactive = ReferenceProblem("reference-inactive", {"registry": registry})
             return None if found[0].active else inactive
-        code = "link-unknown" if self.proves(value) else "link-unproven"
+        code = "link-unknown" if self.is_conclusive_for(value) else "link-unproven"
         return ReferenceProblem(code, {"by": self.link.column, "registry": registry})
 
 
@@ -78,7 +78,7 @@ def comparable_key(kind: Kind, value: object) -> str:
 
 
 def ambiguous_link(link: Link, records: list[str]) -> ReferenceProblem:
-    """Return the fault of a value that names more than one record."""
+    """Return the problem of a value that names more than one record."""
     return ReferenceProblem("link-ambiguous", {"by": link.column, "records": ", ".join(records)})
 
 
@@ -87,23 +87,25 @@ class LinkResolver:
 
     def __init__(self, registries: Registries) -> None:
         self._registries = registries
-        self._named: dict[tuple[str, str, Kind], RecordsByKey] = {}
+        self._records: dict[tuple[str, str, Kind], RecordsByKey] = {}
 
-    def named(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByKey:
+    def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByKey:
         """Return the records of a link's registry by the values of its field.
 
         Where the listing cannot be proven whole, the system is asked for each of the ``values``
         that is not in it, if it can be. Raises what ``Client.records`` raises.
         """
-        place = link.registry, link.field, kind
-        if place not in self._named:
-            self._named[place] = self._read(link, kind)
-        known = self._named[place]
+        key = link.registry, link.field, kind
+        if key not in self._records:
+            self._records[key] = self._read(link, kind)
+        known = self._records[key]
         query = REFERENCES[link.registry].operation.query
         if not known.whole and query is not None and link.field in query.model_fields:
-            missing = {v for v in values if v not in known.records and not known.proves(v)}
-            self._named[place] = self._with_asked(known, kind, missing)
-        return replace(self._named[place], link=link)
+            missing = {
+                v for v in values if v not in known.records and not known.is_conclusive_for(v)
+            }
+            self._records[key] = self._with_asked(known, kind, missing)
+        return replace(self._records[key], link=link)
 
     def _with_asked(self, known: RecordsByKey, kind: Kind, values: Set[str]) -> RecordsByKey:
         reference = REFERENCES[known.link.registry]
@@ -139,14 +141,16 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         cells = values_of(sheet, column.name)
         values = [comparable_key(column.kind, value) for value in cells.values]
-        named = self.named(link, column.kind, values)
-        faults = {n: fault for n, value in enumerate(values) if (fault := named.fault(value))}
+        records = self.records(link, column.kind, values)
+        problems = {
+            n: problem for n, value in enumerate(values) if (problem := records.problem(value))
+        }
         codes = np.full(len(sheet.rows), None, dtype=object)
-        found = [None if n in faults else named.code(value) for n, value in enumerate(values)]
+        found = [None if n in problems else records.code(value) for n, value in enumerate(values)]
         codes[cells.positions] = np.array(found, dtype=object)[cells.which]
         return codes, [
-            sheet.finding(faults[n].code, column.name, position, faults[n].details)
-            for position, n in cells.cells(faults)
+            sheet.finding(problems[n].code, column.name, position, problems[n].details)
+            for position, n in cells.cells(problems)
         ]
 
     def _read(self, link: Link, kind: Kind) -> RecordsByKey:

@@ -14,8 +14,8 @@ from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
 
 Links = Mapping[str, str]
-"""Columns of an import sheet, each with the column of the registry's resource that its cells hold
-values of."""
+"""Columns of an import sheet, each with the column of the registry's resource whose values its
+cells hold."""
 
 _UNIQUENESS_CHECK = "no_repeats"
 

@@ -35,11 +35,11 @@ _MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
 
 
 class UnknownParameter(ValueError):
-    """A text names what is no parameter; ``told`` says which, and which there are."""
+    """Unknown parameter in a text; ``message`` names it and the known ones."""
 
-    def __init__(self, told: Text) -> None:
-        super().__init__(str(told))
-        self.told = told
+    def __init__(self, message: Text) -> None:
+        super().__init__(str(message))
+        self.message = message
 
 
 def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
@@ -50,22 +50,22 @@ def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
 
 
 def is_valid_value(value: str) -> bool:
-    """Whether a value can be part of a file's name anywhere."""
+    """Return whether a value can be part of a file name on every system."""
     return _VALUE.fullmatch(value) is not None and value.strip(".") != ""
 
 
 def is_month(value: str) -> bool:
-    """Whether a value is a month: ``2026-10``."""
+    """Return whether a value is a month, such as ``2026-10``."""
     return _MONTH.fullmatch(value) is not None
 
 
 def is_invalid_month(value: str) -> bool:
-    """Whether a value looks like a month and is none, such as ``2026-13``."""
+    """Return whether a value looks like a month and is none, such as ``2026-13``."""
     return _MONTH_LIKE.fullmatch(value) is not None and not is_month(value)
 
 
 def is_valid_name(name: str) -> bool:
-    """Whether a parameter can be called so."""
+    """Return whether a text can be the name of a parameter."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -91,7 +91,7 @@ def _placeholder_values(parameters: Mapping[str, str]) -> dict[str, str]:
     for name, value in parameters.items():
         if month := _MONTH.fullmatch(value):
             first = date(int(month[1]), int(month[2]), 1)
-            known |= {f"{name}.{part}": told(first) for part, told in _MONTH_PARTS.items()}
+            known |= {f"{name}.{part}": part_of(first) for part, part_of in _MONTH_PARTS.items()}
     return known
 
 
@@ -100,7 +100,7 @@ def _last_day(first: date) -> date:
 
 
 class PlanDocument:
-    """A document that has the form of a plan, with its parameters.
+    """A checked plan document with its parameters.
 
     Raises ``UsageError`` where a parameter is ``given`` that the plan does not have.
     """
@@ -114,23 +114,25 @@ class PlanDocument:
         self._document = document
         self.parameters: Mapping[str, str] = self._settled(given, today)
 
-    def wrong(self, place: YamlPath, what: Text) -> None:
-        """Note what is wrong at a place."""
-        self.mistakes.append(Mistake(self._document.line(place), format_yaml_path(place), what))
+    def add_mistake(self, key_path: YamlPath, what: Text) -> None:
+        """Record a mistake at a key of the plan."""
+        self.mistakes.append(
+            Mistake(self._document.line(key_path), format_yaml_path(key_path), what)
+        )
 
-    def text(self, place: YamlPath, text: object) -> str:
+    def text(self, key_path: YamlPath, text: object) -> str:
         """Return a text of the plan with its parameters' values."""
         try:
             return fill_in(str(text), self.parameters)
         except UnknownParameter as error:
-            self.wrong(place, error.told)
+            self.add_mistake(key_path, error.message)
             return str(text)
 
-    def texts(self, place: YamlPath, value: Any) -> tuple[str, ...]:
+    def texts(self, key_path: YamlPath, value: Any) -> tuple[str, ...]:
         """Return one text, or several of a list."""
         if not isinstance(value, list):
-            return (self.text(place, value),)
-        return tuple(self.text((*place, number), text) for number, text in enumerate(value))
+            return (self.text(key_path, value),)
+        return tuple(self.text((*key_path, number), text) for number, text in enumerate(value))
 
     def _settled(self, given: Mapping[str, str], today: date) -> dict[str, str]:
         declared = {
@@ -155,14 +157,14 @@ class PlanDocument:
                     pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
                     en="{name!r} will not do: only letters, digits, hyphen and underscore.",
                 )
-                self.wrong(("parameters", name), what.format(name=name))
+                self.add_mistake(("parameters", name), what.format(name=name))
             if is_invalid_month(value):
                 what = Text(pt="{value} não é um mês.", en="{value} is no month.")
-                self.wrong(("parameters", name), what.format(value=value))
+                self.add_mistake(("parameters", name), what.format(value=value))
             if not is_valid_value(value):
                 what = Text(
                     pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
                     en="{value!r} will not do: only letters, digits, dot, hyphen and underscore.",
                 ).format(value=value)
-                self.wrong(("parameters", name), what)
+                self.add_mistake(("parameters", name), what)
         return settled

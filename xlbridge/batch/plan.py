@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """How the workbooks of a step are sent; ``chunk_rows`` splits the larger ones."""
+    """Options for sending the workbooks of a step; ``chunk_rows`` splits the larger ones."""
 
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
@@ -87,7 +87,7 @@ class BatchPlan:
         return self.path.parent
 
     def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
-        """Yield the files that the batch writes, each after the place in the plan that says so."""
+        """Yield the files that the batch writes, each after its key in the plan."""
         for step in self.steps:
             if isinstance(step, ExportStep):
                 yield ("steps", step.name, "output"), self.file(step.output)
@@ -129,13 +129,13 @@ def ordered_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
     Otherwise the plan's own order holds, exports last: they are to tell what has become.
     """
     by_name = {step.name: step for step in steps}
-    place = {step.name: (isinstance(step, ExportStep), n) for n, step in enumerate(steps)}
+    rank = {step.name: (isinstance(step, ExportStep), n) for n, step in enumerate(steps)}
     sorter = TopologicalSorter({step.name: step.after for step in steps})
     sorter.prepare()
     ready: list[str] = []
     ordered: list[AnyStep] = []
     while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=place.__getitem__)
+        ready = sorted([*ready, *sorter.get_ready()], key=rank.__getitem__)
         first = ready.pop(0)
         ordered.append(by_name[first])
         sorter.done(first)
@@ -209,7 +209,7 @@ def relative_name(folder: Path, path: Path) -> str:
 
 
 def is_valid_pattern(text: str) -> bool:
-    """Whether a text can be a pattern of workbooks on every version of Python."""
+    """Return whether a text can be a pattern of workbooks on every version of Python."""
     parts = Path(text).parts
     named = bool(parts) and parts[-1] not in {"..", Path(text).anchor}
     return named and "\0" not in text and all("**" not in part or part == "**" for part in parts)

@@ -49,70 +49,78 @@ STEPS_KEY = "steps"
 
 
 class StepReader:
-    """Reads the steps of a plan; what is wrong in one is noted in its texts."""
+    """Reader of a plan's steps; mistakes are recorded in the document."""
 
-    def __init__(self, texts: PlanDocument, catalogue: Catalogue) -> None:
-        self._texts = texts
+    def __init__(self, document: PlanDocument, catalogue: Catalogue) -> None:
+        self._document = document
         self._catalogue = catalogue
 
     def step(self, name: str, body: Mapping[str, Any]) -> AnyStep | None:
         """Return a step, None where it cannot be one."""
-        place = (STEPS_KEY, name)
-        common: dict[str, Any] = {"name": name, "after": self._after(place, name, body)}
-        profile = body.get("profile", self._texts.content.get("profile"))
+        key_path = (STEPS_KEY, name)
+        common: dict[str, Any] = {"name": name, "after": self._after(key_path, name, body)}
+        profile = body.get("profile", self._document.content.get("profile"))
         common["profile"] = (
-            None if profile is None else self._texts.text((*place, "profile"), profile)
+            None if profile is None else self._document.text((*key_path, "profile"), profile)
         )
         make = self._export if "export" in body else self._workbooks
         try:
-            return make(place, body, common)
+            return make(key_path, body, common)
         except InvalidFilter as mistake:
-            self._texts.wrong(self._place_of(place, body, mistake.names[0]), mistake.bare)
+            self._document.add_mistake(
+                self._key_path_of(key_path, body, mistake.names[0]), mistake.bare
+            )
             return None
         except UsageError as error:
-            self._texts.wrong(place, error.message)
+            self._document.add_mistake(key_path, error.message)
             return None
 
-    def _place_of(self, place: YamlPath, body: Mapping[str, Any], name: Filter) -> YamlPath:
+    def _key_path_of(self, key_path: YamlPath, body: Mapping[str, Any], name: Filter) -> YamlPath:
         """Return where a filter is written, the step where it is not."""
-        return (*place, "filters", name.value) if name in body.get("filters", {}) else place
+        return (*key_path, "filters", name.value) if name in body.get("filters", {}) else key_path
 
-    def _after(self, place: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
-        steps = self._texts.content[STEPS_KEY]
+    def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
+        steps = self._document.content[STEPS_KEY]
         if "after" not in body:
             return tuple(referenced_steps(self._catalogue, steps, name))
         value = body["after"]
         named = [value] if isinstance(value, str) else value
         for number, other in enumerate(named):
             if other not in steps or other == name:
-                at = (*place, "after") if isinstance(value, str) else (*place, "after", number)
-                self._texts.wrong(
+                at = (
+                    (*key_path, "after") if isinstance(value, str) else (*key_path, "after", number)
+                )
+                self._document.add_mistake(
                     at, unknown_value(other, tuple(step for step in steps if step != name))
                 )
         return tuple(named)
 
     def _workbooks(
-        self, place: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> WorkbookStep:
         kind = "upload" if "upload" in body else "validate"
         resource = body.get("resource")
         if resource is not None and resource not in self._catalogue:
-            told = _UNKNOWN_RESOURCE.format(told=unknown_value(resource, tuple(self._catalogue)))
-            self._texts.wrong((*place, "resource"), told)
+            message = _UNKNOWN_RESOURCE.format(
+                mistake=unknown_value(resource, tuple(self._catalogue))
+            )
+            self._document.add_mistake((*key_path, "resource"), message)
         else:
             for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
-                self._texts.wrong((*place, "links", column), what)
+                self._document.add_mistake((*key_path, "links", column), what)
         chunk_rows, sheet = body.get("chunk_rows"), body.get("sheet")
         sending = SendOptions(body.get("mode", "auto"), chunk_rows and int(chunk_rows))
-        patterns = self._texts.texts((*place, kind), body[kind])
+        patterns = self._document.texts((*key_path, kind), body[kind])
         for pattern in patterns:
             if not is_valid_pattern(pattern):
-                self._texts.wrong((*place, kind), _INVALID_PATTERN.format(pattern=pattern))
+                self._document.add_mistake(
+                    (*key_path, kind), _INVALID_PATTERN.format(pattern=pattern)
+                )
         return WorkbookStep(
             **common,
             patterns=patterns,
             resource=resource,
-            sheet=None if sheet is None else self._texts.text((*place, "sheet"), sheet),
+            sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             links=body.get("links", {}),
             sending=sending if kind == "upload" else None,
@@ -120,11 +128,11 @@ class StepReader:
         )
 
     def _export(
-        self, place: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> ExportStep:
         listing = find_listing(body["export"])
-        filters = self._filters((*place, "filters"), body.get("filters", {}))
-        output = self._texts.text((*place, "output"), body["output"])
+        filters = self._filters((*key_path, "filters"), body.get("filters", {}))
+        output = self._document.text((*key_path, "output"), body["output"])
         flat, as_template = body.get("flat"), body.get("as_template")
         request = ExportRequest(
             listing=listing.name, filters=filters, flat=flat, as_template=as_template
@@ -138,21 +146,23 @@ class StepReader:
             filters=filters,
             flat=flat,
             as_template=as_template,
-            manifest=None if manifest is None else self._texts.text((*place, "manifest"), manifest),
+            manifest=None
+            if manifest is None
+            else self._document.text((*key_path, "manifest"), manifest),
         )
 
-    def _filters(self, place: YamlPath, body: Mapping[str, Any]) -> Filters:
+    def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
         given = {}
         for name, value in body.items():
-            filter_name, texts = Filter(name), self._texts.texts((*place, name), value)
+            filter_name, texts = Filter(name), self._document.texts((*key_path, name), value)
             read = _FILTER_READERS.get(FILTERS[filter_name].kind, _first_text)
             given[filter_name] = read(texts, value)
         return parse_filters(given)
 
 
 _UNKNOWN_RESOURCE = Text(
-    pt="{told} Recursos próprios de outra pasta: --schemas PASTA.",
-    en="{told} Own resources from another folder: --schemas DIR.",
+    pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
+    en="{mistake} Own resources from another folder: --schemas DIR.",
 )
 _INVALID_PATTERN = Text(
     pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
@@ -196,8 +206,8 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     for mistakes_in in (_format_mistakes, _kind_mistakes):
         if mistakes := list(mistakes_in(document)):
             raise _plan_error(path, mistakes)
-    texts = PlanDocument(path.resolve(), document, given, today)
-    return _build_plan(path.resolve(), texts, catalogue)
+    plan_document = PlanDocument(path.resolve(), document, given, today)
+    return _build_plan(path.resolve(), plan_document, catalogue)
 
 
 def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
@@ -216,59 +226,59 @@ def _format_mistakes(document: YamlDocument) -> Iterator[Mistake]:
 def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     for name, body in document.content[STEPS_KEY].items():
         if not any(kind in body for kind in STEP_KINDS):
-            place = (STEPS_KEY, name)
+            key_path = (STEPS_KEY, name)
             for key in body:
                 yield Mistake(
-                    document.line((*place, key)),
-                    format_yaml_path((*place, key)),
+                    document.line((*key_path, key)),
+                    format_yaml_path((*key_path, key)),
                     unknown_value(key, STEP_KINDS),
                 )
             what = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
             yield Mistake(
-                document.line(place),
-                format_yaml_path(place),
+                document.line(key_path),
+                format_yaml_path(key_path),
                 what.format(kinds=", ".join(STEP_KINDS)),
             )
 
 
-def _build_plan(path: Path, texts: PlanDocument, catalogue: Catalogue) -> BatchPlan:
+def _build_plan(path: Path, document: PlanDocument, catalogue: Catalogue) -> BatchPlan:
     """Make a plan of a document that has the form of one. Raises ``PlanFileError``."""
-    content, reader = texts.content, StepReader(texts, catalogue)
+    content, reader = document.content, StepReader(document, catalogue)
     read = [reader.step(name, body) for name, body in content[STEPS_KEY].items()]
     steps = tuple(step for step in read if step is not None)
-    named = "-".join([content["name"], *texts.parameters.values(), "proof"])
-    proof = texts.text(("proof",), content.get("proof", named))
-    plan = BatchPlan(path, str(content["name"]), texts.parameters, steps, proof)
-    if not texts.mistakes:
-        _check_order(texts, steps)
-        _check_outputs(texts, plan)
-    if texts.mistakes:
-        raise _plan_error(path, texts.mistakes)
+    named = "-".join([content["name"], *document.parameters.values(), "proof"])
+    proof = document.text(("proof",), content.get("proof", named))
+    plan = BatchPlan(path, str(content["name"]), document.parameters, steps, proof)
+    if not document.mistakes:
+        _check_order(document, steps)
+        _check_outputs(document, plan)
+    if document.mistakes:
+        raise _plan_error(path, document.mistakes)
     return plan
 
 
-def _check_outputs(texts: PlanDocument, plan: BatchPlan) -> None:
+def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
     taken = {
         plan.file(pattern)
         for step in plan.steps
         if isinstance(step, WorkbookStep)
         for pattern in step.patterns
     }
-    for place, path in plan.written():
+    for key_path, path in plan.written():
         if path in taken:
             what = Text(
                 pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
                 en="{path} is read or written by the plan already; choose another name.",
             )
-            texts.wrong(place, what.format(path=path.name))
+            document.add_mistake(key_path, what.format(path=path.name))
         taken.add(path)
 
 
-def _check_order(texts: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
+def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
     names = find_cycle(steps)
     if names:
         what = Text(
             pt="estes passos esperam uns pelos outros: {names}.",
             en="these steps wait for each other: {names}.",
         ).format(names=" → ".join(names))
-        texts.wrong((STEPS_KEY, names[0]), what)
+        document.add_mistake((STEPS_KEY, names[0]), what)

@@ -22,14 +22,14 @@ from xlbridge.upload import Registries
 from xlbridge.validation import BoolArray, ValidatedSheet
 from xlbridge.validation.cross_sheet import ColumnValues, cell_reference, rows_in_error, values_of
 
-_MOST_TOLD = 3
+_MAX_ROWS_NAMED = 3
 
 
 class ProvidedKeys:
-    """The rows of a batch that register records of a registry, by the values that name them.
+    """Keys of the registry records that the rows of a batch create.
 
-    With a ``link`` they are named by its field, without one by their codes. A row with an error, or
-    in a sheet whose layout has one, is not sent as it is.
+    With a ``link`` the keys are values of its field, without one they are codes. A row
+    with an error, or in a sheet whose layout has one, is not sent as it is.
     """
 
     def __init__(
@@ -45,31 +45,32 @@ class ProvidedKeys:
             [~rows_in_error(sheet) & sheet.readable for sheet in self._sheets]
         )
         self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
-        named = [
+        linked = [
             value
             for sheet, columns in zip(self._sheets, self._columns, strict=True)
             for value in _key_values(sheet, columns, link)
         ]
-        which, values = pd.factorize(np.array([self._text(value) for value in named], dtype=object))
+        which, values = pd.factorize(
+            np.array([self._text(value) for value in linked], dtype=object)
+        )
         self._numbers = {value: number for number, value in enumerate(values)}
         self._order = np.argsort(which, kind="stable")
         self._starts = np.searchsorted(which[self._order], np.arange(len(values) + 1))
-        fine = np.bincount(which[self._good & (which >= 0)], minlength=len(values)) == 1
-        fine[which[self._inactive & (which >= 0)]] = False
-        self._fine = fine
+        usable = np.bincount(which[self._good & (which >= 0)], minlength=len(values)) == 1
+        usable[which[self._inactive & (which >= 0)]] = False
+        self._usable = usable
 
     def __bool__(self) -> bool:
-        """Whether any workbook of the batch is for the registry."""
+        """Return whether any workbook of the batch is for the registry."""
         return bool(self._sheets)
 
     def __contains__(self, value: str) -> bool:
         return value in self._numbers
 
-    def fault(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
-        """Return why the rows that a value names give no record that may be used, None where they
-        give one."""
+    def problem(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
+        """Return the problem of a value whose rows give no usable record, None where they do."""
         number = self._numbers[value]
-        if self._fine[number]:
+        if self._usable[number]:
             return None
         rows = self._order[self._starts[number] : self._starts[number + 1]]
         good = rows[self._good[rows]]
@@ -78,8 +79,8 @@ class ProvidedKeys:
                 "reference-waits", {"place": self._place(rows[0], value, seen_from)}
             )
         if self._link is not None and len(good) > 1:
-            told = good[:_MOST_TOLD]
-            return ambiguous_link(self._link, [self._place(row, value, seen_from) for row in told])
+            first = good[:_MAX_ROWS_NAMED]
+            return ambiguous_link(self._link, [self._place(row, value, seen_from) for row in first])
         inactive = good[self._inactive[good]]
         if not len(inactive):
             return None
@@ -106,12 +107,12 @@ def _key_columns(sheet: ValidatedSheet, registry: str, link: Link | None) -> tup
     if resource is None:
         return ()
     if link is None:
-        named = [column.name for column in resource.columns if column.registers == registry]
+        linked = [column.name for column in resource.columns if column.registers == registry]
     elif resource.name == registry:
-        named = [name for name, field in key_fields(resource).items() if field == link.field]
+        linked = [name for name, field in key_fields(resource).items() if field == link.field]
     else:
-        named = []
-    return tuple(name for name in named if name in sheet.columns)
+        linked = []
+    return tuple(name for name in linked if name in sheet.columns)
 
 
 def _key_values(
@@ -150,14 +151,13 @@ _FindProblem = Callable[[str], ReferenceProblem | None]
 
 @dataclass(frozen=True, slots=True)
 class UnsettledWorkbook:
-    """A workbook of which is not known what it brings, and its resource, None where that is not
-    known either."""
+    """A workbook whose records are not known yet, and its resource, None where unknown."""
 
     file: Path
     resource: Resource | None
 
     def may_register(self, registry: str, link: Link | None) -> bool:
-        """Whether it may have registered records of a registry."""
+        """Return whether it may register records of a registry."""
         if link is not None:
             return self.resource is None or self.resource.name == registry
         columns = self.resource.columns if self.resource else ()
@@ -165,8 +165,10 @@ class UnsettledWorkbook:
 
 
 class ReferenceChecks:
-    """Judges the references of sheets; the remote system is asked where there are ``registries``,
-    for each listing once."""
+    """Checks of the references of sheets, against the batch and, with ``registries``, the system.
+
+    Each listing is read once.
+    """
 
     def __init__(
         self,
@@ -177,8 +179,8 @@ class ReferenceChecks:
         self._sheets = sheets
         self._unsettled = unsettled
         self._registries = registries
-        self._codes = None if registries is None else LinkResolver(registries)
-        self._supplies: dict[tuple[str, str | None, Kind], ProvidedKeys] = {}
+        self._resolver = None if registries is None else LinkResolver(registries)
+        self._provided: dict[tuple[str, str | None, Kind], ProvidedKeys] = {}
 
     def findings(self, sheet: ValidatedSheet) -> Iterator[Finding]:
         """Yield the findings of a sheet's references; it is one of the sheets, or like one.
@@ -192,37 +194,39 @@ class ReferenceChecks:
     def _of_column(self, sheet: ValidatedSheet, column: Column) -> Iterator[Finding]:
         cells = values_of(sheet, column.name)
         if column.link is not None:
-            fault_of = self._of_link(sheet, column, column.link, cells)
+            find_problem = self._of_link(sheet, column, column.link, cells)
         else:
-            fault_of = self._of_code(sheet, str(column.references), cells)
-        told = enumerate(map(fault_of, cells.values))
-        faults = {number: fault for number, fault in told if fault is not None}
-        for position, number in cells.cells(faults):
-            fault = faults[number]
-            yield sheet.finding(fault.code, column.name, position, fault.details)
+            find_problem = self._of_code(sheet, str(column.references), cells)
+        found = enumerate(map(find_problem, cells.values))
+        problems = {number: problem for number, problem in found if problem is not None}
+        for position, number in cells.cells(problems):
+            problem = problems[number]
+            yield sheet.finding(problem.code, column.name, position, problem.details)
 
     def _of_link(
         self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
     ) -> _FindProblem:
-        supply = self._supply(link.registry, link, column.kind)
+        provided = self._provided_keys(link.registry, link, column.kind)
         values = (comparable_key(column.kind, value) for value in cells.values)
-        elsewhere = [value for value in values if value not in supply]
-        named = None if self._codes is None else self._codes.named(link, column.kind, elsewhere)
+        elsewhere = [value for value in values if value not in provided]
+        linked = (
+            None if self._resolver is None else self._resolver.records(link, column.kind, elsewhere)
+        )
 
-        def fault(value: str) -> ReferenceProblem | None:
+        def problem(value: str) -> ReferenceProblem | None:
             value = comparable_key(column.kind, value)
-            if named is not None and value in named.records:
-                return named.fault(value)
-            if value in supply:
-                return supply.fault(value, sheet)
-            if named is None:
+            if linked is not None and value in linked.records:
+                return linked.problem(value)
+            if value in provided:
+                return provided.problem(value, sheet)
+            if linked is None:
                 return None
-            return self._missing(link.registry, link, whole=named.proves(value))
+            return self._missing(link.registry, link, whole=linked.is_conclusive_for(value))
 
-        return fault
+        return problem
 
     def _of_code(self, sheet: ValidatedSheet, registry: str, cells: ColumnValues) -> _FindProblem:
-        supply = self._supply(registry, None, Kind.CODE)
+        provided = self._provided_keys(registry, None, Kind.CODE)
         known = (
             None
             if self._registries is None
@@ -230,33 +234,33 @@ class ReferenceChecks:
         )
         missing = {proven: self._missing(registry, None, whole=proven) for proven in (True, False)}
 
-        def fault(value: str) -> ReferenceProblem | None:
+        def problem(value: str) -> ReferenceProblem | None:
             if known is not None and value in known.active:
                 code = known.fault(value)
                 return None if code is None else ReferenceProblem(code, _details(registry))
-            if value in supply:
-                return supply.fault(value, sheet)
+            if value in provided:
+                return provided.problem(value, sheet)
             return None if known is None else missing[known.proves(value)]
 
-        return fault
+        return problem
 
     def _missing(self, registry: str, link: Link | None, *, whole: bool) -> ReferenceProblem:
-        """Return what is wrong with a value that is neither in the system nor in the batch."""
+        """Return the problem of a value that is neither in the system nor in the batch."""
         files = [str(each.file) for each in self._unsettled if each.may_register(registry, link)]
         if files:
             return ReferenceProblem("reference-unsettled", {"files": ", ".join(files)})
         if not whole:
             return ReferenceProblem("reference-unproven", _details(registry))
         filled = any(sheet.resource and sheet.resource.name == registry for sheet in self._sheets)
-        in_batch = link is not None or filled or self._supply(registry, None, Kind.CODE)
+        in_batch = link is not None or filled or self._provided_keys(registry, None, Kind.CODE)
         code = "reference-unknown-in-batch" if in_batch else "reference-unknown"
         return ReferenceProblem(code, _details(registry))
 
-    def _supply(self, registry: str, link: Link | None, kind: Kind) -> ProvidedKeys:
-        place = registry, link.field if link else None, kind
-        if place not in self._supplies:
-            self._supplies[place] = ProvidedKeys(registry, link, kind, self._sheets)
-        return self._supplies[place]
+    def _provided_keys(self, registry: str, link: Link | None, kind: Kind) -> ProvidedKeys:
+        key = registry, link.field if link else None, kind
+        if key not in self._provided:
+            self._provided[key] = ProvidedKeys(registry, link, kind, self._sheets)
+        return self._provided[key]
 
 
 def _details(registry: str) -> dict[str, object]:

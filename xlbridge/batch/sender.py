@@ -38,20 +38,20 @@ class WorkbookSender:
 
     batch: Batch
     options: UploadOptions
-    _codes: dict[str, LinkResolver] = field(default_factory=dict)
+    _resolvers: dict[str, LinkResolver] = field(default_factory=dict)
 
     def send(self, target: StepWorkbook) -> None:
-        """Take a workbook as far as it goes: what was begun first, then what was never sent.
+        """Send a workbook as far as possible: begun jobs first, then what was never sent.
 
         Raises ``UsageError`` when the workbook cannot be sent as it is, ``JournalError`` when rows
         of it were sent otherwise, and what ``Uploads.run`` raises.
         """
         state = self._state(target)
-        self._go_on(target, state)
+        self._resume_jobs(target, state)
         state = self._state(target)
-        if state.standing is UnitStatus.CHANGED and state.jobs:
+        if state.status is UnitStatus.CHANGED and state.jobs:
             self._accept_change(target, state)
-        elif state.standing in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
+        elif state.status in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
             if state.jobs:
                 self._send_corrected(target, state)
         elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
@@ -59,10 +59,12 @@ class WorkbookSender:
 
     def _state(self, target: StepWorkbook) -> UnitOverview:
         batch = self.batch
-        return workbook_overview(batch.ledger, batch.sites, batch.id, target.step, target.workbook)
+        return workbook_overview(
+            batch.ledger, batch.environments, batch.id, target.step, target.workbook
+        )
 
-    def _go_on(self, target: StepWorkbook, state: UnitOverview) -> None:
-        """Continue the jobs that are not over; one that has sent nothing only if it is current."""
+    def _resume_jobs(self, target: StepWorkbook, state: UnitOverview) -> None:
+        """Resume unfinished jobs; one that has sent nothing only if it is current."""
         sent = self._sent(target)
         current = sent is not None and sent.sha256 == target.workbook.sha256
         for job in state.jobs:
@@ -70,13 +72,13 @@ class WorkbookSender:
                 self._run(target, job)
 
     def _send_whole(self, target: StepWorkbook) -> None:
-        judged = self._good(target)
+        judged = self._validated(target)
         sending = target.step.sending
         if judged.resource is None or sending is None:
             return
         options = replace(self.options, mode=sending.mode, chunk_rows=sending.chunk_rows)
         job = self._uploads(target).create(judged, options)
-        self._note(target, job)
+        self._record_job(target, job)
         self._run(target, job)
 
     def _send_corrected(self, target: StepWorkbook, state: UnitOverview) -> None:
@@ -89,10 +91,10 @@ class WorkbookSender:
             self._send_whole(target)
             return
         if changed and first.state in _RETRIABLE:
-            judged = self._good(target)
-            context = self.batch.sites.desk(target.step.profile)
+            judged = self._validated(target)
+            context = self.batch.environments.context(target.step.profile)
             self._retry(target, corrected_rows(context, first, judged, in_place=True))
-            self._note(target, first)
+            self._record_job(target, first)
             return
         for job in reversed(state.jobs):
             for corrected in self._from_rejects(target, job):
@@ -103,7 +105,7 @@ class WorkbookSender:
         rejects = job.last("rejects_file")
         if job.state not in _RETRIABLE or rejects is None or not Path(rejects).exists():
             return
-        context = self.batch.sites.desk(target.step.profile)
+        context = self.batch.environments.context(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
         step = replace(target.step, resource=job.what.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
@@ -121,24 +123,26 @@ class WorkbookSender:
         self._run(target, self._uploads(target).create_retry(corrected, options))
 
     def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
-        """Take a workbook that was changed after it was sent as it is, if its rows are the same."""
+        """Accept a workbook that was changed after it was sent, if its rows are the same."""
         judged = self._judge(target)
-        first, context = state.jobs[0], self.batch.sites.desk(target.step.profile)
+        first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
         if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
-            self._note(target, first)
+            self._record_job(target, first)
 
     def _judge(self, target: StepWorkbook) -> JudgedFile:
-        """Judge a workbook, and fill in the codes of the records that its cells name."""
+        """Validate a workbook, and fill in the codes of the records that its cells name."""
         judged = judge_workbook(self.batch, target)
         if not target.step.links or not isinstance(judged, ValidatedSheet) or not judged.ok:
             return judged
-        if target.step.name not in self._codes:
-            client = self.batch.sites.client(target.step.profile)
-            self._codes[target.step.name] = LinkResolver(Registries(client, ListingCache(client)))
-        return self._codes[target.step.name].fill_in(judged)
+        if target.step.name not in self._resolvers:
+            client = self.batch.environments.client(target.step.profile)
+            self._resolvers[target.step.name] = LinkResolver(
+                Registries(client, ListingCache(client))
+            )
+        return self._resolvers[target.step.name].fill_in(judged)
 
-    def _good(self, target: StepWorkbook) -> ValidatedSheet:
-        """Judge a workbook once more: what is sent is what was judged."""
+    def _validated(self, target: StepWorkbook) -> ValidatedSheet:
+        """Validate a workbook once more, so that what is sent is what was validated."""
         judged = self._judge(target)
         if not isinstance(judged, ValidatedSheet) or not judged.ok:
             raise _not_sendable(target.workbook.path, judged)
@@ -152,21 +156,21 @@ class WorkbookSender:
         return judged
 
     def _sent(self, target: StepWorkbook) -> JobRecord | None:
-        return self.batch.ledger.last_sent(*self._place(target))
+        return self.batch.ledger.last_sent(*self._ledger_key(target))
 
-    def _note(self, target: StepWorkbook, job: Job) -> None:
-        self.batch.ledger.sent(*self._place(target), JobRecord(target.workbook.sha256, job.id))
+    def _record_job(self, target: StepWorkbook, job: Job) -> None:
+        self.batch.ledger.sent(*self._ledger_key(target), JobRecord(target.workbook.sha256, job.id))
 
-    def _place(self, target: StepWorkbook) -> tuple[str, str, str, str]:
-        profile = self.batch.sites.name(target.step.profile)
+    def _ledger_key(self, target: StepWorkbook) -> tuple[str, str, str, str]:
+        profile = self.batch.environments.name(target.step.profile)
         return self.batch.id, target.step.name, target.workbook.name, profile
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
         self._uploads(target).run(job, self.options)
 
     def _uploads(self, target: StepWorkbook) -> Uploads:
-        environments, profile = self.batch.sites, target.step.profile
-        return Uploads(environments.desk(profile), environments.client(profile))
+        environments, profile = self.batch.environments, target.step.profile
+        return Uploads(environments.context(profile), environments.client(profile))
 
 
 def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:

@@ -20,7 +20,7 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class StepOverview:
-    """How a step stands. ``waits_for`` are the steps before it that are not done."""
+    """Status of a step. ``waits_for`` are the steps before it that are not done."""
 
     step: AnyStep
     units: tuple[UnitOverview, ...]
@@ -28,23 +28,23 @@ class StepOverview:
     problem: Text | None = None
 
     @property
-    def standing(self) -> UnitStatus:
-        """The gravest standing of its units."""
+    def status(self) -> UnitStatus:
+        """The gravest status of its units."""
         if self.problem is not None:
             return UnitStatus.HELD
         return max(
-            (unit.standing for unit in self.units), key=_BY_GRAVITY.index, default=_STATUS_OF_NONE
+            (unit.status for unit in self.units), key=_BY_GRAVITY.index, default=_STATUS_OF_NONE
         )
 
     @property
     def rows(self) -> RowCounts:
-        """What became of its rows."""
+        """Row counts of its units."""
         return sum((unit.rows for unit in self.units), RowCounts())
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.standing is UnitStatus.DONE
+        """True if nothing is left to do."""
+        return self.status is UnitStatus.DONE
 
 
 _BY_GRAVITY = (
@@ -68,7 +68,7 @@ _NO_WORKBOOK = Text(
 
 
 def overview(batch: Batch) -> list[StepOverview]:
-    """Return how each step stands, in the order in which they are done."""
+    """Return the status of each step, in the order in which they are done."""
     states: dict[str, StepOverview] = {}
     for step in ordered_steps(batch.plan.steps):
         states[step.name] = step_overview(batch, step, states)
@@ -76,7 +76,7 @@ def overview(batch: Batch) -> list[StepOverview]:
 
 
 def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
-    """Return how a step stands; ``before`` are those that come before it, by their names."""
+    """Return the status of a step; ``before`` are those of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
     if isinstance(step, ExportStep):
         # What is exported depends on all that was sent before it.
@@ -84,8 +84,8 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
         units, problem = [export_overview(batch, step, sent)], None
     else:
         units, problem = _units_of_step(batch, step)
-    told = tuple(_with_failure(batch, step, unit) for unit in units)
-    return StepOverview(step, told, waits_for, problem)
+    shown = tuple(_with_failure(batch, step, unit) for unit in units)
+    return StepOverview(step, shown, waits_for, problem)
 
 
 def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
@@ -98,52 +98,52 @@ def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview]
 def workbook_overviews(
     batch: Batch, step: WorkbookStep
 ) -> Iterator[tuple[WorkbookFile, UnitOverview]]:
-    """Yield how each workbook of a step stands, with those that were sent and are gone since."""
-    there = workbooks_of(batch.plan, step)
+    """Yield the workbooks of a step with their status, also those that were sent and are gone."""
+    present = workbooks_of(batch.plan, step)
     if step.sending is not None:
-        _follow_renames(batch, step, there)
-    for book in there:
-        yield book, workbook_overview(batch.ledger, batch.sites, batch.id, step, book)
+        _follow_renames(batch, step, present)
+    for book in present:
+        yield book, workbook_overview(batch.ledger, batch.environments, batch.id, step, book)
     if step.sending is None:
         return
-    names = {book.name for book in there}
-    for name in batch.ledger.files_sent(batch.id, step.name, batch.sites.name(step.profile)):
+    names = {book.name for book in present}
+    for name in batch.ledger.files_sent(batch.id, step.name, batch.environments.name(step.profile)):
         gone = WorkbookFile(batch.plan.folder / name, name, "")
-        state = workbook_overview(batch.ledger, batch.sites, batch.id, step, gone)
+        state = workbook_overview(batch.ledger, batch.environments, batch.id, step, gone)
         if name not in names and state.jobs:
             yield gone, state
 
 
-def _follow_renames(batch: Batch, step: WorkbookStep, there: Sequence[WorkbookFile]) -> None:
-    """Let the ledger know the new names of workbooks that were renamed after they were sent.
+def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[WorkbookFile]) -> None:
+    """Record the new names of workbooks that were renamed after they were sent.
 
-    Such a one has, byte for byte, what was sent under a name that is no longer there.
+    Such a workbook has, byte for byte, the content sent under a name that is gone.
     """
-    ledger, profile = batch.ledger, batch.sites.name(step.profile)
+    ledger, profile = batch.ledger, batch.environments.name(step.profile)
     sent = ledger.files_sent(batch.id, step.name, profile)
-    names = {book.name for book in there}
+    names = {book.name for book in present}
     gone: dict[str, str] = {}
     for name in sent:
         last = ledger.last_sent(batch.id, step.name, name, profile)
         if name not in names and last is not None:
             gone[last.sha256] = name
-    for book in there:
+    for book in present:
         if book.name not in sent and book.sha256 in gone:
             ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
 
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:
-    """Add why the last run could not deal with a unit that is still as it was then."""
-    profile = batch.sites.name(step.profile)
+    """Add the failure of the last run to a unit that is unchanged since."""
+    profile = batch.environments.name(step.profile)
     failure = batch.ledger.failure_of(batch.id, step.name, unit.name, profile)
     if failure is None or failure.sha256 != unit.sha256:
         return unit
-    if unit.standing in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
+    if unit.status in {UnitStatus.DONE, UnitStatus.IN_DOUBT}:
         return unit
-    standing = unit.standing
+    status = unit.status
     if not unit.jobs or all(job.state.is_unsent for job in unit.jobs):
-        standing = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
-    return replace(unit, standing=standing, problem=failure.message)
+        status = UnitStatus.FAILED if failure.of_system else UnitStatus.HELD
+    return replace(unit, status=status, problem=failure.message)
 
 
 STATUS_NAMES: Mapping[UnitStatus, Text] = {
@@ -160,7 +160,7 @@ STATUS_NAMES: Mapping[UnitStatus, Text] = {
     UnitStatus.EDITED: Text(pt="editada", en="edited"),
     UnitStatus.DONE: Text(pt="feito", en="done"),
 }
-"""What each standing is called."""
+"""Names of the statuses."""
 
 _MARKS = {
     UnitStatus.DONE: "✓",
@@ -186,18 +186,18 @@ def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
 
 
 def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
-    """Yield the lines of a report: each step, what is wrong in it, and the whole at the end."""
+    """Yield the lines of a report: each step with its problems, and the totals at the end."""
     yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
     width = max((len(state.step.name) for state in steps), default=0)
     for state in steps:
-        mark = _MARKS.get(state.standing, _BAD_MARK)
+        mark = _MARKS.get(state.status, _BAD_MARK)
         yield Text(pt="{text}", en="{text}").format(
             text=_step_line(f"  {mark} {state.step.name:{width}}  ", state)
         )
         if state.problem is not None:
             yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
         for unit in state.units:
-            if unit.standing is UnitStatus.DONE:
+            if unit.status is UnitStatus.DONE:
                 continue
             if isinstance(state.step, WorkbookStep):
                 yield from _unit_text(unit)
@@ -207,7 +207,7 @@ def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
 
 
 def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
-    """Return what became of the rows of all steps that send."""
+    """Return the row counts of all steps that send."""
     return sum((s.rows for s in steps if _sends(s)), RowCounts())
 
 
@@ -217,9 +217,9 @@ def _sends(state: StepOverview) -> bool:
 
 def _step_line(head: str, state: StepOverview) -> Text:
     if state.waits_for and not state.done:
-        told = _WAITS_FOR.format(names=", ".join(state.waits_for))
+        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
     else:
-        told = STATUS_NAMES[state.standing]
+        summary = STATUS_NAMES[state.status]
     if isinstance(state.step, ExportStep):
         detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
             listing=state.step.listing, o=state.step.output
@@ -231,8 +231,8 @@ def _step_line(head: str, state: StepOverview) -> Text:
         ).format(n=len(state.units))
     else:
         detail = _rows_text(state.rows, len(state.units))
-    return Text(pt="{head}{told} · {detail}", en="{head}{told} · {detail}").format(
-        head=head, told=told, detail=detail
+    return Text(pt="{head}{summary} · {detail}", en="{head}{summary} · {detail}").format(
+        head=head, summary=summary, detail=detail
     )
 
 
@@ -243,7 +243,7 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
             "enviado",
             en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
         ).format(n=workbooks, read=rows.read)
-    told = Text(
+    summary = Text(
         pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
         "{accepted:aceita|aceitas}",
         en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
@@ -254,29 +254,29 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
         (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
     ):
         if count:
-            told = Text(pt="{told}, {more}", en="{told}, {more}").format(
-                told=told, more=text.format(n=count)
+            summary = Text(pt="{summary}, {more}", en="{summary}, {more}").format(
+                summary=summary, more=text.format(n=count)
             )
-    return told
+    return summary
 
 
 def _unit_text(unit: UnitOverview) -> Iterator[Text]:
-    yield Text(pt="      {name}: {standing}", en="      {name}: {standing}").format(
-        name=unit.name, standing=STATUS_NAMES[unit.standing]
+    yield Text(pt="      {name}: {status}", en="      {name}: {status}").format(
+        name=unit.name, status=STATUS_NAMES[unit.status]
     )
     if unit.problem is not None:
         yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
-    if unit.standing is UnitStatus.INVALID and unit.check is not None:
+    if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
-        for line in unit.check.told:
+        for line in unit.check.first_findings:
             yield Text(pt="        {line}", en="        {line}").format(line=line)
     for job in unit.jobs:
         if unit.rows.rejected and job.last("rejects_file"):
             yield Text(
                 pt="        rejeitadas: {n} · corrija em {file}",
-                en="        rejected: {n} · mend them in {file}",
+                en="        rejected: {n} · fix them in {file}",
             ).format(n=unit.rows.rejected, file=job.last("rejects_file"))
-    if unit.standing is UnitStatus.IN_DOUBT:
+    if unit.status is UnitStatus.IN_DOUBT:
         for job in unit.jobs:
             yield Text(
                 pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
@@ -300,7 +300,7 @@ def _step_json(state: StepOverview) -> dict[str, Any]:
     return {
         "step": step.name,
         "kind": kind,
-        "state": state.standing.value,
+        "state": state.status.value,
         "after": list(step.after),
         "waits_for": list(state.waits_for),
         "problem": None if state.problem is None else str(state.problem),
@@ -312,7 +312,7 @@ def _step_json(state: StepOverview) -> dict[str, Any]:
 def _unit_json(unit: UnitOverview) -> dict[str, Any]:
     return {
         "name": unit.name,
-        "state": unit.standing.value,
+        "state": unit.status.value,
         "sha256": unit.sha256,
         "rows": _rows_json(unit.rows),
         "errors": unit.check.errors if unit.check else 0,

@@ -11,7 +11,7 @@ from xlbridge.upload import Job, Journal, State
 
 
 class UnitStatus(StrEnum):
-    """Where a unit of a batch stands.
+    """Status of a unit of a batch.
 
     ``HELD`` is one that cannot be sent as it is, ``FAILED`` one that the system failed to answer
     for; ``INCOMPLETE`` is an export that may lack something, ``EDITED`` one that is not as it was
@@ -34,9 +34,9 @@ class UnitStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """What became of rows: ``read`` is always the sum of the others.
+    """Row counts by outcome; ``read`` is always the sum of the others.
 
-    Rows that are only judged, or wait to be sent, are ``unsent``.
+    Rows that are only validated, or wait to be sent, are ``unsent``.
     """
 
     read: int = 0
@@ -46,7 +46,7 @@ class RowCounts:
 
     @property
     def rejected(self) -> int:
-        """How many were refused, and not accepted later."""
+        """Number of rows that were refused, and not accepted later."""
         return self.read - self.accepted - self.unknown - self.unsent
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
@@ -60,13 +60,13 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class UnitOverview:
-    """How one workbook or export stands; ``problem`` says what is wrong, where something is.
+    """Status of one workbook or export; ``problem`` says what is wrong, None if nothing is.
 
-    ``jobs`` are all of its jobs, the first one first. ``check`` is what judging came to.
+    ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks.
     """
 
     name: str
-    standing: UnitStatus
+    status: UnitStatus
     rows: RowCounts = RowCounts()
     jobs: tuple[Job, ...] = ()
     check: CheckRecord | None = None
@@ -75,31 +75,35 @@ class UnitOverview:
 
 
 def workbook_overview(
-    ledger: Ledger, sites: Environments, batch: str, step: WorkbookStep, workbook: WorkbookFile
+    ledger: Ledger,
+    environments: Environments,
+    batch: str,
+    step: WorkbookStep,
+    workbook: WorkbookFile,
 ) -> UnitOverview:
-    """Return how a workbook stands."""
+    """Return the status of a workbook."""
     check = ledger.check_of(batch, step.name, workbook.name)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
     sent = None
     if step.sending is not None:
-        sent = ledger.last_sent(batch, step.name, workbook.name, sites.name(step.profile))
+        sent = ledger.last_sent(batch, step.name, workbook.name, environments.name(step.profile))
     if sent is None:
         return _unsent_overview(step, workbook, check, fresh)
-    journal = sites.desk(step.profile).journal
+    journal = environments.context(step.profile).journal
     job = journal.job(sent.job)
     if job.state is State.ABANDONED:
         return _unsent_overview(step, workbook, check, fresh)
     jobs = tuple(with_retries(journal, job))
     rows = row_counts(jobs)
-    standing, problem = _sent_status(jobs, rows), None
+    status, problem = _sent_status(jobs, rows), None
     if not workbook.sha256:
-        problem = None if standing is UnitStatus.DONE else _GONE
-    elif standing is UnitStatus.DONE and sent.sha256 != workbook.sha256:
-        standing, problem = UnitStatus.CHANGED, _CHANGED
+        problem = None if status is UnitStatus.DONE else _GONE
+    elif status is UnitStatus.DONE and sent.sha256 != workbook.sha256:
+        status, problem = UnitStatus.CHANGED, _CHANGED
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
-        standing, problem = _failed_check_status(fresh), fresh.problem
+        status, problem = _failed_check_status(fresh), fresh.problem
     return UnitOverview(
-        workbook.name, standing, rows, jobs, check, problem or _reason(jobs), workbook.sha256
+        workbook.name, status, rows, jobs, check, problem or _reason(jobs), workbook.sha256
     )
 
 
@@ -113,7 +117,7 @@ def with_retries(journal: Journal, job: Job) -> list[Job]:
 
 
 def row_counts(jobs: tuple[Job, ...]) -> RowCounts:
-    """Return what became of the rows of the first job, by it and by those that sent them again."""
+    """Return the row counts of the first job, with the outcomes of the jobs that retried it."""
     if jobs[0].state.is_unsent:
         return RowCounts(len(jobs[0].what.rows), unsent=len(jobs[0].what.rows))
     verdicts = [job.verdict for job in jobs]
@@ -127,7 +131,7 @@ def row_counts(jobs: tuple[Job, ...]) -> RowCounts:
 _GONE = Text(
     pt="o arquivo não está mais lá, ou não pode ser lido; ponha-o de volta, ou corrija o das "
     "linhas rejeitadas.",
-    en="the workbook is no longer there, or cannot be read; put it back, or mend the rejects "
+    en="the workbook is no longer there, or cannot be read; put it back, or fix the rejects "
     "workbook.",
 )
 _CHANGED = Text(
@@ -143,14 +147,14 @@ def _unsent_overview(
 ) -> UnitOverview:
     rows = RowCounts(fresh.rows, unsent=fresh.rows) if fresh else RowCounts()
     if fresh is None:
-        standing = UnitStatus.NEW if check is None else UnitStatus.CHANGED
+        status = UnitStatus.NEW if check is None else UnitStatus.CHANGED
     elif not fresh.ok:
-        standing = _failed_check_status(fresh)
+        status = _failed_check_status(fresh)
     else:
-        standing = UnitStatus.NEW if step.sending else UnitStatus.DONE
+        status = UnitStatus.NEW if step.sending else UnitStatus.DONE
     problem = fresh.problem if fresh else None
     return UnitOverview(
-        workbook.name, standing, rows, check=fresh, problem=problem, sha256=workbook.sha256
+        workbook.name, status, rows, check=fresh, problem=problem, sha256=workbook.sha256
     )
 
 

@@ -118,7 +118,7 @@ _EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {
     UnitStatus.FAILED: ExitCode.FAILED,
     UnitStatus.REFUSED: ExitCode.REFUSED,
 }
-"""The standings that end a command with a code of their own, the gravest first."""
+"""Statuses that end a command with an exit code of their own, the gravest first."""
 
 
 @contextmanager
@@ -131,9 +131,9 @@ def open_batch(
     """
     settings = settings or settings_without_profile()
     read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
-    with open_ledger(settings) as ledger, open_environments(settings, remark) as sites:
+    with open_ledger(settings) as ledger, open_environments(settings, remark) as environments:
         own = settings.own_schemas
-        yield Batch(read, ledger, sites, None if own is None else own.resolve())
+        yield Batch(read, ledger, environments, None if own is None else own.resolve())
 
 
 @contextmanager
@@ -179,22 +179,22 @@ def print_batch(
     proofs: Sequence[WrittenProof] = (),
     findings: Path | None = None,
 ) -> None:
-    """Print how a batch stands, and which pages and workbooks tell more."""
+    """Print the status of a batch, and the pages and workbooks with the details."""
     if form == "json":
-        told = {
+        files = {
             "findings_page": None if findings is None else str(findings),
             "proofs": [proof_json(proof) for proof in proofs],
         }
-        print_json(batch_json(batch, steps) | told)
+        print_json(batch_json(batch, steps) | files)
         return
     for line in batch_text(batch, steps):
         print_result(line)
     if findings is not None:
-        told_page = Text(
+        page_text = Text(
             pt="Tudo o que está errado nos arquivos: {page}",
             en="All that is wrong in the workbooks: {page}",
         )
-        print_result(told_page.format(page=short_path(findings)))
+        print_result(page_text.format(page=short_path(findings)))
     for proof in proofs:
         for line in proof_text(proof):
             print_result(line)
@@ -202,9 +202,9 @@ def print_batch(
 
 def batch_exit_code(steps: Sequence[StepOverview]) -> ExitCode:
     """Return the exit code of a batch: the gravest of its steps'."""
-    standings = {unit.standing for state in steps for unit in state.units}
-    standings |= {state.standing for state in steps}
-    for standing, code in _EXIT_CODE_BY_STATUS.items():
-        if standing in standings:
+    statuses = {unit.status for state in steps for unit in state.units}
+    statuses |= {state.status for state in steps}
+    for status, code in _EXIT_CODE_BY_STATUS.items():
+        if status in statuses:
             return code
     return ExitCode.GOOD if all(state.done for state in steps) else ExitCode.DATA_ERRORS

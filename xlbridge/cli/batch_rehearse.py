@@ -142,7 +142,7 @@ def rehearse_command(
     settings = settings_without_profile()
     parameters = parameters_from_options(month, given)
     read = read_plan(plan, load_catalogue(settings.schemas), parameters, datetime.now().date())
-    asked = rehearsing.RehearsalOptions(
+    options = rehearsing.RehearsalOptions(
         plan=read,
         faults=faults,
         settings=settings,
@@ -155,8 +155,8 @@ def rehearse_command(
         keep=keep,
     )
     about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=read.batch)
-    with show_progress(about) as activity:
-        rehearsed = rehearsing.run_rehearsal(asked, open_batch, activity.tell)
+    with show_progress(about) as progress:
+        rehearsed = rehearsing.run_rehearsal(options, open_batch, progress.tell)
     if keep is not None:
         remark(Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}").format(f=keep))
     if form == "json":
@@ -169,9 +169,9 @@ def rehearse_command(
 
 def _exit_code(rehearsed: "RehearsalResult") -> ExitCode:
     counted = rehearsed.counted
-    if counted.tally.broken or counted.tally.doubts:
+    if counted.tally.violations or counted.tally.doubts:
         return ExitCode.IN_DOUBT
-    imperfect = counted.refusals or counted.tally.there_before or counted.open_steps
+    imperfect = counted.refusals or counted.tally.preexisting or counted.open_steps
     if imperfect or rehearsed.differences:
         return ExitCode.DATA_ERRORS
     return ExitCode.GOOD

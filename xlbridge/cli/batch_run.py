@@ -37,75 +37,77 @@ class BatchConsentPrompt:
     yes: bool
     confirm: str | None
 
-    def __call__(self, agreement: ConsentRequest) -> bool:
-        for line in _request_lines(self.batch, agreement):
+    def __call__(self, request: ConsentRequest) -> bool:
+        for line in _request_lines(self.batch, request):
             remark(line)
         if self.confirm is not None:
-            _require_token(agreement, self.confirm)
+            _require_token(request, self.confirm)
             return True
-        production = self._production(agreement)
+        production = self._production(request)
         if self.yes and production:
             raise UsageError(
                 Text(
                     pt="--yes não vale para um ambiente de produção.",
                     en="--yes is not for a production environment.",
                 ),
-                _token_hint(agreement),
+                _token_hint(request),
             )
-        return self.yes or _ask(agreement, production)
+        return self.yes or _ask(request, production)
 
-    def _production(self, agreement: ConsentRequest) -> bool:
-        profiles = {step.profile for step, _, _ in agreement.rows}
-        return any(self.batch.sites.client(profile).target.production for profile in profiles)
+    def _production(self, request: ConsentRequest) -> bool:
+        profiles = {step.profile for step, _, _ in request.rows}
+        return any(
+            self.batch.environments.client(profile).target.production for profile in profiles
+        )
 
 
-def _request_lines(batch: Batch, agreement: ConsentRequest) -> Iterator[Text]:
-    for step, files, rows in agreement.rows:
+def _request_lines(batch: Batch, request: ConsentRequest) -> Iterator[Text]:
+    for step, files, rows in request.rows:
         yield Text(
             pt="  {step} · {resource} para {profile} · arquivos: {files} · linhas: {rows}",
             en="  {step} · {resource} to {profile} · workbooks: {files} · rows: {rows}",
         ).format(
             step=step.name,
             resource=step.resource,
-            profile=batch.sites.name(step.profile),
+            profile=batch.environments.name(step.profile),
             files=files,
             rows=rows,
         )
-    if agreement.bad:
+    if request.failed:
         yield Text(
             pt="  {n:fica|ficam} de fora, com erros: {n} {n:arquivo|arquivos}",
             en="  left out, with errors: {n} {n:workbook|workbooks}",
-        ).format(n=agreement.bad)
+        ).format(n=request.failed)
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
-        token=agreement.token
+        token=request.token
     )
 
 
-def _require_token(agreement: ConsentRequest, given: str) -> None:
-    if given.strip().casefold() != agreement.token:
+def _require_token(request: ConsentRequest, given: str) -> None:
+    if given.strip().casefold() != request.token:
         raise UsageError(
             Text(
                 pt="A confirmação {given!r} não é a deste lote.",
                 en="The confirmation {given!r} is not that of this batch.",
             ).format(given=given),
-            _token_hint(agreement),
+            _token_hint(request),
         )
 
 
-def _token_hint(agreement: ConsentRequest) -> Text:
+def _token_hint(request: ConsentRequest) -> Text:
     return Text(
         pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
         en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
-    ).format(token=agreement.token)
+    ).format(token=request.token)
 
 
-def _ask(agreement: ConsentRequest, production: bool) -> bool:
-    hint = _token_hint(agreement)
+def _ask(request: ConsentRequest, production: bool) -> bool:
+    hint = _token_hint(request)
     if not production:
         return ask_yes_or_no(hint)
     answer = ask_for_token(hint)
     if answer:
-        _require_token(agreement, answer)
+        _require_token(request, answer)
     return bool(answer)
 
 
@@ -131,13 +133,13 @@ def run_batch(
 ) -> ExitCode:
     """Check, send, export and prove what is not done yet, and print how the batch stands then."""
     require_proof_folder(batch)
-    way = BatchRunOptions(
-        agree=BatchConsentPrompt(batch, yes, confirm),
-        options=UploadOptions(consent=lambda _request: True),
+    options = BatchRunOptions(
+        consent=BatchConsentPrompt(batch, yes, confirm),
+        upload=UploadOptions(consent=lambda _request: True),
         all_or_nothing=all_or_nothing,
-        carrier_for=partial(executor_for, workers=workers, scheduler=scheduler),
-        cluster=None if scheduler is None else partial(cluster_executor, scheduler),
-        phase=show_progress,
+        executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
+        cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
+        progress=show_progress,
     )
     try:
         with lock_or_fail(
@@ -145,16 +147,16 @@ def run_batch(
             f"batch-{batch.id}",
             _ALREADY_RUNNING.format(id=batch.id),
         ):
-            ran = BatchRun(batch, way).go()
+            result = BatchRun(batch, options).run()
     except (KeyboardInterrupt, ApiError):
         remark(_HOW_TO_RESUME.format(id=batch.id))
         raise
-    findings, unwritten = _save_findings(batch, ran.checked)
-    proofs, failure = _write_proofs(batch, ran.steps) if ran.worked else ([], None)
-    print_batch(batch, ran.steps, form, proofs, findings)
+    findings, unwritten = _save_findings(batch, result.checked)
+    proofs, failure = _write_proofs(batch, result.steps) if result.worked else ([], None)
+    print_batch(batch, result.steps, form, proofs, findings)
     if failure is not None:
         raise failure
-    return max(batch_exit_code(ran.steps) or _proof_exit_code(proofs), unwritten)
+    return max(batch_exit_code(result.steps) or _proof_exit_code(proofs), unwritten)
 
 
 def write_proof_again(batch: Batch, form: str) -> ExitCode:
@@ -168,7 +170,7 @@ def write_proof_again(batch: Batch, form: str) -> ExitCode:
 
 
 def _save_findings(batch: Batch, checked: CheckResult) -> tuple[Path | None, ExitCode]:
-    """Leave the page of findings; where it cannot be written, say so: the rest is told anyway."""
+    """Write the findings page; an error there is printed, and the rest reported anyway."""
     try:
         return _write_findings_page(batch, checked), ExitCode.GOOD
     except UsageError as error:
@@ -180,13 +182,13 @@ def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
     """Leave a page with all that is wrong in the workbooks, and return where it is; none where
     nothing is."""
     page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
-    if not checked.bad:
+    if not checked.failed:
         with report_write_errors(page):
             page.unlink(missing_ok=True)
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    FORMS["html"].write(Report.of(checked.bad), page)
+    FORMS["html"].write(Report.of(checked.failed), page)
     return page
 
 
@@ -196,8 +198,8 @@ def _write_proofs(
     """Write the closing proof; where the system cannot be asked, return why with what there is."""
     written: list[WrittenProof] = []
     try:
-        with show_progress(Text(pt="Lendo de volta", en="Reading back")) as activity:
-            written.extend(write_proofs(batch, steps, datetime.now(), activity.tell))
+        with show_progress(Text(pt="Lendo de volta", en="Reading back")) as progress:
+            written.extend(write_proofs(batch, steps, datetime.now(), progress.tell))
     except XlbridgeError as error:
         return written, error
     return written, None

@@ -205,7 +205,7 @@ _original_dgettext = gettext.dgettext
 
 
 def translate_click() -> None:
-    """Let click speak the active language from here on."""
+    """Translate click's own texts into the active language from here on."""
     gettext.dgettext = _dgettext
     gettext.dngettext = _dngettext
     _OPTION.make_metavar = _translated(_option_metavar)

@@ -238,12 +238,12 @@ def _reopen_closed_streams() -> None:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            way = os.O_WRONLY if name == "stderr" else os.O_RDONLY
-            setattr(sys, name, os.fdopen(os.open(os.devnull, way), mode))
+            mode_flag = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, mode_flag), mode))
 
 
 def _buffer_stdout() -> None:
-    """Let stdout keep what it could not write, so that it is known to have failed.
+    """Keep unwritten output in stdout's buffer, so that the failure is noticed.
 
     Under ``PYTHONUNBUFFERED`` it keeps nothing. What is printed is flushed at once anyway.
     """
@@ -255,7 +255,7 @@ def _buffer_stdout() -> None:
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     treat_signals_as_interrupts()
-    # What fails while it is being thrown away has been told already, where it was used.
+    # A failure while it is discarded was reported already, where it was used.
     sys.unraisablehook = lambda _failure: None
     try:
         _reopen_closed_streams()

@@ -23,7 +23,7 @@ def _option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
 
 
 class _WorkbookPath(click.Path):
-    """Where a workbook is to be written: under another extension Excel would not open it."""
+    """Path of a workbook to write; Excel opens it only under the extension of its format."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
@@ -219,7 +219,7 @@ upload_options = _combined(
 
 @dataclass(frozen=True, slots=True)
 class UploadArguments:
-    """How the user wants a job to be sent, and its report to look."""
+    """Options for sending a job, and for its report."""
 
     yes: bool
     confirm: str | None

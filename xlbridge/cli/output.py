@@ -32,7 +32,7 @@ def remark(text: Text | str) -> None:
 
 @contextmanager
 def stderr_failures_ignored() -> Iterator[None]:
-    """Let what is told on stderr be lost where it cannot be written: what is done is not.
+    """Ignore failures to write to stderr: the work that is done still counts.
 
     Whoever reads it and goes away ends the command all the same.
     """
@@ -146,7 +146,7 @@ def _coloured(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgressDisplay:
-    """What goes on.
+    """Progress display on stderr.
 
     ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``paused``
     hides it all for a block.

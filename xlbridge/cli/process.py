@@ -29,14 +29,14 @@ _SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, n
 
 
 def treat_signals_as_interrupts() -> None:
-    """Let signals that ask for an end raise ``KeyboardInterrupt``; ignored ones stay ignored."""
+    """Raise ``KeyboardInterrupt`` on signals that ask for an end; ignored ones stay ignored."""
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
 
 def ignore_interrupts() -> None:
-    """Let nothing come between the outcome of a command, which is settled, and its exit code."""
+    """Ignore interrupts once the outcome of a command is settled, until its exit code is set."""
     for number in (signal.SIGINT, *_SIGNALS):
         signal.signal(number, signal.SIG_IGN)
 

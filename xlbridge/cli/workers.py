@@ -16,7 +16,7 @@ _TASK_MODULE = "xlbridge.parallel.workbooks"
 def executor_for(
     files: Sequence[Path], workers: int | None, scheduler: str | None
 ) -> Iterator[Executor | None]:
-    """Give what spreads the work as the options say; None where this process does it all.
+    """Open the executor that the options ask for; None where this process does it all.
 
     Raises ``UsageError`` when both are asked for, ``ConfigError`` when the extra ``dask`` is not
     installed, ``TransportError`` when the cluster does not answer.

@@ -38,7 +38,7 @@ AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seco
 class Bench:
     """A desk and a client at work in a folder, and the steps of the batch so far."""
 
-    desk: UploadContext
+    context: UploadContext
     client: Client
     folder: Path
     steps: dict[str, list[ProofFile]] = field(default_factory=dict)
@@ -63,18 +63,18 @@ class Bench:
         again: str | None = None,
     ) -> Job:
         """Send a workbook as a part of a step."""
-        sheet = validate_workbook(path, self.desk.catalogue)
+        sheet = validate_workbook(path, self.context.catalogue)
         assert sheet.ok, sheet.findings
         options = replace(options, mode=mode, chunk_rows=chunk_rows, again=again)
-        job = Uploads(self.desk, self.client).create(sheet, options)
+        job = Uploads(self.context, self.client).create(sheet, options)
         self.add(step, path, len(sheet.rows), job.id)
-        return Uploads(self.desk, self.client).run(job, options)
+        return Uploads(self.context, self.client).run(job, options)
 
     def retry(self, job: Job, path: Path) -> Job:
         """Send corrected rows of a job again."""
-        sheet = validate_workbook(path, self.desk.catalogue)
-        uploads = Uploads(self.desk, self.client)
-        again = uploads.create_retry(corrected_rows(self.desk, job, sheet), AT_ONCE)
+        sheet = validate_workbook(path, self.context.catalogue)
+        uploads = Uploads(self.context, self.client)
+        again = uploads.create_retry(corrected_rows(self.context, job, sheet), AT_ONCE)
         return uploads.run(again, AT_ONCE)
 
     def add(
@@ -135,7 +135,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
             problem=Text(pt="espera receber", en="waits for receber"),
         ),
     ]
-    return build_proof(bench.desk, bench.client, TITLE, bench.proof_steps, exports, at=AT)
+    return build_proof(bench.context, bench.client, TITLE, bench.proof_steps, exports, at=AT)
 
 
 def tamper(

@@ -24,7 +24,7 @@ from xlbridge.upload.payload import payload_path
 
 
 def closed(bench: Bench) -> Proof:
-    return build_proof(bench.desk, bench.client, TITLE, bench.proof_steps, at=AT)
+    return build_proof(bench.context, bench.client, TITLE, bench.proof_steps, at=AT)
 
 
 def table(proof: Proof, resource: str, by: str) -> TotalTable:
@@ -85,9 +85,9 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     }
     assert {sheet[c.cell].value for c in proof.cells if c.cell} == {10.1, datetime(2026, 10, 31)}
     (missing, doubled) = proof.rows
-    assert (missing.state, missing.place.row, missing.codes) == (OpenReason.MISSING, 4, ())
+    assert (missing.state, missing.location.row, missing.codes) == (OpenReason.MISSING, 4, ())
     assert missing.key == {"codigoDoCliente": str(ana), "numeroDoDocumento": "D-3"}
-    assert (doubled.state, doubled.place.row, len(doubled.codes)) == (OpenReason.DOUBLED, 5, 2)
+    assert (doubled.state, doubled.location.row, len(doubled.codes)) == (OpenReason.DOUBLED, 5, 2)
     assert sums(table(proof, "contasreceber", "Due date, by month")) == {
         "2026-10": (4, "40.40", "30.30", "-10.10"),
         "2026-11": (0, "0.00", "10.11", "10.11"),
@@ -165,7 +165,7 @@ def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> 
     assert (proof.counts.read, proof.counts.accepted + proof.counts.unknown) == (2, 2)
     assert proof.counts.unknown == 1
     (doubt,) = proof.rows
-    assert (doubt.state, doubt.place.row) == (OpenReason.UNKNOWN, 2)
+    assert (doubt.state, doubt.location.row) == (OpenReason.UNKNOWN, 2)
     assert table(proof, "contasreceber", "Client code").sum.amount == 8
 
 
@@ -215,7 +215,7 @@ def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -
 
 def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
-    payload_path(bench.desk.settings.payloads, job.what.payload).write_bytes(b"tampered")
+    payload_path(bench.context.settings.payloads, job.what.payload).write_bytes(b"tampered")
     proof = closed(bench)
     assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
@@ -237,13 +237,13 @@ def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: C
     bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     other = replace(client.target, profile="producao")
     with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; producao"):
-        build_proof(bench.desk, elsewhere, TITLE, bench.proof_steps, at=AT)
+        build_proof(bench.context, elsewhere, TITLE, bench.proof_steps, at=AT)
 
 
 def test_an_own_resource_is_proven_by_what_its_file_says(
     bench: Bench, tmp_path: Path, client: Client
 ) -> None:
-    shipped_file = bench.desk.catalogue.named("contasreceber").source
+    shipped_file = bench.context.catalogue.named("contasreceber").source
     declared = "control_totals: {amount: valorDoLancamento, by: [dataDeVencimento, "
     own = shipped_file.read_text(encoding="utf-8")
     assert declared in own
@@ -252,9 +252,9 @@ def test_an_own_resource_is_proven_by_what_its_file_says(
         "existing: added", "existing: added\n    apart: [codigoDoCentroDeCusto]"
     ).replace(declared, by_centre)
     (tmp_path / "contasreceber.yaml").write_text(shown, encoding="utf-8")
-    desk = replace(bench.desk, catalogue=load_catalogue(tmp_path))
+    context = replace(bench.context, catalogue=load_catalogue(tmp_path))
     ana = bench.customer()
-    mine = Bench(desk, client, bench.folder)
+    mine = Bench(context, client, bench.folder)
     row = title_row(ana, "OWN-1", 12.34, OCTOBER)
     mine.send("receber", mine.write("r.xlsx", "contasreceber", row))
     proof = closed(mine)
@@ -273,7 +273,7 @@ def test_what_the_system_refuses_to_tell_is_told(bench: Bench, proxy: LossyProxy
     finally:
         proxy.decide = lambda _method, _path: "pass"
     assert proof.counts == ProofCounts(read=2, accepted=2, unread=2)
-    assert "did not let them be read: " in str(proof.unread[0].why)
+    assert "did not let them be read: " in str(proof.unread[0].reason)
 
 
 def test_a_job_that_is_still_under_way_has_no_outcome(bench: Bench) -> None:

@@ -46,7 +46,7 @@ def seen(sent: Sequence[Sent], there: Sequence[tuple[str, str, Cells]]) -> list[
     matches = match_rows(readings(sent, there), {}, ExistingPolicy.ADDED)
     codes = [m.record.code for m in matches if m.record]
     assert len(codes) == len({*codes})
-    return [m.seen for m in matches]
+    return [m.status for m in matches]
 
 
 @given(batches, st.randoms())
@@ -84,10 +84,12 @@ def test_one_cell_changed_is_that_cell_of_one_row(sent: list[Sent], data: st.Dat
     there[at] = (code, key, (*row[:column], "changed", *row[column + 1 :]))
     rows = readings(sent, there)
     matches = match_rows(rows, {}, ExistingPolicy.ADDED)
-    assert [m.seen for m in matches if m.seen is not ReadBackStatus.SAME] == [
+    assert [m.status for m in matches if m.status is not ReadBackStatus.SAME] == [
         ReadBackStatus.DIFFERS
     ]
-    (changed,) = [(r, m.record) for r, m in zip(rows, matches, strict=True) if m.seen == "differs"]
+    (changed,) = [
+        (r, m.record) for r, m in zip(rows, matches, strict=True) if m.status == "differs"
+    ]
     assert changed[1] is not None
     assert list(different_cells(changed[0], changed[1])) == [COLUMNS[column]]
 
@@ -97,25 +99,25 @@ def test_what_was_there_before_is_nobody_s_where_rows_are_added() -> None:
     there = [("OLD", *row), ("NEW", *row)]
     before = {"key=a": frozenset({"OLD"})}
     (match,) = match_rows(readings([row], there), before, ExistingPolicy.ADDED)
-    assert (match.seen, match.record and match.record.code) == (ReadBackStatus.SAME, "NEW")
+    assert (match.status, match.record and match.record.code) == (ReadBackStatus.SAME, "NEW")
     (alone,) = match_rows(readings([row], there[:1]), before, ExistingPolicy.ADDED)
-    assert alone.seen is ReadBackStatus.MISSING
+    assert alone.status is ReadBackStatus.MISSING
 
 
 def test_another_record_of_a_key_doubles_only_where_the_system_refuses_one() -> None:
     row: Sent = ("a", ("1", "1", "1"))
     there = [("R1", *row), ("R2", "a", ("1", "1", "2"))]
     (added,) = match_rows(readings([row], there), {}, ExistingPolicy.ADDED)
-    assert added.seen is ReadBackStatus.SAME
+    assert added.status is ReadBackStatus.SAME
     (refused,) = match_rows(readings([row], there), {}, ExistingPolicy.REFUSED)
-    assert refused.seen is ReadBackStatus.DOUBLED
+    assert refused.status is ReadBackStatus.DOUBLED
 
 
 def test_of_rows_that_replace_one_another_the_last_must_be_there() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("b", ("1", "1", "1")), ("a", ("2", "1", "1"))]
     there = [("A", *sent[2]), ("B", *sent[1])]
     matches = match_rows(readings(sent, there), {}, ExistingPolicy.REPLACED)
-    assert [m.seen for m in matches] == [
+    assert [m.status for m in matches] == [
         ReadBackStatus.UNREAD,
         ReadBackStatus.SAME,
         ReadBackStatus.SAME,
@@ -134,14 +136,14 @@ def test_rows_in_doubt_take_nothing_from_accepted_ones(
     matches = match_rows(
         readings(sent, stored(accepted)), {}, ExistingPolicy.ADDED, dict.fromkeys(doubtful, 1)
     )
-    told = [match.seen for at, match in enumerate(matches) if at not in doubtful]
+    told = [match.status for at, match in enumerate(matches) if at not in doubtful]
     assert told == [ReadBackStatus.SAME] * len(accepted)
-    assert all(matches[at].seen is ReadBackStatus.MISSING for at in doubtful)
+    assert all(matches[at].status is ReadBackStatus.MISSING for at in doubtful)
 
 
 def test_a_row_in_doubt_may_have_replaced_an_accepted_one() -> None:
     sent: list[Sent] = [("a", ("1", "1", "1")), ("a", ("2", "1", "1"))]
     lost = match_rows(readings(sent, [("A", *sent[0])]), {}, ExistingPolicy.REPLACED, {1: 1})
-    assert [match.seen for match in lost] == [ReadBackStatus.SAME, ReadBackStatus.MISSING]
+    assert [match.status for match in lost] == [ReadBackStatus.SAME, ReadBackStatus.MISSING]
     arrived = match_rows(readings(sent, [("A", *sent[1])]), {}, ExistingPolicy.REPLACED, {1: 1})
-    assert [match.seen for match in arrived] == [ReadBackStatus.UNREAD, ReadBackStatus.SAME]
+    assert [match.status for match in arrived] == [ReadBackStatus.UNREAD, ReadBackStatus.SAME]

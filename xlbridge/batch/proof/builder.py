@@ -56,10 +56,10 @@ def write_proofs(
         of_profile = [state for state in steps if state.step.profile == profile]
         name = batch.plan.proof
         if len(profiles) > 1:
-            name = f"{name}-{batch.sites.name(profile)}"
+            name = f"{name}-{batch.environments.name(profile)}"
         proof = build_proof(
-            batch.sites.desk(profile),
-            batch.sites.client(profile),
+            batch.environments.context(profile),
+            batch.environments.client(profile),
             _proof_title(batch),
             [_proof_step(batch, state) for state in of_profile if _sends(state)],
             [
@@ -82,7 +82,7 @@ def require_proof_folder(batch: Batch) -> None:
     steps = [step for step in plan.steps if _is_proven(step)]
     if not steps:
         return
-    names = {batch.sites.name(step.profile) for step in steps}
+    names = {batch.environments.name(step.profile) for step in steps}
     for name in (plan.proof, *(f"{plan.proof}-{profile}" for profile in sorted(names))):
         workbook, _ = _proof_paths(plan.folder / name)
         with report_write_errors(workbook):
@@ -105,9 +105,9 @@ def _write_proof(proof: Proof, target: Path) -> WrittenProof:
 
 
 def _takes_part(state: StepOverview) -> bool:
-    """Whether something was sent or exported in a step."""
+    """Return whether something was sent or exported in a step."""
     if isinstance(state.step, ExportStep):
-        return any(unit.standing is not UnitStatus.NEW for unit in state.units)
+        return any(unit.status is not UnitStatus.NEW for unit in state.units)
     return any(unit.jobs for unit in state.units)
 
 
@@ -131,10 +131,10 @@ def _proof_step(batch: Batch, state: StepOverview) -> ProofStep:
 
 
 def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
-    left_out = unit.standing is not UnitStatus.DONE and not unit.jobs
+    left_out = unit.status is not UnitStatus.DONE and not unit.jobs
     because = None
-    if left_out or unit.standing is UnitStatus.CHANGED:
-        because = unit.problem or STATUS_NAMES[unit.standing]
+    if left_out or unit.status is UnitStatus.CHANGED:
+        because = unit.problem or STATUS_NAMES[unit.status]
     return ProofFile(
         batch.plan.folder / unit.name,
         _sent_content(unit),
@@ -154,7 +154,9 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
     (unit,) = state.units
     if not isinstance(state.step, ExportStep):
         raise TypeError(state.step)
-    done = batch.ledger.export_of(batch.id, state.step.name, batch.sites.name(state.step.profile))
+    done = batch.ledger.export_of(
+        batch.id, state.step.name, batch.environments.name(state.step.profile)
+    )
     output = batch.plan.folder / state.step.output
     return ProofExport(
         state.step.name,
@@ -168,8 +170,8 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 def _export_problem(unit: UnitOverview, done: ExportRecord | None) -> Text | None:
     if done is None:
-        return unit.problem or STATUS_NAMES[unit.standing]
-    return unit.problem if unit.standing is UnitStatus.EDITED else None
+        return unit.problem or STATUS_NAMES[unit.status]
+    return unit.problem if unit.status is UnitStatus.EDITED else None
 
 
 _DOES_NOT_ADD_UP = Text(
@@ -183,7 +185,7 @@ _ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
 
 
 def build_proof(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     title: ProofTitle,
     steps: Sequence[ProofStep],
@@ -201,18 +203,18 @@ def build_proof(
     not known any more; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
     asked.
     """
-    uploads = UploadHistory(desk.journal)
+    uploads = UploadHistory(context.journal)
     files = [uploads.of(step.name, file) for step in steps for file in step.files]
     for job in (job for file in files for job in file.jobs):
         job.require_profile(client.target.profile)
-    seen = [
-        (resource, read_back(desk, client, resource, rows, tell))
-        for resource, rows in _rows_by_resource(desk, files)
+    read = [
+        (resource, read_back(context, client, resource, rows, tell))
+        for resource, rows in _rows_by_resource(context, files)
     ]
-    by_file = _rows_by_file(files, [row for _, rows in seen for row in rows])
+    by_file = _rows_by_file(files, [row for _, rows in read for row in rows])
     proofs = [_file_proof(file, rows) for file, rows in zip(files, by_file, strict=True)]
     in_order = [row for rows in by_file for row in rows]
-    accepted = [(r, [row for row in rows if row.accepted]) for r, rows in seen]
+    accepted = [(r, [row for row in rows if row.accepted]) for r, rows in read]
     return Proof(
         title=title,
         profile=client.target.profile,
@@ -221,17 +223,17 @@ def build_proof(
         steps=tuple(_step_proofs(steps, proofs)),
         exports=tuple(exports),
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
-        cells=tuple(cell_differences(in_order, desk.catalogue)),
+        cells=tuple(cell_differences(in_order, context.catalogue)),
         rows=tuple(open_rows(in_order)),
         refused=tuple(refused for file in files for refused in refused_rows(file)),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
-        fields=tuple(_compared_fields(resource) for resource, _ in seen),
+        fields=tuple(_compared_fields(resource) for resource, _ in read),
         breaches=(*(b for f in files for b in f.breaches), *_breaches(proofs, in_order)),
     )
 
 
 def _rows_by_resource(
-    desk: UploadContext, files: Sequence[SentFile]
+    context: UploadContext, files: Sequence[SentFile]
 ) -> Iterator[tuple[Resource, list[tuple[SentFile, SentRow]]]]:
     """Yield the rows that may have records in the system, resource by resource.
 
@@ -243,7 +245,7 @@ def _rows_by_resource(
             if row.fate in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN) or row.job.state in _ANSWERED:
                 rows.setdefault(row.job.what.resource, []).append((file, row))
     for name, of_resource in rows.items():
-        yield desk.catalogue.named(name), of_resource
+        yield context.catalogue.named(name), of_resource
 
 
 def _rows_by_file(
@@ -275,19 +277,21 @@ def _step_proofs(steps: Sequence[ProofStep], proofs: Sequence[FileProof]) -> Ite
 def _compared_fields(resource: Resource) -> ComparedFields:
     """Say which columns are held against the system; by those of a key a record is found."""
     declared = resource.read_back
-    told = set() if declared is None else {*declared.compare}
+    returned = set() if declared is None else {*declared.compare}
     keys = () if declared is None else (name for way in declared.lookups for name in way.key)
-    told |= {*keys}
+    returned |= {*keys}
     names = [column.name for column in resource.columns]
     return ComparedFields(
         resource.name,
-        compared=tuple(name for name in names if name in told),
-        untold=tuple(name for name in names if name not in told),
+        compared=tuple(name for name in names if name in returned),
+        not_returned=tuple(name for name in names if name not in returned),
     )
 
 
 def _breaches(proofs: Sequence[FileProof], rows: Sequence[ReadBackRow]) -> Iterator[Text]:
-    yield from dict.fromkeys(row.why for row in rows if row.lost and row.why is not None)
+    yield from dict.fromkeys(
+        row.reason for row in rows if row.payload_missing and row.reason is not None
+    )
     for proof in proofs:
         if not proof.counts.adds_up:
             yield _DOES_NOT_ADD_UP.format(

@@ -57,8 +57,8 @@ def step_grid(proof: Proof) -> Grid:
     for step in proof.steps:
         lines.append(_step_line(step.name, None, step.counts, Tone.HEAD))
         for file in step.files:
-            why = file.file.not_sent_because
-            lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=why))
+            reason = file.file.not_sent_because
+            lines.append(_step_line(file.file.path.name, file.resource, file.counts, note=reason))
     if proof.steps:
         lines.append(_step_line(_WHOLE_BATCH, None, proof.counts, Tone.SUM))
     return Grid(
@@ -113,7 +113,7 @@ def unread_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Linhas", en="Rows"), 10),
             Heading(Text(pt="Por quê", en="Why"), 60),
         ),
-        lines=[Line((unread.resource, unread.rows, unread.why)) for unread in proof.unread],
+        lines=[Line((unread.resource, unread.rows, unread.reason)) for unread in proof.unread],
         none=Text(
             pt="Todas as linhas aceitas foram lidas de volta.",
             en="All accepted rows were read back.",
@@ -140,8 +140,14 @@ def field_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Não comparados", en="Not compared"), 60),
         ),
         lines=[
-            Line((told.resource, ", ".join(told.compared) or None, ", ".join(told.untold) or None))
-            for told in proof.fields
+            Line(
+                (
+                    fields.resource,
+                    ", ".join(fields.compared) or None,
+                    ", ".join(fields.not_returned) or None,
+                )
+            )
+            for fields in proof.fields
         ],
         none=Text(pt="Nada foi lido de volta.", en="Nothing was read back."),
     )
@@ -177,7 +183,7 @@ def total_grids(proof: Proof) -> Iterator[Grid]:
     """Yield the tables of the control totals."""
     if not proof.totals:
         yield Grid(_TOTALS_SHEET, (_ACCEPTED_ROWS,), (), _NO_TOTALS, about=_ABOUT_TOTALS)
-    for place, table in enumerate(proof.totals):
+    for index, table in enumerate(proof.totals):
         title = _TOTALS_TITLE.format(
             resource=table.resource, amount=table.amount or _COUNT, by=table.by
         )
@@ -186,7 +192,7 @@ def total_grids(proof: Proof) -> Iterator[Grid]:
         headings = (Heading(table.by, 22), *in_rows, *in_cents)
         lines = [_total_line(table, total, _total_label(table, total)) for total in table.totals]
         lines.append(_total_line(table, table.sum, _TOTAL, Tone.SUM))
-        about = _ABOUT_TOTALS if place == 0 else None
+        about = _ABOUT_TOTALS if index == 0 else None
         yield Grid(_TOTALS_SHEET, headings, lines, _NO_TOTALS, title=title, about=about)
 
 

@@ -53,10 +53,10 @@ def difference_grid(proof: Proof) -> Grid:
         lines=[
             Line(
                 (
-                    cell.place.step,
-                    _sent_file_name(cell.place),
-                    cell.place.sheet,
-                    cell.cell or str(cell.place.row),
+                    cell.location.step,
+                    _sent_file_name(cell.location),
+                    cell.location.sheet,
+                    cell.cell or str(cell.location.row),
                     cell.column,
                     value_text(typed_value(cell.kind, cell.sent)),
                     value_text(typed_value(cell.kind, cell.found)),
@@ -91,10 +91,10 @@ def open_row_grid(proof: Proof) -> Grid:
         lines=[
             Line(
                 (
-                    row.place.step,
-                    _sent_file_name(row.place),
-                    row.place.sheet,
-                    str(row.place.row),
+                    row.location.step,
+                    _sent_file_name(row.location),
+                    row.location.sheet,
+                    str(row.location.row),
                     _open_state(row),
                     " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None,
                     ", ".join(row.codes) or None,
@@ -144,12 +144,12 @@ def refused_grid(proof: Proof) -> Grid:
     )
 
 
-def _sent_file_name(place: RowLocation) -> Value:
+def _sent_file_name(location: RowLocation) -> Value:
     """Name the file that a row was sent from, and where it stands in the step's workbook."""
-    if place.file.name == place.workbook.name:
-        return place.file.name
+    if location.file.name == location.workbook.name:
+        return location.file.name
     return _FIXED_ELSEWHERE.format(
-        file=place.file.name, row=place.origin, workbook=place.workbook.name
+        file=location.file.name, row=location.origin, workbook=location.workbook.name
     )
 
 

@@ -30,7 +30,7 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
     fates = Counter(row.fate for row in file.rows)
     if not file.jobs:
         fates[RowOutcome.UNSENT] = file.file.rows_in_sheet
-    seen = Counter(row.seen for row in rows if row.accepted)
+    seen = Counter(row.status for row in rows if row.accepted)
     return ProofCounts(
         read=file.file.rows_in_sheet,
         accepted=fates[RowOutcome.ACCEPTED],
@@ -44,9 +44,9 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
     """Count the accepted rows that cannot be read back, reason by reason."""
-    reasons: Counter[Text] = Counter(row.why for row in rows if row.why is not None)
-    for why, count in reasons.items():
-        yield UnreadRows(resource.name, why, count)
+    reasons: Counter[Text] = Counter(row.reason for row in rows if row.reason is not None)
+    for reason, count in reasons.items():
+        yield UnreadRows(resource.name, reason, count)
 
 
 _MONTH_LENGTH = 7  # of an ISO date
@@ -60,18 +60,18 @@ def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[To
 
     What is read back counts under the label that the system has. Exact to the cent.
     """
-    for place, name in enumerate(resource.totals.by):
+    for index, name in enumerate(resource.totals.by):
         column = resource.by_name[name]
         if column.kind is Kind.DATE:
             by_month = _BY_MONTH.format(title=column.title)
-            yield _total_table(resource, column, by_month, rows, place, _MONTH_LENGTH)
-            yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, place)
+            yield _total_table(resource, column, by_month, rows, index, _MONTH_LENGTH)
+            yield _total_table(resource, column, _BY_DAY.format(title=column.title), rows, index)
         else:
-            yield _total_table(resource, column, column.title, rows, place)
+            yield _total_table(resource, column, column.title, rows, index)
 
 
 class _SideTotals:
-    """How many rows fall under each label, and what they amount to."""
+    """Row counts and amounts by label, of one side of the comparison."""
 
     def __init__(self, length: int | None) -> None:
         self._length = length
@@ -89,22 +89,22 @@ def _total_table(
     column: Column,
     by: Text,
     rows: Sequence[ReadBackRow],
-    place: int,
+    index: int,
     length: int | None = None,
 ) -> TotalTable:
     sent, unread, found = _SideTotals(length), _SideTotals(length), _SideTotals(length)
     amount = resource.totals.amount
     for row in rows:
-        sent.add(row.labels[place], row.amount)
-        if row.seen is ReadBackStatus.UNREAD:
-            unread.add(row.labels[place], row.amount)
+        sent.add(row.labels[index], row.amount)
+        if row.status is ReadBackStatus.UNREAD:
+            unread.add(row.labels[index], row.amount)
         for record in _found_records(row):
             found.add(
                 _system_value(row, record, column.name),
                 _amount_of(_system_value(row, record, amount)),
             )
-    told = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
-    labels = {*sent.rows, *found.rows} if told else {*sent.rows}
+    returned = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
+    labels = {*sent.rows, *found.rows} if returned else {*sent.rows}
     totals = tuple(
         Total(
             label,
@@ -112,8 +112,8 @@ def _total_table(
             sent.cents.get(label, _ZERO),
             unread.rows[label],
             unread.cents.get(label, _ZERO),
-            found.rows[label] if told else None,
-            found.cents.get(label, _ZERO) if told else None,
+            found.rows[label] if returned else None,
+            found.cents.get(label, _ZERO) if returned else None,
         )
         for label in sorted(labels, key=_label_order)
     )
@@ -124,7 +124,7 @@ def _total_table(
         by_month=length is not None,
         amount=None if amount is None else resource.by_name[amount].title,
         totals=totals,
-        sum=_sum_of_totals(totals, told),
+        sum=_sum_of_totals(totals, returned),
     )
 
 
@@ -132,7 +132,7 @@ def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
     if row.match is not None:
         if row.match.record is not None:
             yield row.match.record
-        yield from row.match.beyond
+        yield from row.match.extra_records
 
 
 def _system_value(row: ReadBackRow, record: FoundRecord, column: str | None) -> str | None:
@@ -149,22 +149,22 @@ def _is_returned(resource: Resource, column: str) -> bool:
     return column in declared.compare or all(column in way.key for way in declared.lookups)
 
 
-def _amount_of(told: str | None) -> Decimal:
+def _amount_of(text: str | None) -> Decimal:
     try:
-        return Decimal(told or 0)
+        return Decimal(text or 0)
     except InvalidOperation:
         return _ZERO
 
 
-def _sum_of_totals(totals: Sequence[Total], told: bool) -> Total:
+def _sum_of_totals(totals: Sequence[Total], returned: bool) -> Total:
     return Total(
         None,
         sum(total.rows for total in totals),
         sum((total.amount for total in totals), _ZERO),
         sum(total.unread_rows for total in totals),
         sum((total.unread for total in totals), _ZERO),
-        sum(total.found_rows or 0 for total in totals) if told else None,
-        sum((total.found or _ZERO for total in totals), _ZERO) if told else None,
+        sum(total.found_rows or 0 for total in totals) if returned else None,
+        sum((total.found or _ZERO for total in totals), _ZERO) if returned else None,
     )
 
 
@@ -187,7 +187,7 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         for name in different_cells(row.reading, record):
             at = what.columns.get(name)
             yield CellDifference(
-                place=row.file.place(row.sent),
+                location=row.file.location(row.sent),
                 cell=None if at is None else cell_address(row.sent.row, at),
                 column=name,
                 kind=columns[name].kind,
@@ -202,9 +202,9 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
     for row in rows:
         state = _open_reason(row)
         if state is not None:
-            found = () if row.match is None else (row.match.record, *row.match.beyond)
+            found = () if row.match is None else (row.match.record, *row.match.extra_records)
             yield OpenRow(
-                place=row.file.place(row.sent),
+                location=row.file.location(row.sent),
                 state=state,
                 key={} if row.reading is None else row.reading.key,
                 codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
@@ -215,7 +215,7 @@ def _open_reason(row: ReadBackRow) -> OpenReason | None:
     if row.sent.fate is RowOutcome.UNKNOWN:
         return OpenReason.UNKNOWN
     if row.accepted:
-        return _OPEN_REASONS.get(row.seen)
+        return _OPEN_REASONS.get(row.status)
     return OpenReason.WRITTEN if row.match is not None and row.match.record is not None else None
 
 
@@ -234,12 +234,12 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
     What it said of a sheet as a whole has no row.
     """
     refused = {(row.job.id, row.row) for row in file.rows if row.fate is RowOutcome.REJECTED}
-    fallen = {row.job.id for row in file.rows if row.fate in _NOT_WRITTEN} | {
+    not_written = {row.job.id for row in file.rows if row.fate in _NOT_WRITTEN} | {
         job for job, _ in refused
     }
     for job in file.jobs:
         for said in job.verdict.rejected_rows:
-            if (job.id, said.row) in refused or (said.row is None and job.id in fallen):
+            if (job.id, said.row) in refused or (said.row is None and job.id in not_written):
                 yield RefusedRow(
                     file.step,
                     file.file.path,

@@ -14,7 +14,7 @@ Value = str | int | Decimal | date | Text | None
 
 
 class Tone(StrEnum):
-    """How a line is to be read: as any other, as open, as the head of those below, as their sum."""
+    """Role of a line: plain, open, head of the lines below, or their sum."""
 
     PLAIN = "plain"
     OPEN = "open"
@@ -47,7 +47,7 @@ class Line:
 
 
 def is_number(value: Value) -> bool:
-    """Whether a value counts or is money."""
+    """Return whether a value is a count or an amount."""
     return isinstance(value, int | Decimal)
 
 
@@ -65,9 +65,9 @@ class Grid:
     title: Text | None = None
     about: Text | None = None
 
-    def has_numbers(self, place: int) -> bool:
-        """Whether a column has numbers."""
-        return any(is_number(line.values[place]) for line in self.lines)
+    def has_numbers(self, column: int) -> bool:
+        """Return whether a column has numbers."""
+        return any(is_number(line.values[column]) for line in self.lines)
 
 
 _YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}

@@ -11,10 +11,10 @@ from xlbridge.upload import Job, Journal, RowOutcome, State
 
 @dataclass(frozen=True, slots=True)
 class RowLocation:
-    """Where a row stands.
+    """Location of a row.
 
     ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, the rejects
-    workbook for a row that was mended there; ``workbook`` and ``origin`` its place in the step.
+    workbook for a row that was fixed there; ``workbook`` and ``origin`` its place in the step.
     """
 
     step: str
@@ -27,7 +27,7 @@ class RowLocation:
 
 @dataclass(frozen=True, slots=True)
 class ProofTitle:
-    """Which batch is proven: its name, the plan that describes it, and what that was run with."""
+    """Identity of the proven batch: its name, its plan, and the parameters of the run."""
 
     batch: str
     plan: Path
@@ -41,7 +41,7 @@ class ProofFile:
 
     ``sha256`` is that of its content when it was read, ``rows_in_sheet`` how many rows it had
     then. ``job_ids`` are the uploads that sent it, of which parts and retries are found by
-    themselves; ``not_sent_because`` is why there are none, or none yet for all rows.
+    themselves; ``not_sent_because`` is the reason where there are none, or not for all rows.
     """
 
     path: Path
@@ -95,7 +95,7 @@ _OTHER_CONTENT = Text(
 
 @dataclass(frozen=True, slots=True)
 class SentRow:
-    """One row of a job: at which position, which row of the workbook it is, what became of it."""
+    """One row of a job: its position, the row of the workbook that it is, and its outcome."""
 
     job: Job
     position: int
@@ -121,8 +121,8 @@ class SentFile:
     rows: tuple[SentRow, ...]
     breaches: tuple[Text, ...]
 
-    def place(self, row: SentRow) -> RowLocation:
-        """Return where a row stands."""
+    def location(self, row: SentRow) -> RowLocation:
+        """Return the location of a row."""
         what = row.job.what
         return RowLocation(
             step=self.step,
@@ -145,13 +145,13 @@ class UploadHistory:
                 self._retries.setdefault(retried, []).append(job)
 
     def of(self, step: str, file: ProofFile) -> SentFile:
-        """Return what became of each row of a workbook that was sent.
+        """Return the outcome of each row of a workbook that was sent.
 
         A row in doubt in one upload stays so whatever a later one said of it; else it counts as
         accepted where one upload wrote it. Raises ``UsageError`` when a job does not exist.
         """
-        wholes = list(self._with_retries(file.job_ids))
-        jobs = [part for whole in wholes for part in self._journal.parts_of(whole) or [whole]]
+        whole_jobs = list(self._with_retries(file.job_ids))
+        jobs = [part for whole in whole_jobs for part in self._journal.parts_of(whole) or [whole]]
         by_origin: dict[int, list[SentRow]] = {}
         breaches: list[Text] = []
         for job in jobs:
@@ -162,7 +162,7 @@ class UploadHistory:
             for position, (row, fate) in enumerate(zip(job.what.rows, fates, strict=True)):
                 sent = SentRow(job, position, origins[row], fate)
                 by_origin.setdefault(sent.origin, []).append(sent)
-        breaches += _contradictions(file, wholes, by_origin)
+        breaches += _contradictions(file, whole_jobs, by_origin)
         rows = tuple(_final_row(by_origin[origin]) for origin in sorted(by_origin))
         return SentFile(step, file, tuple(jobs), rows, tuple(breaches))
 
@@ -197,12 +197,14 @@ def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
 
 
 def _contradictions(
-    file: ProofFile, wholes: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
+    file: ProofFile, whole_jobs: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
 ) -> Iterator[Text]:
     name = file.path.name
-    if wholes and len(by_origin) != file.rows_in_sheet:
+    if whole_jobs and len(by_origin) != file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=len(by_origin))
-    if wholes and all(job.events[0].detail.get("file_hash") != file.sha256 for job in wholes):
+    if whole_jobs and all(
+        job.events[0].detail.get("file_hash") != file.sha256 for job in whole_jobs
+    ):
         yield _OTHER_CONTENT.format(file=name, sha=file.sha256)
     for origin, sendings in by_origin.items():
         jobs = [sent.job.id for sent in sendings if sent.fate is RowOutcome.ACCEPTED]

@@ -13,23 +13,23 @@ _RecordKey = str | int
 
 @dataclass(frozen=True, slots=True)
 class RecordMatch:
-    """The record of a row, None where it has none, and records that are there beyond it.
+    """The record of a row, None where it has none, and ``extra_records`` beside it.
 
     ``replaced`` says that a later row of the same key was written over the row's record.
     """
 
     record: FoundRecord | None = None
-    beyond: tuple[FoundRecord, ...] = ()
+    extra_records: tuple[FoundRecord, ...] = ()
     replaced: bool = False
 
     @property
-    def seen(self) -> ReadBackStatus:
-        """What the system has for the row."""
+    def status(self) -> ReadBackStatus:
+        """The read-back status of the row."""
         if self.replaced:
             return ReadBackStatus.UNREAD
         if self.record is None:
             return ReadBackStatus.MISSING
-        if self.beyond:
+        if self.extra_records:
             return ReadBackStatus.DOUBLED
         return ReadBackStatus.SAME if self.record.same else ReadBackStatus.DIFFERS
 
@@ -89,7 +89,7 @@ def different_cells(row: RowSnapshot, record: FoundRecord) -> Iterator[str]:
 
 def _records(row: RowSnapshot) -> dict[_RecordKey, FoundRecord]:
     """Return a row's records by their codes, or by their places where they have none."""
-    return {record.code or place: record for place, record in enumerate(row.found)}
+    return {record.code or index: record for index, record in enumerate(row.found)}
 
 
 def _match_group(
@@ -127,18 +127,19 @@ def _extra_values(row: RowSnapshot, record: FoundRecord) -> int:
 def _with_leftovers(
     rows: Sequence[RowSnapshot], group: _Group, taken: set[_RecordKey], existing: ExistingPolicy
 ) -> dict[int, RecordMatch]:
-    beyond: dict[int, list[FoundRecord]] = {at: [] for at in group.positions}
+    extra_records: dict[int, list[FoundRecord]] = {at: [] for at in group.positions}
     for code in group.free:
         if code in taken:
             continue
         for at in group.positions:
             record = _records(rows[at]).get(code)
             if record and at in group.taken and (record.same or existing is ExistingPolicy.REFUSED):
-                beyond[at].append(record)
+                extra_records[at].append(record)
                 break
     return {
         at: RecordMatch(
-            _records(rows[at])[group.taken[at]] if at in group.taken else None, tuple(beyond[at])
+            _records(rows[at])[group.taken[at]] if at in group.taken else None,
+            tuple(extra_records[at]),
         )
         for at in group.positions
     }
@@ -147,7 +148,7 @@ def _with_leftovers(
 def _match_replaced(
     rows: Sequence[RowSnapshot], groups: Mapping[str, Sequence[int]], ranks: Mapping[int, int]
 ) -> list[RecordMatch]:
-    """Of the rows of one key only the last can still be there, and one in doubt after it."""
+    """Match rows that replace each other: only the last one of a key has a record."""
     matches = [RecordMatch(replaced=True)] * len(rows)
     for positions in groups.values():
         left = list(positions)

@@ -14,7 +14,7 @@ from xlbridge.upload import Job, Verdict
 
 
 class ReadBackStatus(StrEnum):
-    """What the system has for an accepted row.
+    """Status of an accepted row by what the system has for it.
 
     ``DOUBLED`` means that it has more than one record for it, ``UNREAD`` that it cannot be asked.
     """
@@ -37,7 +37,7 @@ class OpenReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProofCounts:
-    """How many rows were read, what became of them, and what the system has of the accepted ones.
+    """Row counts: read, by outcome, and the accepted ones by read-back status.
 
     ``rejected`` counts the rows that were sent and not written; of these nobody complained about
     ``not_written``, which fell with others. ``unsent`` are those that were never sent.
@@ -61,10 +61,10 @@ class ProofCounts:
 
     @property
     def adds_up(self) -> bool:
-        """Whether every row that was read is accounted for, and each accepted row looked at."""
-        seen = self.same + self.differs + self.missing + self.doubled + self.unread
-        told = self.accepted + self.rejected + self.unsent + self.unknown
-        return self.read == told and self.accepted == seen
+        """True if every read row has an outcome, and every accepted row a read-back status."""
+        sum_read_back = self.same + self.differs + self.missing + self.doubled + self.unread
+        sum_of_outcomes = self.accepted + self.rejected + self.unsent + self.unknown
+        return self.read == sum_of_outcomes and self.accepted == sum_read_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class CellDifference:
     that of the record in the system.
     """
 
-    place: RowLocation
+    location: RowLocation
     cell: str | None
     column: str
     kind: Kind
@@ -92,7 +92,7 @@ class OpenRow:
     for a row that was not accepted, of those that say the same.
     """
 
-    place: RowLocation
+    location: RowLocation
     state: OpenReason
     key: Mapping[str, str]
     codes: tuple[str, ...]
@@ -114,10 +114,10 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True)
 class UnreadRows:
-    """How many accepted rows of a resource cannot be read back, and why."""
+    """Count of a resource's accepted rows that cannot be read back, and the reason."""
 
     resource: str
-    why: Text
+    reason: Text
     rows: int
 
 
@@ -139,17 +139,17 @@ class Total:
 
     @property
     def difference(self) -> Decimal | None:
-        """What was read back over what was sent and can be."""
+        """Amount read back minus the readable amount sent."""
         return None if self.found is None else self.found - (self.amount - self.unread)
 
     @property
     def rows_difference(self) -> int | None:
-        """How many more rows were read back than sent."""
+        """Number of rows read back minus the readable rows sent."""
         return None if self.found_rows is None else self.found_rows - (self.rows - self.unread_rows)
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing tells the two sides apart."""
+        """True if both sides have the same rows and amounts."""
         return not self.difference and not self.rows_difference
 
 
@@ -171,11 +171,11 @@ class TotalTable:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFields:
-    """Which columns of a resource are held against the system, and which it does not tell."""
+    """Columns of a resource that are compared with the system, and those it does not return."""
 
     resource: str
     compared: tuple[str, ...]
-    untold: tuple[str, ...]
+    not_returned: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class StepProof:
 
     @property
     def counts(self) -> ProofCounts:
-        """What became of all rows of the step."""
+        """Sum of the counts of the step's workbooks."""
         return sum((file.counts for file in self.files), ProofCounts())
 
 
@@ -224,5 +224,5 @@ class Proof:
 
     @property
     def counts(self) -> ProofCounts:
-        """What became of all rows of the batch."""
+        """Sum of the counts of all steps."""
         return sum((step.counts for step in self.steps), ProofCounts())

@@ -44,8 +44,8 @@ class ReadBackRow:
     """A row that was accepted, is in doubt or was refused, and what the system has for it.
 
     ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
-    what they add up. ``why`` says why the row cannot be read back, ``match`` is None then; ``lost``
-    that not even what was sent is known any more.
+    what they add up. ``reason`` says why the row cannot be read back, ``match`` is None then;
+    ``payload_missing`` that not even what was sent is known any more.
     """
 
     file: SentFile
@@ -54,27 +54,27 @@ class ReadBackRow:
     amount: Decimal = Decimal(0)
     reading: RowSnapshot | None = None
     match: RecordMatch | None = None
-    why: Text | None = None
-    lost: bool = False
+    reason: Text | None = None
+    payload_missing: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Whether the row was accepted."""
+        """True if the row was accepted."""
         return self.sent.fate is RowOutcome.ACCEPTED
 
     @property
     def refused(self) -> bool:
-        """Whether the row was not written, as far as the system said."""
+        """True if the system said that it did not write the row."""
         return self.sent.fate in (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
     @property
-    def seen(self) -> ReadBackStatus:
-        """What the system has for the row."""
-        return ReadBackStatus.UNREAD if self.match is None else self.match.seen
+    def status(self) -> ReadBackStatus:
+        """The read-back status of the row."""
+        return ReadBackStatus.UNREAD if self.match is None else self.match.status
 
 
 def read_back(
-    desk: UploadContext,
+    context: UploadContext,
     client: Client,
     resource: Resource,
     rows: Sequence[tuple[SentFile, SentRow]],
@@ -89,15 +89,16 @@ def read_back(
     by_job: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
         by_job.setdefault(sent.job.id, []).append((file, sent))
-    known = [pair for pairs in by_job.values() for pair in _rows_of_job(desk, resource, pairs)]
-    told, why = _read_records(
+    known = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
+    snapshots, reason = _read_records(
         client, resource, [values for _, values in known if values is not None]
     )
-    readings = iter(told)
+    readings = iter(snapshots)
     read = [
-        row if values is None else _with_reading(row, next(readings), why) for row, values in known
+        row if values is None else _with_reading(row, next(readings), reason)
+        for row, values in known
     ]
-    return _with_matches(resource, read, _codes_before(desk, [file for file, _ in rows]))
+    return _with_matches(resource, read, _codes_before(context, [file for file, _ in rows]))
 
 
 def _sent_at(sent: SentRow) -> tuple[object, ...]:
@@ -107,7 +108,7 @@ def _sent_at(sent: SentRow) -> tuple[object, ...]:
 def _read_records(
     client: Client, resource: Resource, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[Sequence[RowSnapshot | None], Text | None]:
-    """Return what the system has for each row, and why it does not tell."""
+    """Return the snapshot of each row, and the reason where the system gives none."""
     nothing = (None,) * len(rows)
     if resource.read_back is None:
         return nothing, _NO_QUERY
@@ -117,20 +118,22 @@ def _read_records(
         return nothing, _REFUSED.format(reason=error.message)
 
 
-def _with_reading(row: ReadBackRow, reading: RowSnapshot | None, why: Text | None) -> ReadBackRow:
-    return replace(row, reading=reading, why=why if reading is None else None)
+def _with_reading(
+    row: ReadBackRow, reading: RowSnapshot | None, reason: Text | None
+) -> ReadBackRow:
+    return replace(row, reading=reading, reason=reason if reading is None else None)
 
 
 def _rows_of_job(
-    desk: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
+    context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
 ) -> list[tuple[ReadBackRow, Mapping[str, Any] | None]]:
     """Return a job's rows with their values, None where those are lost."""
     try:
-        values = sent_rows(desk, pairs[0][1].job)
+        values = sent_rows(context, pairs[0][1].job)
     except JournalError as error:
         unknown = (None,) * len(resource.totals.by)
         return [
-            (ReadBackRow(file, sent, unknown, why=error.message, lost=True), None)
+            (ReadBackRow(file, sent, unknown, reason=error.message, payload_missing=True), None)
             for file, sent in pairs
         ]
     return [
@@ -154,14 +157,16 @@ def _plain_value(resource: Resource, column: str | None, row: Mapping[str, Any])
     return comparable_value(resource.by_name[column].kind, row.get(column))
 
 
-def _codes_before(desk: UploadContext, files: Sequence[SentFile]) -> Mapping[str, frozenset[str]]:
+def _codes_before(
+    context: UploadContext, files: Sequence[SentFile]
+) -> Mapping[str, frozenset[str]]:
     """Return the codes that each key's records had before anything of the batch was sent."""
     jobs = {
         job.id: job for file in {id(file): file for file in files}.values() for job in file.jobs
     }
     codes: dict[str, frozenset[str]] = {}
     for job in sorted(jobs.values(), key=lambda job: (job.created_at, job.id)):
-        first = next(iter(desk.journal.snapshots_before(job.id)), ())
+        first = next(iter(context.journal.snapshots_before(job.id)), ())
         for row in filter(None, first):
             codes.setdefault(key_text(row.key), frozenset(found.code for found in row.found))
     return codes
@@ -184,7 +189,7 @@ def _with_matches(
     matched = list(rows)
     for (at, reading), match in zip(wanted, matches, strict=True):
         if match.replaced:
-            matched[at] = replace(rows[at], why=_REPLACED)
+            matched[at] = replace(rows[at], reason=_REPLACED)
         elif not rows[at].refused or _is_new(reading, match, before):
             matched[at] = replace(rows[at], match=match)
     return matched

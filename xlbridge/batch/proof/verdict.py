@@ -105,7 +105,10 @@ def _of_rows(proof: Proof) -> Iterator[Text]:
     if written := sum(row.state is OpenReason.WRITTEN for row in proof.rows):
         yield _WRITTEN.format(n=grouped_number(written))
     if proof.cells:
-        rows = {(cell.place.step, cell.place.workbook, cell.place.origin) for cell in proof.cells}
+        rows = {
+            (cell.location.step, cell.location.workbook, cell.location.origin)
+            for cell in proof.cells
+        }
         yield _DIFFERS.format(n=grouped_number(len(proof.cells)), rows=grouped_number(len(rows)))
 
 
@@ -129,7 +132,7 @@ class WrittenProof:
 
     @property
     def settled(self) -> bool:
-        """Whether everything is accounted for."""
+        """True if everything is accounted for."""
         return not any(open_items(self.proof))
 
 
@@ -146,7 +149,7 @@ def proof_json(written: WrittenProof) -> dict[str, Any]:
 
 
 def proof_text(written: WrittenProof) -> Iterator[Text]:
-    """Yield the lines that a person is told of a proof."""
+    """Yield the lines of a proof's report."""
     yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
         verdict=verdict(written.proof)
     )

@@ -42,7 +42,7 @@ _TWICE = Text(
 )
 _LOST = Text(pt="aceita, e não está em {table}", en="accepted, and not in {table}")
 _WRONGLY_REFUSED = Text(
-    pt="dada por recusada, e está em {table}", en="told to be refused, and is in {table}"
+    pt="dada por recusada, e está em {table}", en="reported as refused, and is in {table}"
 )
 _STRAY = Text(
     pt="{table}: {n} {n:linha|linhas} a mais do que foi enviado",
@@ -56,11 +56,11 @@ _GONE = Text(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRow:
-    """A row that was sent: what became of it, and how its table would hold it, None not at all."""
+    """A row that was sent: its outcome, and the digest of its stored form, None without one."""
 
-    place: RowId
+    row_id: RowId
     fate: RowOutcome
-    form: RowDigest | None
+    digest: RowDigest | None
 
 
 def compare_tables(
@@ -78,14 +78,14 @@ def compare_tables(
     ]
     return TableComparison(
         tables=tuple(count.table() for count in counts if count.concerned),
-        broken=tuple(broken for count in counts for broken in count.broken()),
-        doubts=tuple(sorted((d for c in counts for d in c.doubts()), key=lambda d: d.place)),
-        there_before=tuple(place for count in counts for place in count.there_before()),
+        violations=tuple(one for count in counts for one in count.violations()),
+        doubts=tuple(sorted((d for c in counts for d in c.doubts()), key=lambda d: d.row_id)),
+        preexisting=tuple(row_id for count in counts for row_id in count.preexisting()),
     )
 
 
 class _TableCheck(ABC):
-    """What is to be told of one table and the rows that were sent for it."""
+    """Comparison of one table with the rows that were sent for it."""
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         self.before, self.after, self.rows = before, after, rows
@@ -93,7 +93,7 @@ class _TableCheck(ABC):
 
     @property
     def concerned(self) -> bool:
-        """Whether there is anything to tell of the table."""
+        """True if rows were sent for the table, or it changed."""
         return bool(self.rows) or self.after.rows != self.before.rows
 
     def table(self) -> TableCount:
@@ -102,7 +102,7 @@ class _TableCheck(ABC):
         return TableCount(self.name, before, after, self.expected())
 
     def of_fate(self, fate: RowOutcome) -> list[ExpectedRow]:
-        """Return the rows that one thing became of."""
+        """Return the rows with an outcome."""
         return [row for row in self.rows if row.fate is fate]
 
     @abstractmethod
@@ -114,18 +114,18 @@ class _TableCheck(ABC):
         """Return the rows in doubt."""
 
     @abstractmethod
-    def there_before(self) -> Iterator[RowId]:
+    def preexisting(self) -> Iterator[RowId]:
         """Yield the accepted rows whose like was in the table before the run."""
 
     @abstractmethod
-    def broken(self) -> Iterator[Violation]:
-        """Yield what must not be."""
+    def violations(self) -> Iterator[Violation]:
+        """Yield the violations."""
 
 
 class _AddingTableCheck(_TableCheck):
     """A table that each accepted row is added to.
 
-    Equal rows are told apart by nothing, so they are counted: of what was added, each accepted row
+    Equal rows cannot be told apart, so they are counted: of what was added, each accepted row
     takes one away, then each doubtful one; what is left over was added too often.
     """
 
@@ -135,7 +135,7 @@ class _AddingTableCheck(_TableCheck):
         self._left.subtract(before.rows)
         self._lost = [row for row in self.of_fate(RowOutcome.ACCEPTED) if not self._take(row)]
         self._doubts = [
-            DoubtfulRow(row.place, self._take(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
+            DoubtfulRow(row.row_id, self._take(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
         ]
 
     def expected(self) -> int:
@@ -144,31 +144,31 @@ class _AddingTableCheck(_TableCheck):
     def doubts(self) -> list[DoubtfulRow]:
         return self._doubts
 
-    def there_before(self) -> Iterator[RowId]:
+    def preexisting(self) -> Iterator[RowId]:
         for row in self.of_fate(RowOutcome.ACCEPTED):
-            if row.form in self.before.rows:
-                yield row.place
+            if row.digest in self.before.rows:
+                yield row.row_id
 
-    def broken(self) -> Iterator[Violation]:
+    def violations(self) -> Iterator[Violation]:
         for row in self._lost:
-            yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.place)
-        left = Counter({form: n for form, n in self._left.items() if n > 0})
-        by_form: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
+            yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.row_id)
+        left = Counter({digest: n for digest, n in self._left.items() if n > 0})
+        by_digest: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
         for row in self.rows:
-            if row.form is not None and row.form in left:
-                by_form[row.form].append(row)
-        for form, rows in by_form.items():
+            if row.digest is not None and row.digest in left:
+                by_digest[row.digest].append(row)
+        for digest, rows in by_digest.items():
             yield _surplus_violation(self.name, rows)
-            del left[form]
+            del left[digest]
         if stray := left.total():
             yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
         if gone := -sum(n for n in self._left.values() if n < 0):
             yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
 
     def _take(self, row: ExpectedRow) -> bool:
-        if row.form is None or self._left[row.form] <= 0:
+        if row.digest is None or self._left[row.digest] <= 0:
             return False
-        self._left[row.form] -= 1
+        self._left[row.digest] -= 1
         return True
 
 
@@ -177,36 +177,38 @@ class _ReplacingTableCheck(_TableCheck):
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         super().__init__(before, after, rows)
-        self._earlier = {form.key: form.content for form in before.rows}
-        self._there = {form.key: form.content for form in after.rows}
+        self._earlier = {digest.key: digest.content for digest in before.rows}
+        self._there = {digest.key: digest.content for digest in after.rows}
         self._said: defaultdict[bytes, set[bytes]] = defaultdict(set)
         for row in rows:
-            if row.form is not None and row.fate not in _NOT_IN_TABLE:
-                self._said[row.form.key].add(row.form.content)
+            if row.digest is not None and row.fate not in _NOT_IN_TABLE:
+                self._said[row.digest.key].add(row.digest.content)
 
     def expected(self) -> int:
-        sure = {row.form.key for row in self.of_fate(RowOutcome.ACCEPTED) if row.form is not None}
+        sure = {
+            row.digest.key for row in self.of_fate(RowOutcome.ACCEPTED) if row.digest is not None
+        }
         doubtful = self._said.keys() - sure
         return len((sure | (doubtful & self._there.keys())) - self._earlier.keys())
 
     def doubts(self) -> list[DoubtfulRow]:
         return [
-            DoubtfulRow(row.place, self._is_there(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
+            DoubtfulRow(row.row_id, self._is_there(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
         ]
 
-    def there_before(self) -> Iterator[RowId]:
+    def preexisting(self) -> Iterator[RowId]:
         yield from ()
 
-    def broken(self) -> Iterator[Violation]:
+    def violations(self) -> Iterator[Violation]:
         for row in self.of_fate(RowOutcome.ACCEPTED):
             if not self._stands(row):
-                yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.place)
+                yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.row_id)
         for row in self.rows:
             if row.fate in _NOT_IN_TABLE and self._is_new(row):
                 yield Violation(
-                    ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=self.name), row.place
+                    ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=self.name), row.row_id
                 )
-        sent = {row.form.key for row in self.rows if row.form is not None}
+        sent = {row.digest.key for row in self.rows if row.digest is not None}
         changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}
         if stray := len(changed - sent):
             yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
@@ -214,16 +216,18 @@ class _ReplacingTableCheck(_TableCheck):
             yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
 
     def _stands(self, row: ExpectedRow) -> bool:
-        """Whether the row is there, or one that was sent with its key, too."""
-        return row.form is not None and self._there.get(row.form.key) in self._said[row.form.key]
+        """Return whether the row is there, or another that was sent with its key."""
+        return (
+            row.digest is not None and self._there.get(row.digest.key) in self._said[row.digest.key]
+        )
 
     def _is_there(self, row: ExpectedRow) -> bool:
-        return row.form is not None and self._there.get(row.form.key) == row.form.content
+        return row.digest is not None and self._there.get(row.digest.key) == row.digest.content
 
     def _is_new(self, row: ExpectedRow) -> bool:
-        if row.form is None or not self._is_there(row):
+        if row.digest is None or not self._is_there(row):
             return False
-        key, content = row.form.key, row.form.content
+        key, content = row.digest.key, row.digest.content
         return self._earlier.get(key) != content and content not in self._said[key]
 
 
@@ -232,13 +236,12 @@ def _surplus_violation(table: str, rows: Sequence[ExpectedRow]) -> Violation:
     accepted = [row for row in rows if row.fate is RowOutcome.ACCEPTED]
     if accepted or any(row.fate is RowOutcome.UNKNOWN for row in rows):
         return Violation(
-            ViolationKind.TWICE, _TWICE.format(table=table), (accepted or rows)[0].place
+            ViolationKind.TWICE, _TWICE.format(table=table), (accepted or rows)[0].row_id
         )
-    return Violation(ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=table), rows[0].place)
+    return Violation(ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=table), rows[0].row_id)
 
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
-_NOT_ACCEPTED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
 def read_tables(storage: Storage, catalogue: Catalogue) -> list[StoredRows]:
@@ -256,14 +259,14 @@ def reconcile_trial(
     storage: Storage,
     before: Sequence[StoredRows],
 ) -> TrialCounts:
-    """Return what became of every row.
+    """Return the outcome of every row, compared with the tables.
 
     ``rows`` is how many rows each workbook has, by its step's name and its own; ``before`` is
     what the tables held before the first run.
     """
     states = overview(batch)
     uploads = {
-        profile: UploadHistory(batch.sites.desk(profile).journal)
+        profile: UploadHistory(batch.environments.context(profile).journal)
         for profile in {step.profile for step in batch.plan.steps}
     }
     files: list[tuple[UnitOverview, SentFile]] = []
@@ -271,20 +274,20 @@ def reconcile_trial(
         step = state.step
         if isinstance(step, WorkbookStep) and step.sending is not None:
             for unit in state.units:
-                given = _proof_file(batch, unit, rows[step.name, unit.name])
-                files.append((unit, uploads[step.profile].of(step.name, given)))
-    desk = batch.sites.desk(None)
-    sent = _expected_rows([(unit.name, file) for unit, file in files], desk, storage)
-    counted = compare_tables(sent, before, read_tables(storage, desk.catalogue))
+                sent_file = _proof_file(batch, unit, rows[step.name, unit.name])
+                files.append((unit, uploads[step.profile].of(step.name, sent_file)))
+    context = batch.environments.context(None)
+    sent = _expected_rows([(unit.name, file) for unit, file in files], context, storage)
+    counted = compare_tables(sent, before, read_tables(storage, context.catalogue))
     contradictions = tuple(
-        Violation(ViolationKind.NO_VERDICT, told) for _, file in files for told in file.breaches
+        Violation(ViolationKind.NO_VERDICT, breach) for _, file in files for breach in file.breaches
     )
     return TrialCounts(
         workbooks=tuple(_workbook_result(unit, file) for unit, file in files),
         refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
-        tally=replace(counted, broken=(*counted.broken, *contradictions)),
+        tally=replace(counted, violations=(*counted.violations, *contradictions)),
         open_steps={
-            state.step.name: state.problem or STATUS_NAMES[state.standing]
+            state.step.name: state.problem or STATUS_NAMES[state.status]
             for state in states
             if not state.done
         },
@@ -302,16 +305,16 @@ def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
 
 
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
-    why: dict[tuple[str, int | None], str] = {}
+    reasons: dict[tuple[str, int | None], str] = {}
     for job in file.jobs:
         for refused in job.verdict.rejected_rows:
             column = f"{refused.column}: " if refused.column else ""
-            why.setdefault((job.id, refused.row), f"{column}{refused.message}")
+            reasons.setdefault((job.id, refused.row), f"{column}{refused.message}")
     for row in file.rows:
-        if row.fate in _NOT_ACCEPTED:
-            said = why.get((row.job.id, row.row))
-            told = _reason(row) if said is None else Text(pt=said, en=said)
-            yield Refusal(RowId(file.step, unit.name, row.origin), told)
+        if row.fate in _NOT_IN_TABLE:
+            said = reasons.get((row.job.id, row.row))
+            message = _reason(row) if said is None else Text(pt=said, en=said)
+            yield Refusal(RowId(file.step, unit.name, row.origin), message)
 
 
 def _reason(row: SentRow) -> Text:
@@ -319,7 +322,7 @@ def _reason(row: SentRow) -> Text:
 
 
 def _expected_rows(
-    files: Sequence[tuple[str, SentFile]], desk: UploadContext, storage: Storage
+    files: Sequence[tuple[str, SentFile]], context: UploadContext, storage: Storage
 ) -> Mapping[str, list[ExpectedRow]]:
     """Return the rows that were sent, by the tables that they go into."""
     found: defaultdict[str, list[ExpectedRow]] = defaultdict(list)
@@ -328,14 +331,14 @@ def _expected_rows(
             stored: dict[str, list[RowDigest | None]] = {}
             for row in file.rows:
                 what = row.job.what
-                resource = desk.catalogue.named(what.resource)
+                resource = context.catalogue.named(what.resource)
                 if row.job.id not in stored:
-                    content = load_payload(desk.settings.payloads, what.payload)
-                    limits = desk.settings.limits
+                    content = load_payload(context.settings.payloads, what.payload)
+                    limits = context.settings.limits
                     stored[row.job.id] = expected_row_digests(
-                        connection, content, resource, desk.catalogue, limits
+                        connection, content, resource, context.catalogue, limits
                     )
-                form = stored[row.job.id][row.position]
-                place = RowId(file.step, name, row.origin)
-                found[table_name_of(resource)].append(ExpectedRow(place, row.fate, form))
+                digest = stored[row.job.id][row.position]
+                row_id = RowId(file.step, name, row.origin)
+                found[table_name_of(resource)].append(ExpectedRow(row_id, row.fate, digest))
     return found

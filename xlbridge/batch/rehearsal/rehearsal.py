@@ -26,7 +26,7 @@ from xlbridge.upload import RowOutcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalOptions:
-    """What is to be rehearsed, and how.
+    """Options of a rehearsal.
 
     ``faults`` is as the practice system takes it, ``seed_number`` another seed for it and for the
     moments of ``kills``. ``database`` is one of the practice system, of which a copy is used;
@@ -48,9 +48,9 @@ class RehearsalOptions:
 
 
 def run_rehearsal(
-    asked: RehearsalOptions, open_batch: OpenBatch, tell: Callable[[Text], None]
+    options: RehearsalOptions, open_batch: OpenBatch, tell: Callable[[Text], None]
 ) -> RehearsalResult:
-    """Go through a month in a private place and return what it came to.
+    """Run a month in a private workspace and return the result.
 
     The real system is not asked for anything, and the workbooks are only read.
 
@@ -58,34 +58,34 @@ def run_rehearsal(
     cannot be run at all; ``ConfigError`` for a database that is unfit; ``TransportError`` when
     the practice system does not come up.
     """
-    plan = parse_faults(asked.faults)
-    seed = plan.seed if asked.seed_number is None else asked.seed_number
+    plan = parse_faults(options.faults)
+    seed = plan.seed if options.seed_number is None else options.seed_number
     disturbed = TrialConditions(
-        _fault_specification(asked, plan), asked.kills, seed, asked.stand_ins
+        _fault_specification(options, plan), options.kills, seed, options.stand_ins
     )
-    with _workspace_folder(asked.keep) as folder:
+    with _workspace_folder(options.keep) as folder:
 
         def go(name: str, conditions: TrialConditions) -> TrialResult:
-            stage = prepare_workspace(
-                folder / name, asked.settings, plan, asked.database, asked.kind
+            workspace = prepare_workspace(
+                folder / name, options.settings, plan, options.database, options.kind
             )
-            return Trial(stage, asked.plan, open_batch, tell).run(conditions)
+            return Trial(workspace, options.plan, open_batch, tell).run(conditions)
 
         calm = (
-            go("undisturbed", replace(disturbed, faults=None, kills=0)) if asked.compare else None
+            go("undisturbed", replace(disturbed, faults=None, kills=0)) if options.compare else None
         )
-        course = go("disturbed", disturbed)
-    differences = None if calm is None else tuple(_differences(calm.counted, course.counted))
-    told = disturbed.faults or ""
-    return RehearsalResult(asked.plan.batch, str(asked.plan.path), told, course, differences)
+        trial = go("disturbed", disturbed)
+    differences = None if calm is None else tuple(_differences(calm.counted, trial.counted))
+    faults = disturbed.faults or ""
+    return RehearsalResult(options.plan.batch, str(options.plan.path), faults, trial, differences)
 
 
-def _fault_specification(asked: RehearsalOptions, plan: FaultPlan) -> str | None:
+def _fault_specification(options: RehearsalOptions, plan: FaultPlan) -> str | None:
     """Return the faults with the seed that holds, None where there are no faults."""
     if not plan.faults:
         return None
-    seed = plan.seed if asked.seed_number is None else asked.seed_number
-    parts = (part for part in asked.faults.split(",") if not part.strip().startswith("seed="))
+    seed = plan.seed if options.seed_number is None else options.seed_number
+    parts = (part for part in options.faults.split(",") if not part.strip().startswith("seed="))
     return ",".join([*parts, f"seed={seed}"])
 
 
@@ -117,9 +117,9 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
 def _differences(calm: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
     undisturbed = _fates_by_row(calm)
     found = _fates_by_row(disturbed)
-    for place in sorted(undisturbed.keys() | found.keys()):
-        if undisturbed.get(place) != found.get(place):
-            yield RowDifference(place, undisturbed.get(place), found.get(place))
+    for row_id in sorted(undisturbed.keys() | found.keys()):
+        if undisturbed.get(row_id) != found.get(row_id):
+            yield RowDifference(row_id, undisturbed.get(row_id), found.get(row_id))
 
 
 def _fates_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:

@@ -32,7 +32,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
         (ViolationKind.NO_VERDICT,),
     ),
 }
-"""What a rehearsal asserts, by its key in JSON, and what breaches it."""
+"""What a rehearsal asserts, by its key in JSON, and its violations."""
 
 _FATE_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
@@ -45,17 +45,19 @@ _FATE_NAMES = {
 
 def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
     """Return a rehearsal as JSON."""
-    course, counted = rehearsed.course, rehearsed.counted
+    trial, counted = rehearsed.trial, rehearsed.counted
     differences = rehearsed.differences
     return {
         "version": 1,
         "batch": rehearsed.batch,
         "plan": rehearsed.plan,
         "faults": rehearsed.faults,
-        "runs": {"faulty": course.faulty, "calm": course.calm, "killed": course.killed},
-        "copied": course.copied,
-        "stand_ins": dict(course.stand_ins),
-        "assertions": {key: not rehearsed.broken(*kinds) for key, (_, kinds) in ASSERTIONS.items()},
+        "runs": {"faulty": trial.faulty, "calm": trial.calm, "killed": trial.killed},
+        "copied": trial.copied,
+        "stand_ins": dict(trial.stand_ins),
+        "assertions": {
+            key: not rehearsed.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
+        },
         "rows": _rows_json(counted.workbooks),
         "workbooks": [
             {
@@ -67,14 +69,16 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
             for w in counted.workbooks
         ],
         "breaches": [
-            {"kind": b.kind.value, "message": str(b.told), **_row_id_json(b.place)}
-            for b in counted.tally.broken
+            {"kind": b.kind.value, "message": str(b.message), **_row_id_json(b.row_id)}
+            for b in counted.tally.violations
         ],
-        "in_doubt": [{**_row_id_json(d.place), "there": d.there} for d in counted.tally.doubts],
-        "rejected": [{**_row_id_json(r.place), "message": str(r.why)} for r in counted.refusals],
-        "there_before": [_row_id_json(place) for place in counted.tally.there_before],
+        "in_doubt": [{**_row_id_json(d.row_id), "there": d.there} for d in counted.tally.doubts],
+        "rejected": [
+            {**_row_id_json(r.row_id), "message": str(r.reason)} for r in counted.refusals
+        ],
+        "there_before": [_row_id_json(row_id) for row_id in counted.tally.preexisting],
         "tables": [asdict(table) for table in counted.tally.tables],
-        "open_steps": {name: str(told) for name, told in counted.open_steps.items()},
+        "open_steps": {name: str(text) for name, text in counted.open_steps.items()},
         "differences": None if differences is None else list(map(_difference_json, differences)),
     }
 
@@ -84,17 +88,17 @@ def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     yield from _trial_text(rehearsed)
     for workbook in rehearsed.counted.workbooks:
         yield _workbook_text(workbook)
-    for name, told in rehearsed.counted.open_steps.items():
+    for name, text in rehearsed.counted.open_steps.items():
         yield Text(
-            pt="  passo não concluído: {name}, {told}", en="  step not done: {name}, {told}"
-        ).format(name=name, told=told)
+            pt="  passo não concluído: {name}, {text}", en="  step not done: {name}, {text}"
+        ).format(name=name, text=text)
     yield from _tables_text(rehearsed.counted)
     yield from _lists_text(rehearsed)
     yield from _assertions_text(rehearsed)
 
 
 def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    course = rehearsed.course
+    trial = rehearsed.trial
     yield Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(
         id=rehearsed.batch
     )
@@ -103,8 +107,8 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         "chamado",
         en="  workbooks copied, byte for byte, to a private place: {n}; the real environment was "
         "not called",
-    ).format(n=course.copied)
-    for table, count in course.stand_ins.items():
+    ).format(n=trial.copied)
+    for table, count in trial.stand_ins.items():
         yield Text(
             pt="  criados no ensaio, para códigos que lá faltavam: {n} {what}",
             en="  made in the rehearsal for codes that were lacking there: {n} {what}",
@@ -116,13 +120,13 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         pt="  corridas: {faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} "
         "sem falhas",
         en="  runs: {faulty} under faults, {killed} of them killed in the middle; {calm} without",
-    ).format(faulty=course.faulty, killed=course.killed, calm=course.calm)
+    ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
 
 
 def _workbook_text(workbook: WorkbookResult) -> Text:
     rows = _rows_json([workbook])
     good = rows["accepted"] == rows["read"]
-    told = Text(
+    text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
         "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
         "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas}",
@@ -131,8 +135,8 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
         "{unknown} in doubt + {unsent} not sent",
     ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
     if workbook.problem is None:
-        return told
-    return Text(pt="{told} ({why})", en="{told} ({why})").format(told=told, why=workbook.problem)
+        return text
+    return Text(pt="{text} ({why})", en="{text} ({why})").format(text=text, why=workbook.problem)
 
 
 def _tables_text(counted: TrialCounts) -> Iterator[Text]:
@@ -145,11 +149,11 @@ def _tables_text(counted: TrialCounts) -> Iterator[Text]:
 
 def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     tally = rehearsed.counted.tally
-    refused = (_row_text(r.place, r.why) for r in rehearsed.counted.refusals)
+    refused = (_row_text(r.row_id, r.reason) for r in rehearsed.counted.refusals)
     yield from _limited_list(Text(pt="Rejeitadas", en="Rejected"), refused)
     doubts = (
         _row_text(
-            doubt.place,
+            doubt.row_id,
             Text(pt="está no sistema", en="is in the system")
             if doubt.there
             else Text(pt="não está no sistema", en="is not in the system"),
@@ -160,12 +164,12 @@ def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     again = Text(pt="agora está mais de uma vez", en="is there more than once now")
     yield from _limited_list(
         Text(pt="Já estavam no banco antes", en="In the database before the run"),
-        (_row_text(place, again) for place in tally.there_before),
+        (_row_text(row_id, again) for row_id in tally.preexisting),
     )
     if rehearsed.differences is not None:
         yield from _limited_list(
             Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
-            (_row_text(d.place, _difference_text(d)) for d in rehearsed.differences),
+            (_row_text(d.row_id, _difference_text(d)) for d in rehearsed.differences),
         )
 
 
@@ -182,16 +186,16 @@ def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
 
 
 def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    for told, kinds in ASSERTIONS.values():
-        broken = rehearsed.broken(*kinds)
-        if not broken:
-            yield Text(pt="✓ {what}", en="✓ {what}").format(what=told)
+    for text, kinds in ASSERTIONS.values():
+        violations = rehearsed.violations(*kinds)
+        if not violations:
+            yield Text(pt="✓ {what}", en="✓ {what}").format(what=text)
             continue
-        yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=told)
-        yield from map(_violation_text, broken[:_MOST_TOLD])
-        if len(broken) > _MOST_TOLD:
+        yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=text)
+        yield from map(_violation_text, violations[:_MOST_TOLD])
+        if len(violations) > _MOST_TOLD:
             yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
-                n=len(broken) - _MOST_TOLD
+                n=len(violations) - _MOST_TOLD
             )
     if rehearsed.differences == ():
         yield Text(
@@ -200,17 +204,17 @@ def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         )
 
 
-def _violation_text(broken: Violation) -> Text:
-    if broken.place is None:
-        return Text(pt="  {told}", en="  {told}").format(told=broken.told)
-    return _row_text(broken.place, broken.told)
+def _violation_text(violation: Violation) -> Text:
+    if violation.row_id is None:
+        return Text(pt="  {text}", en="  {text}").format(text=violation.message)
+    return _row_text(violation.row_id, violation.message)
 
 
-def _row_text(place: RowId, told: Text) -> Text:
+def _row_text(row_id: RowId, text: Text) -> Text:
     return Text(
-        pt="  {workbook}, linha {row} ({step}): {told}",
-        en="  {workbook}, row {row} ({step}): {told}",
-    ).format(workbook=place.workbook, row=place.row, step=place.step, told=told)
+        pt="  {workbook}, linha {row} ({step}): {text}",
+        en="  {workbook}, row {row} ({step}): {text}",
+    ).format(workbook=row_id.workbook, row=row_id.row, step=row_id.step, text=text)
 
 
 def _difference_text(difference: RowDifference) -> Text:
@@ -222,7 +226,7 @@ def _difference_text(difference: RowDifference) -> Text:
 def _difference_json(difference: RowDifference) -> dict[str, Any]:
     without, found = difference.undisturbed, difference.disturbed
     return {
-        **_row_id_json(difference.place),
+        **_row_id_json(difference.row_id),
         "undisturbed": None if without is None else without.value,
         "disturbed": None if found is None else found.value,
     }
@@ -238,8 +242,8 @@ def _rows_json(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
     }
 
 
-def _row_id_json(place: RowId | None) -> dict[str, Any]:
-    return {"step": None, "workbook": None, "row": None} if place is None else asdict(place)
+def _row_id_json(row_id: RowId | None) -> dict[str, Any]:
+    return {"step": None, "workbook": None, "row": None} if row_id is None else asdict(row_id)
 
 
 def _text_or_none(text: Text | None) -> str | None:

@@ -9,11 +9,11 @@ from xlbridge.upload import RowOutcome
 
 
 class ViolationKind(StrEnum):
-    """What must not happen, whatever the faults.
+    """Kind of violation: what must not happen under any fault.
 
-    ``TWICE`` is a row that stands more often than it was accepted, ``LOST`` one that was accepted
-    and is not there, ``TOLD_WRONG`` one that was told to be refused and is there, ``NO_VERDICT``
-    rows whose fates do not account for all of them.
+    ``TWICE`` is a row that is stored more often than it was accepted, ``LOST`` one that was
+    accepted and is not there, ``TOLD_WRONG`` one reported as refused that is there,
+    ``NO_VERDICT`` rows whose fates do not account for all of them.
     """
 
     TWICE = "twice"
@@ -24,7 +24,7 @@ class ViolationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowId:
-    """Where a row stands: its step, its workbook as the plan names it, Excel's row number."""
+    """Identity of a row: its step, its workbook as the plan names it, Excel's row number."""
 
     step: str
     workbook: str
@@ -33,18 +33,18 @@ class RowId:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A breach; ``place`` is None where it is of no single row that was sent."""
+    """A violation; ``row_id`` is None where it concerns no single row."""
 
     kind: ViolationKind
-    told: Text
-    place: RowId | None = None
+    message: Text
+    row_id: RowId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulRow:
     """A row in doubt at the end; ``there`` says whether it is in the database after all."""
 
-    place: RowId
+    row_id: RowId
     there: bool
 
 
@@ -52,8 +52,8 @@ class DoubtfulRow:
 class Refusal:
     """A row that was not accepted, and why, where anything said so."""
 
-    place: RowId
-    why: Text
+    row_id: RowId
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class WorkbookResult:
 
     @property
     def unsent(self) -> int:
-        """How many rows were never sent."""
+        """Number of rows that were never sent."""
         return self.rows - len(self.fates)
 
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """How many rows a table had before and after the run, and how many of them it should gain."""
+    """Row counts of a table before and after the run, and the gain that is expected."""
 
     table: str
     before: int
@@ -93,26 +93,26 @@ class TableCount:
 class RowDifference:
     """A row that ended otherwise than in the rehearsal without faults; None is never sent."""
 
-    place: RowId
+    row_id: RowId
     undisturbed: RowOutcome | None
     disturbed: RowOutcome | None
 
 
 @dataclass(frozen=True, slots=True)
 class TableComparison:
-    """What the database says of the rows that were sent."""
+    """Comparison of the rows that were sent with the database."""
 
     tables: tuple[TableCount, ...] = ()
-    broken: tuple[Violation, ...] = ()
+    violations: tuple[Violation, ...] = ()
     doubts: tuple[DoubtfulRow, ...] = ()
-    there_before: tuple[RowId, ...] = ()
+    preexisting: tuple[RowId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TrialCounts:
-    """Every row of every workbook that is sent.
+    """Outcomes of all rows of a trial.
 
-    ``open_steps`` are those that are not done, each with how it stands.
+    ``open_steps`` are those that are not done, each with its status.
     """
 
     workbooks: tuple[WorkbookResult, ...]
@@ -126,18 +126,18 @@ class TrialCounts:
 
     @property
     def rows(self) -> int:
-        """How many rows the workbooks have."""
+        """Number of rows of the workbooks."""
         return sum(workbook.rows for workbook in self.workbooks)
 
     @property
     def unsent(self) -> int:
-        """How many rows were never sent."""
+        """Number of rows that were never sent."""
         return sum(workbook.unsent for workbook in self.workbooks)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One course of the month, from the first run to the last.
+    """One trial of the month, from the first run to the last.
 
     ``copied`` is how many workbooks it was made of, ``stand_ins`` how many records were made for
     it, by their tables. ``faulty`` and ``calm`` are how many runs it took under faults and
@@ -154,7 +154,7 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:
-    """A rehearsal: its course under faults, and how it differs from one without.
+    """A rehearsal: its trial under faults, and how it differs from one without.
 
     ``differences`` is None where there was none without.
     """
@@ -162,14 +162,14 @@ class RehearsalResult:
     batch: str
     plan: str
     faults: str
-    course: TrialResult
+    trial: TrialResult
     differences: tuple[RowDifference, ...] | None = None
 
     @property
     def counted(self) -> TrialCounts:
-        """What was counted under faults."""
-        return self.course.counted
+        """Counts of the trial under faults."""
+        return self.trial.counted
 
-    def broken(self, *kinds: ViolationKind) -> list[Violation]:
-        """Return the breaches of these kinds."""
-        return [broken for broken in self.counted.tally.broken if broken.kind in kinds]
+    def violations(self, *kinds: ViolationKind) -> list[Violation]:
+        """Return the violations of these kinds."""
+        return [one for one in self.counted.tally.violations if one.kind in kinds]

@@ -36,13 +36,13 @@ _MAX_PAUSE_SECONDS = 0.3
 
 @dataclass(slots=True)
 class KillSchedule:
-    """How many runs are yet to be killed, each after some more events of the journal.
+    """Schedule of kills: how many runs are left to kill, each after more events of the journal.
 
-    The moments are drawn by ``random``; ``apart`` is how many events lie between two at most.
+    The moments are drawn by ``random``; ``max_events_between`` bounds the events between two.
     """
 
     random: Random
-    apart: int
+    max_events_between: int
     left: int = 0
     done: int = 0
 
@@ -60,7 +60,7 @@ class CommandRunner:
     count: int = field(default=0, init=False)
 
     def run(
-        self, environment: Mapping[str, str], kills: KillSchedule | None = None
+        self, environment: Mapping[str, str], schedule: KillSchedule | None = None
     ) -> dict[str, Any] | None:
         """Run the command once and return its JSON, None where it left none.
 
@@ -80,7 +80,9 @@ class CommandRunner:
                 **NEW_PROCESS_GROUP,
             )
             try:
-                killed = kills is not None and kills.left > 0 and self._kill(process, kills)
+                killed = (
+                    schedule is not None and schedule.left > 0 and self._kill(process, schedule)
+                )
                 code = process.wait()
             finally:
                 kill_process(process)
@@ -91,18 +93,18 @@ class CommandRunner:
             raise _run_failed(code, err)
         return report
 
-    def _kill(self, process: "subprocess.Popen[bytes]", kills: KillSchedule) -> bool:
+    def _kill(self, process: "subprocess.Popen[bytes]", schedule: KillSchedule) -> bool:
         """Kill a process after some more events; say whether it had not ended before."""
-        wanted = self._events() + kills.random.randrange(kills.apart)
-        pause = kills.random.uniform(0, _MAX_PAUSE_SECONDS)
+        wanted = self._events() + schedule.random.randrange(schedule.max_events_between)
+        pause = schedule.random.uniform(0, _MAX_PAUSE_SECONDS)
         while process.poll() is None and self._events() < wanted:
             time.sleep(_JOURNAL_POLL_SECONDS)
         time.sleep(pause)
         if process.poll() is not None:
             return False
         kill_process(process)
-        kills.left -= 1
-        kills.done += 1
+        schedule.left -= 1
+        schedule.done += 1
         return True
 
     def _events(self) -> int:
@@ -152,7 +154,7 @@ _EVENTS_PER_JOB = 6
 _MAX_QUEUE_SECONDS = 120.0
 _QUEUE_POLL_SECONDS = 0.05
 _FINAL_STATUSES = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
-"""Where another run changes nothing, unless somebody mends something.
+"""Statuses that another run does not change unless somebody fixes something.
 
 A workbook with errors is none of these: it may only have named what was not there yet.
 """
@@ -160,7 +162,7 @@ A workbook with errors is none of these: it may only have named what was not the
 
 @dataclass(frozen=True, slots=True)
 class TrialConditions:
-    """Under what a course is run: faults, if any, and how many kills, at moments by ``seed``."""
+    """Conditions of a trial: faults, if any, and the number of kills, at moments by ``seed``."""
 
     faults: str | None = None
     kills: int = 0
@@ -170,9 +172,9 @@ class TrialConditions:
 
 @dataclass(slots=True)
 class Trial:
-    """A course of a plan on a stage of its own."""
+    """A trial of a plan in a workspace of its own."""
 
-    stage: Workspace
+    workspace: Workspace
     plan: BatchPlan
     open_batch: OpenBatch
     tell: Callable[[Text], None]
@@ -180,32 +182,32 @@ class Trial:
     _over: bool = field(default=False, init=False)
 
     def run(self, conditions: TrialConditions) -> TrialResult:
-        """Go through the month and return what it came to.
+        """Run the month and return the result.
 
         Raises ``UsageError`` when it cannot be copied or run at all, ``ConfigError`` and
         ``TransportError`` as ``sandbox_process`` does.
         """
-        path, copied = copy_month(self.plan, self.stage.month)
-        settings = self.stage.private_settings()
+        path, copied = copy_month(self.plan, self.workspace.month)
+        settings = self.workspace.private_settings()
         with self.open_batch(path, self.plan.parameters, settings) as batch:
             rows, needs = self._look(batch, conditions)
-            catalogue = batch.sites.desk(None).catalogue
-            with self.stage.storage() as storage:
+            catalogue = batch.environments.context(None).catalogue
+            with self.workspace.storage() as storage:
                 made = needs.make(storage) if conditions.stand_ins else {}
                 before = read_tables(storage, catalogue)
-            runs = self._runs(path)
-            kills = self._kills(conditions, len(rows))
-            faulty = self._under_faults(conditions.faults, runs, kills)
-            self._calmly(runs)
-            with self.stage.storage() as storage:
+            runner = self._runner(path)
+            schedule = self._kill_schedule(conditions, len(rows))
+            faulty = self._under_faults(conditions.faults, runner, schedule)
+            self._calmly(runner)
+            with self.workspace.storage() as storage:
                 counted = reconcile_trial(batch, rows, storage, before)
             return TrialResult(
                 counted=counted,
                 copied=copied,
                 stand_ins=made,
                 faulty=faulty,
-                calm=runs.count - faulty,
-                killed=kills.done,
+                calm=runner.count - faulty,
+                killed=schedule.done,
             )
 
     def _look(
@@ -226,38 +228,42 @@ class Trial:
                     needs.add(sheet)
         return rows, needs
 
-    def _runs(self, path: Path) -> CommandRunner:
+    def _runner(self, path: Path) -> CommandRunner:
         command = ["batch", "run", str(path), "--yes", "--format", "json"]
         for name, value in self.plan.parameters.items():
             command += ["--set", f"{name}={value}"]
-        return CommandRunner(command, self.stage.folder, self.stage.private_settings().journal)
+        return CommandRunner(
+            command, self.workspace.folder, self.workspace.private_settings().journal
+        )
 
-    def _kills(self, conditions: TrialConditions, workbooks: int) -> KillSchedule:
-        """Have the kills come about evenly while the workbooks are sent."""
-        apart = _EVENTS_PER_JOB * workbooks // max(1, conditions.kills)
-        return KillSchedule(Random(conditions.seed), max(2, apart), conditions.kills)  # noqa: S311
+    def _kill_schedule(self, conditions: TrialConditions, workbooks: int) -> KillSchedule:
+        """Spread the kills evenly over the sending of the workbooks."""
+        max_events_between = _EVENTS_PER_JOB * workbooks // max(1, conditions.kills)
+        return KillSchedule(Random(conditions.seed), max(2, max_events_between), conditions.kills)  # noqa: S311
 
-    def _under_faults(self, faults: str | None, runs: CommandRunner, kills: KillSchedule) -> int:
+    def _under_faults(
+        self, faults: str | None, runner: CommandRunner, schedule: KillSchedule
+    ) -> int:
         """Run the batch again and again while the system misbehaves; return how often."""
-        if faults is None and not kills.left:
+        if faults is None and not schedule.left:
             return 0
-        with self.stage.sandbox(faults) as running:
-            environment = self.stage.environment(running)
-            for _ in range(_MAX_FAULTY_RUNS + kills.left):
-                self._say(runs, faults)
-                if self._changed_nothing(runs.run(environment, kills)):
+        with self.workspace.sandbox(faults) as running:
+            environment = self.workspace.environment(running)
+            for _ in range(_MAX_FAULTY_RUNS + schedule.left):
+                self._say(runner, faults)
+                if self._changed_nothing(runner.run(environment, schedule)):
                     break
-        return runs.count
+        return runner.count
 
-    def _calmly(self, runs: CommandRunner) -> None:
+    def _calmly(self, runner: CommandRunner) -> None:
         """Bring to its end what can be, the system being well, and wait until it is idle."""
-        with self.stage.sandbox(None) as running:
-            environment = self.stage.environment(running)
+        with self.workspace.sandbox(None) as running:
+            environment = self.workspace.environment(running)
             for _ in range(_MAX_CALM_RUNS):
                 if self._over:
                     break
-                self._say(runs, None)
-                if self._changed_nothing(runs.run(environment)):
+                self._say(runner, None)
+                if self._changed_nothing(runner.run(environment)):
                     break
             self._wait_for_queue()
 
@@ -265,23 +271,23 @@ class Trial:
         """Say whether another run would come to the same as this one."""
         if report is None:
             return False
-        standing = _report_summary(report)
+        status = _report_summary(report)
         self._over = all(state in _FINAL_STATUSES for state in _open_states(report))
-        same, self._last = standing == self._last, standing
+        same, self._last = status == self._last, status
         if not (same or self._over) and UnitStatus.IN_DOUBT in _open_states(report):
-            time.sleep(self.stage.settle)
+            time.sleep(self.workspace.settle)
         return same or self._over
 
-    def _say(self, runs: CommandRunner, faults: str | None) -> None:
+    def _say(self, runner: CommandRunner, faults: str | None) -> None:
         if faults is None:
-            told = Text(pt="Corrida {n}, sem falhas", en="Run {n}, without faults")
+            message = Text(pt="Corrida {n}, sem falhas", en="Run {n}, without faults")
         else:
-            told = Text(pt="Corrida {n}, sob falhas", en="Run {n}, under faults")
-        self.tell(told.format(n=runs.count + 1))
+            message = Text(pt="Corrida {n}, sob falhas", en="Run {n}, under faults")
+        self.tell(message.format(n=runner.count + 1))
 
     def _wait_for_queue(self) -> None:
         end = time.monotonic() + _MAX_QUEUE_SECONDS
-        with self.stage.storage() as storage:
+        with self.workspace.storage() as storage:
             while True:
                 with storage.transaction(writing=False) as connection:
                     if not has_unfinished_files(connection):

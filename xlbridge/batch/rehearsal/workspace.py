@@ -122,32 +122,32 @@ class Workspace:
 def prepare_workspace(
     folder: Path, settings: Settings, faults: FaultPlan, original: Path | None, kind: SeedKind
 ) -> Workspace:
-    """Make a private place: a database like the ``original``, or a new one with its seed.
+    """Make a private workspace: a database like the ``original``, or a new one with its seed.
 
     Raises ``UsageError`` when there is no such database, ``ConfigError`` when it is none of the
     practice system.
     """
     delays = sum(f.value for f in faults.faults if f.kind is FaultKind.DELAY)
-    stage = Workspace(folder, settings, _MIN_SETTLE_SECONDS + delays)
-    stage.home.mkdir(parents=True)
-    stage.month.mkdir()
+    workspace = Workspace(folder, settings, _MIN_SETTLE_SECONDS + delays)
+    workspace.home.mkdir(parents=True)
+    workspace.month.mkdir()
     if original is not None:
-        _copy_database(original, stage.database)
+        _copy_database(original, workspace.database)
     try:
-        with stage.storage() as storage, translate_database_errors(storage.url):
+        with workspace.storage() as storage, translate_database_errors(storage.url):
             with storage.transaction(writing=True) as connection:
                 seed_database(connection, kind, 1)
             # A user of the rehearsal's own: the password of another is not known here.
-            own = replace(stage.private_settings(), password=None)
+            own = replace(workspace.private_settings(), password=None)
             prepare_account(storage, own)
     except ConfigError as error:
         if original is None:
             raise
-        told = Text(
+        message = Text(
             pt="{file} não serve para um ensaio: {why}", en="{file} is unfit to rehearse on: {why}"
         )
-        raise ConfigError(told.format(file=original, why=error.message), error.hint) from error
-    return stage
+        raise ConfigError(message.format(file=original, why=error.message), error.hint) from error
+    return workspace
 
 
 def _copy_database(original: Path, copy: Path) -> None:
@@ -257,7 +257,7 @@ def _normalized(path: Path) -> Path:
 
 @dataclass(slots=True)
 class RequiredRecords:
-    """What the rows of sheets name, each once; records that a sheet brings itself are no need."""
+    """Records that the rows of sheets name, without those that a sheet creates itself."""
 
     _rows: list[tuple[Resource, list[dict[str, Any]]]] = field(default_factory=list)
     _named: set[tuple[str, str, str, str]] = field(default_factory=set)
