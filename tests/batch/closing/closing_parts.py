@@ -36,7 +36,7 @@ AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seco
 
 @dataclass
 class Bench:
-    """A desk and a client at work in a folder, and the steps of the batch so far."""
+    """An upload context and a client at work in a folder, and the steps of the batch so far."""
 
     context: UploadContext
     client: Client
