@@ -15,7 +15,6 @@ from dask_cluster import RunningCluster, cluster
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from processes_seen import awaited
 
-from xlbridge.cli.workers import executor_for
 from xlbridge.client import Target
 from xlbridge.errors import (
     AuthenticationFailed,
@@ -32,6 +31,7 @@ from xlbridge.parallel import (
     WorkerDefect,
     cluster as cluster_module,
     connect_cluster,
+    executor_for,
     export_all,
 )
 from xlbridge.parallel.cluster import (

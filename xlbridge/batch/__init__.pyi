@@ -3,7 +3,6 @@ from .batch import (
     open_environments as open_environments,
     open_ledger as open_ledger,
 )
-from .checks import CheckResult as CheckResult
 from .parameters import (
     MONTH_PARAMETER as MONTH_PARAMETER,
     RELATIVE_MONTHS as RELATIVE_MONTHS,
@@ -13,7 +12,6 @@ from .plan import BatchPlan as BatchPlan
 from .plan_file import read_plan as read_plan
 from .plan_format import plan_format as plan_format
 from .run import (
-    BatchRun as BatchRun,
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
 )
@@ -24,3 +22,8 @@ from .status import (
     overview as overview,
 )
 from .unit_status import UnitStatus as UnitStatus
+from .use_case import (
+    BatchOutcome as BatchOutcome,
+    prove_batch as prove_batch,
+    run_batch as run_batch,
+)

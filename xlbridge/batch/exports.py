@@ -111,7 +111,9 @@ def run_exports_on_cluster(
         except XlbridgeError as error:
             yield export, error
         else:
-            task = ExportTask(batch.environments.client(profile).target, prepared.request, prepared.output)
+            task = ExportTask(
+                batch.environments.client(profile).target, prepared.request, prepared.output
+            )
             of_schemas[batch.environments.context(profile).settings.schemas].append((export, task))
     for schemas, alike in of_schemas.items():
         outcomes = export_all([task for _, task in alike], schemas, executor)

@@ -48,6 +48,10 @@ class RunProgress(Protocol):
         """Count one more step as done."""
 
 
+OpenProgress = Callable[[Text, int], AbstractContextManager[RunProgress]]
+"""Opens the display of a phase by its title and its number of steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class _NoProgress:
     tell: Callable[[Text], None] = lambda _text: None
@@ -99,7 +103,7 @@ class BatchRunOptions:
     all_or_nothing: bool = False
     executor_for: ExecutorFor = _this_process
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
-    progress: Callable[[Text, int], AbstractContextManager[RunProgress]] = _no_progress
+    progress: OpenProgress = _no_progress
 
 
 @dataclass(slots=True)

@@ -66,8 +66,8 @@ def plan_command(
     "status",
     help=str(
         Text(
-            pt="Como está um lote; sem dizer qual, os que existem.",
-            en="How a batch stands; without a name, those that exist.",
+            pt="Mostra a situação de um lote; sem dizer qual, os lotes que existem.",
+            en="Shows the status of a batch; without a name, the batches that exist.",
         )
     ),
 )
@@ -112,9 +112,9 @@ def _list_batches(form: str) -> ExitCode:
 @click.argument("plan", type=click.Path(path_type=Path))
 @parameter_options
 @run_options
-def run_command(plan: Path, month: str | None, given: tuple[str, ...], **how: Any) -> ExitCode:
+def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options: Any) -> ExitCode:
     with open_batch(plan, parameters_from_options(month, given)) as batch:
-        return _run(batch, **how)
+        return _run(batch, **options)
 
 
 @click.command(
@@ -128,9 +128,9 @@ def run_command(plan: Path, month: str | None, given: tuple[str, ...], **how: An
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False)
 @run_options
-def resume_command(batch_id: str | None, **how: Any) -> ExitCode:
+def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
     with open_known_batch(batch_id) as batch:
-        return _run(batch, **how)
+        return _run(batch, **options)
 
 
 @click.command(
@@ -149,17 +149,17 @@ def proof_command(batch_id: str | None, form: str) -> ExitCode:
     with open_known_batch(batch_id) as batch:
         # It reads workbooks back and writes one, with what takes most of a second to import.
         with heavy_imports():
-            from xlbridge.cli.batch_run import write_proof_again
+            from xlbridge.cli.batch_run import prove
 
-        return write_proof_again(batch, form)
+        return prove(batch, form)
 
 
-def _run(batch: Batch, **how: Any) -> ExitCode:
+def _run(batch: Batch, **options: Any) -> ExitCode:
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.cli.batch_run import run_batch
+        from xlbridge.cli.batch_run import run
 
-    return run_batch(batch, **how)
+    return run(batch, **options)
 
 
 @click.group(

@@ -1,32 +1,19 @@
-"""Work of ``xlbridge batch run``, ``resume`` and ``proof``: consent, run, findings page, proofs."""
+"""Work of ``xlbridge batch run``, ``resume`` and ``proof``: consent, progress, report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 
-from xlbridge.batch import (
-    Batch,
-    BatchRun,
-    BatchRunOptions,
-    CheckResult,
-    ConsentRequest,
-    StepOverview,
-    overview,
-)
-from xlbridge.batch.proof import WrittenProof, require_proof_folder, write_proofs
+from xlbridge.batch import Batch, BatchRunOptions, ConsentRequest, prove_batch, run_batch
+from xlbridge.batch.proof import WrittenProof
 from xlbridge.cli.batch_common import batch_exit_code, print_batch
-from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
-from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.output import print_error, remark, show_progress
-from xlbridge.cli.workers import cluster_executor, executor_for
-from xlbridge.errors import ApiError, UsageError, XlbridgeError
-from xlbridge.files import lock_or_fail, report_write_errors
+from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.parallel import cluster_executor, executor_for
 from xlbridge.upload import UploadOptions
-from xlbridge.validation.reports import FORMS, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +32,7 @@ class BatchConsentPrompt:
             return True
         production = self._production(request)
         if self.yes and production:
-            raise UsageError(
-                Text(
-                    pt="--yes não vale para um ambiente de produção.",
-                    en="--yes is not for a production environment.",
-                ),
-                _token_hint(request),
-            )
+            raise yes_in_production(_token_hint(request))
         return self.yes or _ask(request, production)
 
     def _production(self, request: ConsentRequest) -> bool:
@@ -111,17 +92,13 @@ def _ask(request: ConsentRequest, production: bool) -> bool:
     return bool(answer)
 
 
-_ALREADY_RUNNING = Text(
-    pt="O lote {id} já está correndo em outro processo.",
-    en="The batch {id} is being run by another process already.",
-)
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge batch resume {id}",
     en="To go on: xlbridge batch resume {id}",
 )
 
 
-def run_batch(
+def run(
     batch: Batch,
     *,
     yes: bool,
@@ -131,8 +108,7 @@ def run_batch(
     scheduler: str | None,
     form: str,
 ) -> ExitCode:
-    """Check, send, export and prove what is not done yet, and print how the batch stands then."""
-    require_proof_folder(batch)
+    """Check, send, export and prove what is not done yet, and print the status of the batch."""
     options = BatchRunOptions(
         consent=BatchConsentPrompt(batch, yes, confirm),
         upload=UploadOptions(consent=lambda _request: True),
@@ -142,67 +118,28 @@ def run_batch(
         progress=show_progress,
     )
     try:
-        with lock_or_fail(
-            settings_without_profile().home,
-            f"batch-{batch.id}",
-            _ALREADY_RUNNING.format(id=batch.id),
-        ):
-            result = BatchRun(batch, options).run()
+        outcome = run_batch(batch, options)
     except (KeyboardInterrupt, ApiError):
         remark(_HOW_TO_RESUME.format(id=batch.id))
         raise
-    findings, unwritten = _save_findings(batch, result.checked)
-    proofs, failure = _write_proofs(batch, result.steps) if result.worked else ([], None)
-    print_batch(batch, result.steps, form, proofs, findings)
-    if failure is not None:
-        raise failure
-    return max(batch_exit_code(result.steps) or _proof_exit_code(proofs), unwritten)
+    if outcome.findings_error is not None:
+        print_error(outcome.findings_error)
+    print_batch(batch, outcome.steps, form, outcome.proofs, outcome.findings_page)
+    if outcome.proof_error is not None:
+        raise outcome.proof_error
+    return max(
+        batch_exit_code(outcome.steps) or _proof_exit_code(outcome.proofs),
+        ExitCode.GOOD if outcome.findings_error is None else exit_code_of(outcome.findings_error),
+    )
 
 
-def write_proof_again(batch: Batch, form: str) -> ExitCode:
-    """Write the closing proof of a batch as it stands, and print how it does."""
-    steps = overview(batch)
-    proofs, failure = _write_proofs(batch, steps)
-    if failure is not None:
-        raise failure
-    print_batch(batch, steps, form, proofs)
-    return _proof_exit_code(proofs)
-
-
-def _save_findings(batch: Batch, checked: CheckResult) -> tuple[Path | None, ExitCode]:
-    """Write the findings page; an error there is printed, and the rest reported anyway."""
-    try:
-        return _write_findings_page(batch, checked), ExitCode.GOOD
-    except UsageError as error:
-        print_error(error)
-        return None, exit_code_of(error)
-
-
-def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
-    """Leave a page with all that is wrong in the workbooks, and return where it is; none where
-    nothing is."""
-    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
-    if not checked.failed:
-        with report_write_errors(page):
-            page.unlink(missing_ok=True)
-        return None
-    with report_write_errors(page):
-        page.parent.mkdir(parents=True, exist_ok=True)
-    FORMS["html"].write(Report.of(checked.failed), page)
-    return page
-
-
-def _write_proofs(
-    batch: Batch, steps: Sequence[StepOverview]
-) -> tuple[list[WrittenProof], XlbridgeError | None]:
-    """Write the closing proof; where the system cannot be asked, return why with what there is."""
-    written: list[WrittenProof] = []
-    try:
-        with show_progress(Text(pt="Lendo de volta", en="Reading back")) as progress:
-            written.extend(write_proofs(batch, steps, datetime.now(), progress.tell))
-    except XlbridgeError as error:
-        return written, error
-    return written, None
+def prove(batch: Batch, form: str) -> ExitCode:
+    """Write the closing proofs of a batch as it is now, and print its status."""
+    outcome = prove_batch(batch, show_progress)
+    if outcome.proof_error is not None:
+        raise outcome.proof_error
+    print_batch(batch, outcome.steps, form, outcome.proofs)
+    return _proof_exit_code(outcome.proofs)
 
 
 def _proof_exit_code(proofs: Sequence[WrittenProof]) -> ExitCode:

@@ -30,6 +30,17 @@ def ask_for_token(hint: Text) -> str:
     )
 
 
+def yes_in_production(hint: Text) -> UsageError:
+    """Return the error for ``--yes`` where production would be written to: it names no rows."""
+    return UsageError(
+        Text(
+            pt="--yes não vale para um ambiente de produção.",
+            en="--yes is not for a production environment.",
+        ),
+        hint,
+    )
+
+
 def _prompt(question: Text) -> str:
     answer: str = click.prompt(str(question), default="", show_default=False, err=True)
     return answer.strip()

@@ -11,7 +11,6 @@ from typing import Any
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import ProgressDisplay, print_result, remark, show_progress
-from xlbridge.cli.workers import cluster_executor
 from xlbridge.client import Client, Target
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
@@ -30,7 +29,7 @@ from xlbridge.export import (
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.parallel import ExportTask, export_all
+from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
+from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import UploadArguments
 from xlbridge.cli.output import (
@@ -18,7 +18,7 @@ from xlbridge.cli.output import (
 )
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.client import Client
-from xlbridge.errors import ApiError, LocalDatabaseError, UsageError, XlbridgeError
+from xlbridge.errors import ApiError, LocalDatabaseError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
@@ -146,11 +146,7 @@ def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
 def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: Mode) -> None:
     """Raise ``UsageError`` where ``--yes`` would write to production: it agrees to any rows."""
     if production and arguments.yes and mode is not Mode.PREVIEW:
-        raise UsageError(
-            Text(
-                pt="--yes não vale para um ambiente de produção.",
-                en="--yes is not for a production environment.",
-            ),
+        raise yes_in_production(
             Text(
                 pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
                 "--confirm LINHAS:DIGEST",

@@ -22,12 +22,11 @@ from xlbridge.cli.options import (
     worker_options,
 )
 from xlbridge.cli.output import ProgressDisplay, show_progress
-from xlbridge.cli.workers import executor_for
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
-from xlbridge.parallel import validate_files
+from xlbridge.parallel import executor_for, validate_files
 from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequest
 from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 

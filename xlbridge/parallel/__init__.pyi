@@ -4,6 +4,10 @@ from .executor import (
     LostItem as LostItem,
     SerialExecutor as SerialExecutor,
 )
+from .executors import (
+    cluster_executor as cluster_executor,
+    executor_for as executor_for,
+)
 from .exports import (
     ExportTask as ExportTask,
     export_all as export_all,

@@ -1,4 +1,4 @@
-"""Executor that the options ask for: this process, local worker processes, or a Dask cluster."""
+"""Choice of an executor: this process, local worker processes, or a Dask cluster."""
 
 import importlib.util
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.parallel import Executor, LocalExecutor, default_worker_count
+from xlbridge.parallel.executor import Executor
+from xlbridge.parallel.local import LocalExecutor, default_worker_count
 
 _TASK_MODULE = "xlbridge.parallel.workbooks"
 
@@ -16,7 +17,10 @@ _TASK_MODULE = "xlbridge.parallel.workbooks"
 def executor_for(
     files: Sequence[Path], workers: int | None, scheduler: str | None
 ) -> Iterator[Executor | None]:
-    """Open the executor that the options ask for; None where this process does it all.
+    """Open the executor for some files; None where this process does it all.
+
+    ``workers`` is a number of local processes (None for one that fits the files), ``scheduler`` the
+    address of a cluster.
 
     Raises ``UsageError`` when both are asked for, ``ConfigError`` when the extra ``dask`` is not
     installed, ``TransportError`` when the cluster does not answer.
@@ -56,7 +60,7 @@ def cluster_executor(scheduler: str) -> Iterator[Executor]:
             ),
         )
     # Dask takes its time to import.
-    from xlbridge.parallel import connect_cluster
+    from xlbridge.parallel.cluster import connect_cluster
 
     with connect_cluster(scheduler) as cluster:
         yield cluster

@@ -1,0 +1,89 @@
+"""The use case of a batch run: lock, run, findings page, closing proofs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.checks import CheckResult
+from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
+from xlbridge.batch.proof.verdict import WrittenProof
+from xlbridge.batch.run import BatchRun, BatchRunOptions, OpenProgress
+from xlbridge.batch.status import StepOverview, overview
+from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.files import lock_or_fail, report_write_errors
+from xlbridge.i18n import Text
+from xlbridge.validation.reports import FORMS, Report
+
+
+@dataclass(slots=True)
+class BatchOutcome:
+    """Outcome of a batch run: the status of each step, and the files written about it.
+
+    ``findings_page`` is None where no workbook has errors or the page cannot be written, for which
+    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing.
+    """
+
+    steps: Sequence[StepOverview]
+    findings_page: Path | None = None
+    findings_error: UsageError | None = None
+    proofs: list[WrittenProof] = field(default_factory=list)
+    proof_error: XlbridgeError | None = None
+
+
+def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
+    """Check, send and export what is not done yet; write the findings page and the proofs.
+
+    Proofs are only written where something was sent or exported. Raises ``UsageError`` where the
+    proofs cannot be written or another process runs the batch, and what ``BatchRun.run`` raises.
+    """
+    require_proof_folder(batch)
+    held = _ALREADY_RUNNING.format(id=batch.id)
+    with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", held):
+        result = BatchRun(batch, options).run()
+    outcome = BatchOutcome(result.steps)
+    try:
+        outcome.findings_page = _write_findings_page(batch, result.checked)
+    except UsageError as error:
+        outcome.findings_error = error
+    if result.worked:
+        _write_proofs(batch, outcome, options.progress)
+    return outcome
+
+
+def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
+    """Write the closing proofs of a batch as it is now, one for each environment.
+
+    Where a system cannot be asked, the proofs before it stay, and ``proof_error`` says why.
+    """
+    outcome = BatchOutcome(overview(batch))
+    _write_proofs(batch, outcome, progress)
+    return outcome
+
+
+def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
+    try:
+        with progress(Text(pt="Lendo de volta", en="Reading back"), 1) as reading:
+            outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), reading.tell))
+    except XlbridgeError as error:
+        outcome.proof_error = error
+
+
+def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
+    """Write a page with all errors of the workbooks and return its path, None without errors."""
+    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
+    if not checked.failed:
+        with report_write_errors(page):
+            page.unlink(missing_ok=True)
+        return None
+    with report_write_errors(page):
+        page.parent.mkdir(parents=True, exist_ok=True)
+    FORMS["html"].write(Report.of(checked.failed), page)
+    return page
+
+
+_ALREADY_RUNNING = Text(
+    pt="O lote {id} já está correndo em outro processo.",
+    en="The batch {id} is being run by another process already.",
+)
