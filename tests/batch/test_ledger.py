@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.batch import BatchPlan
 from xlbridge.batch.ledger import Ledger
 from xlbridge.errors import UsageError
 
@@ -14,9 +13,9 @@ def test_another_plan_of_the_same_name_is_refused_and_a_moved_one_is_not(tmp_pat
     here.touch()
     there.touch()
     ledger = Ledger(tmp_path / "batches.db")
-    ledger.begin(BatchPlan(here, "month", {}, (), "proof"))
+    ledger.begin("month", here, {})
     with pytest.raises(UsageError, match=r"is of the plan .*a\.yaml; give this one another name"):
-        ledger.begin(BatchPlan(there, "month", {}, (), "proof"))
+        ledger.begin("month", there, {})
     here.unlink()
-    assert ledger.begin(BatchPlan(there, "month", {}, (), "proof")).plan == there
+    assert ledger.begin("month", there, {}).plan == there
     ledger.close()

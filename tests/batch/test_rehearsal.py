@@ -21,7 +21,7 @@ from rehearsal_parts import (
 )
 from sheets import GOOD, write_records
 
-from xlbridge.batch.rehearsal.trial import CommandRunner, KillSchedule
+from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.errors import UsageError
 
 PLANTED = """\
@@ -141,7 +141,7 @@ def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Pat
 def test_a_run_that_goes_on_is_killed(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "home")
     command = ["sandbox", "--seed", "empty", "--ready-file", str(tmp_path / "ready.json")]
-    kills = KillSchedule(Random(1), apart=1, left=1)
+    kills = KillSchedule(Random(1), max_events_between=1, left=1)
     runs = CommandRunner(command, tmp_path, tmp_path / "no-journal.db")
     assert runs.run(environment, kills) is None
     assert (runs.count, kills.left, kills.done) == (1, 0, 1)

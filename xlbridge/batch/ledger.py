@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.plan import BatchPlan
 from xlbridge.errors import UsageError
 from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
@@ -164,26 +163,32 @@ class Ledger:
         """Close the file."""
         self._db.close()
 
-    def begin(self, plan: BatchPlan, own_schemas: Path | None = None) -> BatchRecord:
-        """Write a batch down, or that its plan or its own resources lie elsewhere now.
+    def begin(
+        self,
+        batch_id: str,
+        plan: Path,
+        parameters: Mapping[str, str],
+        own_schemas: Path | None = None,
+    ) -> BatchRecord:
+        """Record a batch, or the new location of its plan and of its own resources.
 
         Raises ``UsageError`` when there is another plan of that name: its workbooks would be taken
         for those of this one.
         """
         for known in self.batches():
-            if known.id == plan.batch and _is_other_plan(known.plan, plan.path):
-                raise UsageError(_NAME_TAKEN.format(id=plan.batch, plan=known.plan))
+            if known.id == batch_id and _is_other_plan(known.plan, plan):
+                raise UsageError(_NAME_TAKEN.format(id=batch_id, plan=known.plan))
         with self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
-                (plan.batch, self._moment(), str(plan.path), json.dumps(dict(plan.parameters))),
+                (batch_id, self._moment(), str(plan), json.dumps(dict(parameters))),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
-                (plan.batch, None if own_schemas is None else str(own_schemas)),
+                (batch_id, None if own_schemas is None else str(own_schemas)),
             )
-        return self.batch(plan.batch)
+        return self.batch(batch_id)
 
     def batch(self, batch_id: str) -> BatchRecord:
         """Return a batch by its name. Raises ``UsageError`` when it was never begun."""

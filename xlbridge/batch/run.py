@@ -133,7 +133,8 @@ class BatchRun:
         A workbook that fails stops the steps that depend on its own, and nothing else.
         Raises ``ConfigError`` where an environment cannot be used at all.
         """
-        self._batch.ledger.begin(self._batch.plan, self._batch.own_schemas)
+        plan = self._batch.plan
+        self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.own_schemas)
         result = BatchRunResult(checked=self._check())
         self._batch.ledger.forget_failures(self._batch.id)
         self._blocked = frozenset(_blocked_steps(self._overview()))

@@ -1,12 +1,19 @@
 """Rehearsal of a batch: a trial under faults, and on request one without, compared row by row."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
-from xlbridge.batch.plan import BatchPlan
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.checks import StepWorkbook, judge_workbook
+from xlbridge.batch.plan import BatchPlan, WorkbookStep, workbooks_of
+from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
+from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
 from xlbridge.batch.rehearsal.result import (
     RehearsalResult,
     RowDifference,
@@ -14,14 +21,23 @@ from xlbridge.batch.rehearsal.result import (
     TrialCounts,
     TrialResult,
 )
-from xlbridge.batch.rehearsal.trial import OpenBatch, Trial, TrialConditions
-from xlbridge.batch.rehearsal.workspace import prepare_workspace
-from xlbridge.errors import UsageError
+from xlbridge.batch.rehearsal.workspace import (
+    RequiredRecords,
+    Workspace,
+    copy_month,
+    prepare_workspace,
+)
+from xlbridge.batch.unit_status import UnitStatus
+from xlbridge.errors import TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.sandbox import FaultPlan, SeedKind, parse_faults
+from xlbridge.sandbox import FaultPlan, SeedKind, has_unfinished_files, parse_faults
 from xlbridge.settings import Settings
 from xlbridge.upload import RowOutcome
+from xlbridge.validation import ValidatedSheet
+
+OpenBatch = Callable[[Path, Mapping[str, str], Settings], AbstractContextManager[Batch]]
+"""Opens the batch of a plan, with its parameters, for settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,3 +144,171 @@ def _fates_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:
         for workbook in counted.workbooks
         for row, fate in workbook.fates.items()
     }
+
+
+_MAX_FAULTY_RUNS, _MAX_CALM_RUNS = 8, 4
+_EVENTS_PER_JOB = 6
+_MAX_QUEUE_SECONDS = 120.0
+_QUEUE_POLL_SECONDS = 0.05
+_FINAL_STATUSES = frozenset({UnitStatus.DONE, UnitStatus.REFUSED, UnitStatus.PARTIAL})
+"""Statuses that another run does not change unless somebody fixes something.
+
+A workbook with errors is none of these: it may only have named what was not there yet.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialConditions:
+    """Conditions of a trial: faults, if any, and the number of kills, at moments by ``seed``."""
+
+    faults: str | None = None
+    kills: int = 0
+    seed: int = 0
+    stand_ins: bool = False
+
+
+@dataclass(slots=True)
+class Trial:
+    """A trial of a plan in a workspace of its own."""
+
+    workspace: Workspace
+    plan: BatchPlan
+    open_batch: OpenBatch
+    tell: Callable[[Text], None]
+    _last: object = field(default=None, init=False)
+    _over: bool = field(default=False, init=False)
+
+    def run(self, conditions: TrialConditions) -> TrialResult:
+        """Run the month and return the result.
+
+        Raises ``UsageError`` when it cannot be copied or run at all, ``ConfigError`` and
+        ``TransportError`` as ``sandbox_process`` does.
+        """
+        path, copied = copy_month(self.plan, self.workspace.month)
+        settings = self.workspace.private_settings()
+        with self.open_batch(path, self.plan.parameters, settings) as batch:
+            rows, needs = self._look(batch, conditions)
+            catalogue = batch.environments.context(None).catalogue
+            with self.workspace.storage() as storage:
+                made = needs.make(storage) if conditions.stand_ins else {}
+                before = read_tables(storage, catalogue)
+            runner = self._runner(path)
+            schedule = self._kill_schedule(conditions, len(rows))
+            faulty = self._under_faults(conditions.faults, runner, schedule)
+            self._calmly(runner)
+            with self.workspace.storage() as storage:
+                counted = reconcile_trial(batch, rows, storage, before)
+            return TrialResult(
+                counted=counted,
+                copied=copied,
+                stand_ins=made,
+                faulty=faulty,
+                calm=runner.count - faulty,
+                killed=schedule.done,
+            )
+
+    def _look(
+        self, batch: Batch, conditions: TrialConditions
+    ) -> tuple[Mapping[tuple[str, str], int], RequiredRecords]:
+        """Judge every workbook by itself; return how many rows each has, and what they name."""
+        rows: dict[tuple[str, str], int] = {}
+        needs = RequiredRecords()
+        for step in batch.plan.steps:
+            if not isinstance(step, WorkbookStep):
+                continue
+            for workbook in workbooks_of(batch.plan, step):
+                self.tell(Text(pt="Lendo {name}", en="Reading {name}").format(name=workbook.name))
+                judged = judge_workbook(batch, StepWorkbook(step, workbook))
+                sheet = judged if isinstance(judged, ValidatedSheet) else None
+                rows[step.name, workbook.name] = len(sheet.rows) if sheet else 0
+                if sheet is not None and conditions.stand_ins:
+                    needs.add(sheet)
+        return rows, needs
+
+    def _runner(self, path: Path) -> CommandRunner:
+        command = ["batch", "run", str(path), "--yes", "--format", "json"]
+        for name, value in self.plan.parameters.items():
+            command += ["--set", f"{name}={value}"]
+        return CommandRunner(
+            command, self.workspace.folder, self.workspace.private_settings().journal
+        )
+
+    def _kill_schedule(self, conditions: TrialConditions, workbooks: int) -> KillSchedule:
+        """Spread the kills evenly over the sending of the workbooks."""
+        max_events_between = _EVENTS_PER_JOB * workbooks // max(1, conditions.kills)
+        return KillSchedule(Random(conditions.seed), max(2, max_events_between), conditions.kills)  # noqa: S311
+
+    def _under_faults(
+        self, faults: str | None, runner: CommandRunner, schedule: KillSchedule
+    ) -> int:
+        """Run the batch again and again while the system misbehaves; return how often."""
+        if faults is None and not schedule.left:
+            return 0
+        with self.workspace.sandbox(faults) as running:
+            environment = self.workspace.environment(running)
+            for _ in range(_MAX_FAULTY_RUNS + schedule.left):
+                self._say(runner, faults)
+                if self._changed_nothing(runner.run(environment, schedule)):
+                    break
+        return runner.count
+
+    def _calmly(self, runner: CommandRunner) -> None:
+        """Bring to its end what can be, the system being well, and wait until it is idle."""
+        with self.workspace.sandbox(None) as running:
+            environment = self.workspace.environment(running)
+            for _ in range(_MAX_CALM_RUNS):
+                if self._over:
+                    break
+                self._say(runner, None)
+                if self._changed_nothing(runner.run(environment)):
+                    break
+            self._wait_for_queue()
+
+    def _changed_nothing(self, report: Mapping[str, Any] | None) -> bool:
+        """Say whether another run would come to the same as this one."""
+        if report is None:
+            return False
+        status = _report_summary(report)
+        self._over = all(state in _FINAL_STATUSES for state in _open_states(report))
+        same, self._last = status == self._last, status
+        if not (same or self._over) and UnitStatus.IN_DOUBT in _open_states(report):
+            time.sleep(self.workspace.settle)
+        return same or self._over
+
+    def _say(self, runner: CommandRunner, faults: str | None) -> None:
+        if faults is None:
+            message = Text(pt="Corrida {n}, sem falhas", en="Run {n}, without faults")
+        else:
+            message = Text(pt="Corrida {n}, sob falhas", en="Run {n}, under faults")
+        self.tell(message.format(n=runner.count + 1))
+
+    def _wait_for_queue(self) -> None:
+        end = time.monotonic() + _MAX_QUEUE_SECONDS
+        with self.workspace.storage() as storage:
+            while True:
+                with storage.transaction(writing=False) as connection:
+                    if not has_unfinished_files(connection):
+                        return
+                if time.monotonic() > end:
+                    raise TransportError(
+                        Text(
+                            pt="A fila do sistema de ensaio não termina.",
+                            en="The practice system's queue does not end.",
+                        )
+                    )
+                time.sleep(_QUEUE_POLL_SECONDS)
+
+
+def _report_summary(report: Mapping[str, Any]) -> object:
+    return [
+        (step["step"], step["state"], unit["name"], unit["state"], unit["rows"], unit["jobs"])
+        for step in report["steps"]
+        for unit in step["units"]
+    ]
+
+
+def _open_states(report: Mapping[str, Any]) -> list[str]:
+    """Return the states of what waits for nothing before it."""
+    return [
+        unit["state"] for step in report["steps"] if not step["waits_for"] for unit in step["units"]
+    ]
