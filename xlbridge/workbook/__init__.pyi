@@ -5,6 +5,10 @@ from .address import (
     column_index as column_index,
     column_letters as column_letters,
 )
+from .limits import (
+    MAX_ROWS as MAX_ROWS,
+    MAX_TEXT_LENGTH as MAX_TEXT_LENGTH,
+)
 from .overwriting import (
     ANNOTATED as ANNOTATED,
     EXPORTED as EXPORTED,
@@ -22,8 +26,6 @@ from .signature import (
     STATUS_COLUMNS as STATUS_COLUMNS,
 )
 from .style import (
-    FONT as FONT,
-    FONT_SIZE as FONT_SIZE,
     NUMBER_FORMATS as NUMBER_FORMATS,
     QUIET as QUIET,
     STRONG as STRONG,

@@ -19,14 +19,13 @@ from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.verdict import open_items, verdict
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.workbook import PROOF_PROPERTY, style
+from xlbridge.workbook import MAX_TEXT_LENGTH, PROOF_PROPERTY, style
 from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
 
 MOST_LINES = 1_000_000
 """How many lines of a table a sheet has; Excel holds few more."""
 
 _COVER = Text(pt="Prova", en="Proof")
-_LONGEST_TEXT = 32_767  # Excel's own
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _LINE_HEIGHT = 15
 _HIGHEST_ROW = 409  # Excel's own
@@ -49,8 +48,9 @@ def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LIN
     sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
     bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path, title=_clean(proof_title(proof))) as book:
-        book.set_custom_property(PROOF_PROPERTY, proof.title.plan_sha256)
+    signature = (PROOF_PROPERTY, proof.title.plan_sha256)
+    title = _clean(proof_title(proof))
+    with new_workbook(path, title=title, signature=signature) as book:
         styles = _Styles(book)
         _write_cover(book, styles, proof)
         for name, of_sheet in _sheets(proof, most_lines):
@@ -250,4 +250,4 @@ def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format
 
 def _clean(value: object) -> str:
     """Return a text as far as Excel holds it; what is no character, as in odd names, is a mark."""
-    return str(value)[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
+    return str(value)[:MAX_TEXT_LENGTH].encode("utf-8", "replace").decode()

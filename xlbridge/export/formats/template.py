@@ -16,9 +16,8 @@ from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
 from xlbridge.export.sheets import Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.workbook import MAX_ROWS
 from xlbridge.workbook.write import cell_format, template_workbook, write_plain_text
-
-EXCEL_ROWS = 1_048_576
 
 
 def template_opener(resource: Resource) -> OpenOutput:
@@ -47,7 +46,7 @@ class _TemplateOutput:
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         (table,) = tables
-        if table.rows >= EXCEL_ROWS:
+        if table.rows >= MAX_ROWS:
             raise UsageError(
                 Text(
                     pt="São registros demais para uma planilha de importação.",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
 from itertools import chain, islice
@@ -34,14 +34,13 @@ from xlbridge.workbook import (
     COVER_MOMENT,
     COVER_SHEET,
     EXPORT_PROPERTY,
-    FONT,
-    FONT_SIZE,
+    MAX_ROWS,
     NUMBER_FORMATS,
     QUIET,
     STRONG,
     cell_address,
 )
-from xlbridge.workbook.write import PAGE_WIDTH, print_across_pages, write_plain_text
+from xlbridge.workbook.write import PAGE_WIDTH, new_workbook, print_across_pages, write_plain_text
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
@@ -87,7 +86,7 @@ class DataSheet:
 def style_ids() -> StyleIds:
     """Return the number that each style has in the workbooks that ``frame`` makes."""
     content = BytesIO()
-    with _workbook(content) as book:
+    with new_workbook(content) as book:
         _add_styles(book, book.add_worksheet())
     return _styles_in(content)
 
@@ -97,9 +96,13 @@ def workbook_without_rows(
 ) -> BytesIO:
     """Return a workbook with the cover and, for each data sheet, its header over no rows."""
     content = BytesIO()
-    with _workbook(content) as book:
-        book.set_properties({"title": listing, "author": f"xlbridge {__version__}"})
-        book.set_custom_property(EXPORT_PROPERTY, listing)
+    with new_workbook(
+        content,
+        title=listing,
+        author=f"xlbridge {__version__}",
+        created=datetime.now(UTC),
+        signature=(EXPORT_PROPERTY, listing),
+    ) as book:
         cover: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, cover)
         header = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
@@ -109,14 +112,6 @@ def workbook_without_rows(
     if _styles_in(content) != style_ids():
         raise AssertionError("the styles are numbered otherwise than the rows were written with")
     return content
-
-
-def _workbook(content: BytesIO) -> xlsxwriter.Workbook:
-    options = {
-        "in_memory": True,
-        "default_format_properties": {"font_name": FONT, "font_size": FONT_SIZE},
-    }
-    return xlsxwriter.Workbook(content, options)
 
 
 def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
@@ -261,7 +256,6 @@ def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSumma
     sheet.fit_to_pages(1, 0)
 
 
-EXCEL_ROWS = 1_048_576
 _MAX_NAME_LENGTH = 31
 _COMPRESSION_LEVEL = 1
 """The rows' XML is so repetitive that better compression costs much time and saves little."""
@@ -274,7 +268,7 @@ _END_OF_ROWS = b"</sheetData>"
 
 @contextmanager
 def open_xlsx(
-    path: Path, sheets: Sequence[Sheet], rows_per_sheet: int = EXCEL_ROWS
+    path: Path, sheets: Sequence[Sheet], rows_per_sheet: int = MAX_ROWS
 ) -> Iterator[OutputWriter]:
     """Open a workbook. A sheet that outgrows ``rows_per_sheet`` goes on in ``name (2)``.
 

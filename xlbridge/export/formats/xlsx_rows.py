@@ -19,10 +19,8 @@ from typing import Any
 from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
 from xlbridge.export.sheets import ExportColumn, value_reader
 from xlbridge.resources import Kind
-from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook import column_letters, escape_text
+from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
 
-_MAX_TEXT_LENGTH = WorkbookLimits().text_length
 _EXACT_DIGITS = 15
 """Programs read so many digits back as they are, wherever the decimal point is."""
 
@@ -124,10 +122,10 @@ def _text_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
     )
 
     def encode(text: str) -> str:
-        if len(text) > _MAX_TEXT_LENGTH // 2:
+        if len(text) > MAX_TEXT_LENGTH // 2:
             length = len(text.encode("utf-16-le", "surrogatepass")) // 2
-            if length > _MAX_TEXT_LENGTH:
-                raise TextTooLong(length, _MAX_TEXT_LENGTH)
+            if length > MAX_TEXT_LENGTH:
+                raise TextTooLong(length, MAX_TEXT_LENGTH)
         if not _NEEDS_ESCAPING(text) and text.strip() == text:
             return f"{plain}<t>{text}</t></is></c>"
         kept = f'<t xml:space="preserve">{_escaped(text)}</t>'

@@ -19,16 +19,16 @@ from lxml import etree
 from xlbridge.errors import WorkbookRefused
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
+from xlbridge.workbook.limits import MAX_TEXT_LENGTH
 from xlbridge.workbook.text_escapes import escape_text
 
-_MAX_TEXT_LENGTH = 32_767
 _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def cell_text(text: str) -> str:
     """Return a text as XML holds it: what XML forbids is replaced, what is too long is cut."""
     allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
-    return escape_text(allowed[:_MAX_TEXT_LENGTH])
+    return escape_text(allowed[:MAX_TEXT_LENGTH])
 
 
 Element = Any

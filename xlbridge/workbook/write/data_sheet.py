@@ -20,6 +20,7 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address, column_letters
+from xlbridge.workbook.limits import MAX_TEXT_LENGTH
 from xlbridge.workbook.signature import LISTS_SHEET
 from xlbridge.workbook.write.new_workbook import PAGE_WIDTH, print_across_pages
 
@@ -84,7 +85,6 @@ def _with_decimal_comma(number: str) -> str:
 
 
 _TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's own
-_MAX_TEXT_LENGTH = 32_767
 
 _BOUNDS: Mapping[str, str] = {
     "greater_than": ">",
@@ -164,7 +164,7 @@ def _check_of_text(column: Column, index: int) -> dict[str, Any]:
             "validate": "length",
             "criteria": "between",
             "minimum": span.get("min_value", 0),
-            "maximum": span.get("max_value", _MAX_TEXT_LENGTH),
+            "maximum": span.get("max_value", MAX_TEXT_LENGTH),
         }
     return {"validate": "any"}
 

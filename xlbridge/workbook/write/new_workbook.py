@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
+from typing import Any, BinaryIO
 
 import xlsxwriter
 from xlsxwriter.exceptions import XlsxFileError
@@ -13,6 +14,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import replace_atomically
+from xlbridge.workbook.style import FONT, FONT_SIZE
 from xlbridge.workbook.text_escapes import escape_text
 
 PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
@@ -51,34 +53,55 @@ class _EscapedWorksheet(Worksheet):
 
 
 _CREATED = datetime(2026, 1, 1)  # fixed, so that the same content gives the same bytes
+_OPTIONS = {
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "default_format_properties": {"font_name": FONT, "font_size": FONT_SIZE},
+}
 
 
 @contextmanager
-def new_workbook(path: Path, *, title: str = "") -> Iterator[xlsxwriter.Workbook]:
-    """Give a workbook that becomes ``path`` at the end.
+def new_workbook(
+    target: Path | BinaryIO,
+    *,
+    title: str = "",
+    author: str = "xlbridge",
+    created: datetime = _CREATED,
+    signature: tuple[str, str] | None = None,
+) -> Iterator[xlsxwriter.Workbook]:
+    """Yield a workbook that is in ``target`` at the end.
 
-    Text stays text: what begins with ``=`` or ``http`` is no formula and no link, what looks
-    like an escape is none. Cells must be written row by row, so memory does not grow with them.
-    Raises ``UsageError`` when the file cannot be written there.
+    A file is replaced as a whole; its cells must be written row by row, so that memory does not
+    grow with them. For a stream the workbook is built in memory, in any order. Text stays text:
+    what begins with ``=`` or ``http`` is no formula and no link, what looks like an escape is none.
+    ``signature`` is the name and value of a custom property.
+
+    Raises ``UsageError`` when the file cannot be written.
     """
-    with (
-        replace_atomically(path) as temporary,
-        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
-    ):
-        options = {
-            "constant_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "tmpdir": scratch,
-        }
+    properties = {"created": created, "author": author} | ({"title": title} if title else {})
+    with _storage(target) as (file, options):
         try:
-            with xlsxwriter.Workbook(str(temporary), options) as book:
+            with xlsxwriter.Workbook(file, _OPTIONS | options) as book:
                 book.worksheet_class = _EscapedWorksheet
-                told = {"created": _CREATED, "author": "xlbridge"}
-                book.set_properties(told | ({"title": title} if title else {}))
+                book.set_properties(properties)
+                if signature is not None:
+                    book.set_custom_property(*signature)
                 yield book
         except XlsxFileError as error:
             raise _os_error(error) from error
+
+
+@contextmanager
+def _storage(target: Path | BinaryIO) -> Iterator[tuple[str | BinaryIO, dict[str, Any]]]:
+    """Yield the file for xlsxwriter to write, and the options for building it."""
+    if not isinstance(target, Path):
+        yield target, {"in_memory": True}
+        return
+    with (
+        replace_atomically(target) as temporary,
+        TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
+    ):
+        yield str(temporary), {"constant_memory": True, "tmpdir": scratch}
 
 
 def _os_error(error: XlsxFileError) -> OSError:

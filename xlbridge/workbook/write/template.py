@@ -210,8 +210,7 @@ def template_workbook(
     ``remarks`` are the names and widths of columns to add after the resource's own. Rows must be
     written in their order. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path) as book:
-        book.set_custom_property(TEMPLATE_PROPERTY, resource.fingerprint)
+    with new_workbook(path, signature=(TEMPLATE_PROPERTY, resource.fingerprint)) as book:
         yield book, add_data_sheet(book, resource, remarks or {})
         add_instructions_sheet(book, resource)
         add_lists_sheet(book, resource)
