@@ -1,9 +1,8 @@
 """Texts of click itself, in both languages.
 
 click asks ``gettext`` for each of its texts by its English wording. Its own translations would
-be
-compiled catalogues, chosen by the system's locale; here an option may choose the language, and
-each text stands beside its translation.
+be compiled catalogues, chosen by the system's locale; here an option may choose the language,
+and each text stands beside its translation.
 """
 
 import gettext

@@ -1,8 +1,7 @@
 """Operations as attributes: ``client.registry.clients.list(cnpjcpf="…")``.
 
 Names, arguments and answers come from the declarations in ``xlbridge.wire``; ``operations.pyi``
-is
-generated from the same declarations for editors and type checkers.
+is generated from the same declarations for editors and type checkers.
 """
 
 from collections.abc import Callable, Iterable

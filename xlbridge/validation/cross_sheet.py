@@ -1,6 +1,4 @@
-"""Compare validated sheets, of one workbook or of several: usable values, keys and codes they
-register.
-"""
+"""Comparison of validated sheets: usable values, keys, and the codes that they register."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

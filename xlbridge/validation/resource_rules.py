@@ -2,12 +2,10 @@
 
 A cell gets one finding: the first rule that it breaks, in the order in which the schema file
 writes them; rules that read several columns come after those of one, repetition last. A rule
-that
-reads a cell with an error says nothing, so one mistake has one finding.
+that reads a cell with an error says nothing, so one mistake has one finding.
 
 Each check is asked for its verdicts by itself: a whole schema would also turn every failing
-cell
-into rows of a frame, which takes longer than all the rest.
+cell into rows of a frame, which takes longer than all the rest.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,8 +1,7 @@
 """Checks of a sheet beyond its cells' values: layout, and rows that are not records.
 
 Layout: merged and hidden cells, formulas, unnamed columns, the 1904 date system. Rows that are
-not
-records: totals anywhere, notes below the table.
+not records: totals anywhere, notes below the table.
 """
 
 import re

@@ -1,6 +1,4 @@
-"""Text as people write it: values shown as text, invisible characters, look-alike letters,
-mojibake.
-"""
+"""Text as people write it: invisible characters, look-alike letters, mojibake."""
 
 import datetime as dt
 import html

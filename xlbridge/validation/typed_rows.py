@@ -1,8 +1,8 @@
 """The data rows of a sheet as typed columns, with the problems of each cell.
 
 Problems also come from what the sheet shows instead of a value: errors, error words kept as
-text,
-formulas without a result, percentages, and number formats that show other digits or currencies.
+text, formulas without a result, percentages, and number formats that show other digits or
+currencies.
 """
 
 import re

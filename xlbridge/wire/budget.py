@@ -1,5 +1,6 @@
-"""Spending limits of purchases: models and operations. Source: the spec, Purchasing
-(planejamento).
+"""Spending limits of purchases: models and operations.
+
+Source: the spec, Purchasing (planejamento).
 
 Their shape is not shown there; this one is this project's choice (``docs/assumptions.md``).
 """

@@ -1,10 +1,8 @@
 """Receivable and payable titles, cash and bank statement: models and operations.
 
 Source: the spec, Receivable entry, Payable entry, Financial. The fields of the split
-(``rateio``)
-and of the statement (``caixabancos``), and the statement's parameters, are not shown there;
-those
-here are this project's choice (``docs/assumptions.md``).
+(``rateio``) and of the statement (``caixabancos``), and the statement's parameters, are not
+shown there; those here are this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field

@@ -1,8 +1,7 @@
 """Inventories, their counts and counted products: models and operations.
 
 Source: the spec, Inventory header, States, Stock ("any" of the inventory). The cycle's sub-
-paths
-and the shape of counts are this project's choice (``docs/assumptions.md``).
+paths and the shape of counts are this project's choice (``docs/assumptions.md``).
 """
 
 from enum import StrEnum

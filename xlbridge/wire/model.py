@@ -1,19 +1,15 @@
-"""Base of the wire models: field types, accepted spellings, maximum lengths, and the attached
-file.
+"""Base of the wire models: field types, spellings, maximum lengths, the attached file.
 
 What is created is strict, what is read is lenient: a model of something read requires only what
 identifies it, and every other field may be missing or null.
 
 Field names stay exactly as the spec writes them. On reading, the other spelling of a name's
-first
-letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the
-spec's
-own spelling goes out.
+first letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the
+spec's own spelling goes out.
 
 The spec shows no maximum length of a text; those here are this project's choice
 (``docs/assumptions.md``): what the tax authority's layouts and bank slips ask for, and room
-enough
-for what people write. The same name has the same length in every model.
+enough for what people write. The same name has the same length in every model.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Clients, contacts, suppliers and code lists: models and operations.
 
 Source: the spec, Client, Client contact, Product type, Registry. What a supplier is made of is
-not
-shown there, and of the code lists (an entry is a code and a description) only the product type;
-the rest is this project's choice (``docs/assumptions.md``).
+not shown there, and of the code lists (an entry is a code and a description) only the product
+type; the rest is this project's choice (``docs/assumptions.md``).
 """
 
 from typing import Literal

@@ -2,10 +2,8 @@
 
 Source: the spec, Service invoice (NFS-e), States, Sales and billing (previsao). The required
 fields of an invoice are not shown there, nor what it is read with beyond those that it is
-created
-with; of a forecast only readjustment, payment condition and automatic emission are named. The
-rest
-is this project's choice (``docs/assumptions.md``).
+created with; of a forecast only readjustment, payment condition and automatic emission are
+named. The rest is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field

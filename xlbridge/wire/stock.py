@@ -1,10 +1,8 @@
 """Stock balances, movements, requisitions and product addresses: models and operations.
 
 Source: the spec, Stock, Stock output, Stock entry, Stock balance row, Stock requisition,
-Product
-addressing. What the spec does not show (an entry's answer, the history, a requisition's items)
-is
-this project's choice (``docs/assumptions.md``).
+Product addressing. What the spec does not show (an entry's answer, the history, a requisition's
+items) is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field

@@ -1,5 +1,4 @@
-"""The cells of one column, grouped by the type that each has in the file, and the problems found
-in them.
+"""Cells of one column by the type that each has in the file, and the problems found in them.
 
 Both are kept as arrays: in a bad sheet there are as many problems as cells.
 """

@@ -1,8 +1,7 @@
 """The header row of a sheet: found, matched to a resource's columns, and checked.
 
 Also headers that stand in one unsplit cell, that are repeated further down, or that come from
-an
-earlier template.
+an earlier template.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Annotated copy of the analyst's own workbook: every finding is marked at its cell.
 
 The cells themselves are not touched, to the byte: their colours are a conditional format, so
-that
-styles, stored results of formulas, pictures and everything else stay as they are.
+that styles, stored results of formulas, pictures and everything else stay as they are.
 """
 
 from collections import defaultdict

@@ -1,9 +1,7 @@
-"""Cells of a sheet, column by column, each with its type in the file, and the facts of its raw
-XML.
+"""Cells of a sheet, column by column, and the facts of its raw XML.
 
 A cell takes nine bytes: one for its kind, eight for its content. So millions of cells stay
-small,
-travel between processes as they are, and can be worked on a column at a time.
+small, travel between processes as they are, and can be worked on a column at a time.
 """
 
 import datetime as dt

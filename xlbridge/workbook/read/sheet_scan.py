@@ -1,9 +1,8 @@
 """Scan of a sheet's raw XML for what the parser does not tell: errors, layout, formulas, scaling.
 
 The quick scan searches by patterns with literal beginnings, at the speed of memory. It knows
-the
-way in which programs write large sheets; a sheet that is written in another way is left to the
-exact scan, which walks every element, is right for every way of writing it, and slow.
+the way in which programs write large sheets; a sheet that is written in another way is left to
+the exact scan, which walks every element, is right for every way of writing it, and slow.
 """
 
 import os

@@ -1,5 +1,4 @@
-"""Data sheet that analysts fill in: header, column descriptions, formats, Excel's own input
-checks.
+"""Data sheet that analysts fill in: header, descriptions, formats, input checks.
 
 The blank template and the workbook of rejected rows share it. Everything is written row by row,
 so that it serves workbooks in constant memory too. Templates speak Portuguese whatever the
