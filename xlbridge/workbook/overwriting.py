@@ -21,7 +21,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class WorkbookMark:
-    """What tells who wrote a workbook: a name in one of its parts."""
+    """Mark of who wrote a workbook: a name in one of its parts."""
 
     part: str
     name: str

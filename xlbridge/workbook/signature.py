@@ -17,7 +17,7 @@ PROOF_PROPERTY = "xlbridge-proof"
 """The custom document property that holds the digest of the plan of a batch that is proven."""
 
 INSTRUCTIONS_SHEET = "Instruções"
-"""The sheet of a template that tells how to fill it in; never data."""
+"""The sheet of a template with the instructions; never data."""
 
 LISTS_SHEET = "Listas"
 """The hidden sheet of a template that its dropdowns read; never data."""

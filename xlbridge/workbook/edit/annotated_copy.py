@@ -33,7 +33,7 @@ from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.edit.summary_sheet import AnnotationSummary, replace_summary_sheet
 
 MOST_SHOWN = 10_000
-"""How many findings are marked and listed, unless told otherwise."""
+"""Number of findings that are marked and listed by default."""
 
 _OUR_CONDITION = '"xlbridge"="xlbridge"'
 """A condition that always holds, and that our conditional formats are known by."""
@@ -61,7 +61,7 @@ def annotate(
 ) -> None:
     """Write a copy of ``source`` with the findings of its sheets marked.
 
-    Each cell concerned gets the colour of its gravest finding and a comment that tells all of
+    Each cell concerned gets the colour of its gravest finding and a comment that lists all of
     them, below the comment that it had. A sheet that lists the findings is added and shown first
     when the copy is opened. The marks of an earlier annotation are replaced. Only the first
     ``limit`` findings (``MOST_SHOWN``) are marked and listed; the counts are of all.
@@ -88,18 +88,18 @@ def _annotate_sheets(
     package: EditablePackage, shown: Sequence[AnnotatedSheet], summary: AnnotationSummary
 ) -> None:
     sheets = SheetList(package)
-    looks = WorkbookStyles(package)
+    styles = WorkbookStyles(package)
     for sheet in shown:
         part = sheets.part(sheet.name)
         with edit_sheet_without_cells(package, part) as frame:
             cells = _findings_by_cell(frame, sheet.findings, sheet.first_column)
-            _colour_cells(frame, cells, looks)
+            _colour_cells(frame, cells, styles)
             replace_comments(
                 package, part, frame, {a: _comment_text(found) for a, found in cells.items()}
             )
     listed = [(sheet.name, finding) for sheet in shown for finding in sheet.findings]
-    replace_summary_sheet(package, sheets, looks, listed, summary)
-    looks.put_back()
+    replace_summary_sheet(package, sheets, styles, listed, summary)
+    styles.put_back()
     sheets.put_back()
 
 
@@ -128,7 +128,7 @@ def _visible_cell(address: str, merged: Mapping[tuple[int, int, int, int], str])
 
 
 def _colour_cells(
-    frame: Element, cells: Mapping[str, Sequence[Finding]], looks: WorkbookStyles
+    frame: Element, cells: Mapping[str, Sequence[Finding]], styles: WorkbookStyles
 ) -> None:
     _remove_colours(frame)
     by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
@@ -144,7 +144,7 @@ def _colour_cells(
         if local_name(rule) == "cfRule":
             rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
     colours = {
-        severity: looks.highlight(fill, style.SEVERITY_FONTS[severity])
+        severity: styles.highlight(fill, style.SEVERITY_FONTS[severity])
         for severity, fill in style.SEVERITY_FILLS.items()
     }
     first = find_child(frame, "conditionalFormatting")

@@ -87,8 +87,8 @@ def _cells_by_column(row: Element) -> Iterator[tuple[int, Element]]:
     column = -1
     for cell in row:
         if local_name(cell) == "c":
-            told = (cell.get("r") or "").rstrip("0123456789")
-            column = column_index(told) if told else column + 1
+            letters = (cell.get("r") or "").rstrip("0123456789")
+            column = column_index(letters) if letters else column + 1
             yield column, cell
 
 

@@ -182,8 +182,8 @@ _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 class NumberFormatStyles:
     """The cell styles of a workbook, by their index as cells carry it."""
 
-    def __init__(self, looks: WorkbookStyles) -> None:
-        self._looks = looks
+    def __init__(self, styles: WorkbookStyles) -> None:
+        self._styles = styles
         self._made: dict[tuple[int, int], int] = {}
 
     def for_date(self, style: int) -> int:
@@ -192,7 +192,7 @@ class NumberFormatStyles:
 
     def for_number(self, style: int) -> int:
         """Return the style in which a number is taken, and seen, for no other value."""
-        code = format_code(*map(str, self._looks.number_format(style)))
+        code = format_code(*map(str, self._styles.number_format(style)))
         is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
         return self._with(style, _GENERAL) if is_other else style
 
@@ -201,16 +201,16 @@ class NumberFormatStyles:
         return style if self._shows_text(style) else self._with(style, _TEXT)
 
     def _shows_date(self, style: int) -> bool:
-        number, code = self._looks.number_format(style)
-        told = _LITERAL.sub("", code).lower()
-        return number in _DATE_FORMATS or ("d" in told and "y" in told)
+        number, code = self._styles.number_format(style)
+        letters = _LITERAL.sub("", code).lower()
+        return number in _DATE_FORMATS or ("d" in letters and "y" in letters)
 
     def _shows_text(self, style: int) -> bool:
-        number, code = self._looks.number_format(style)
+        number, code = self._styles.number_format(style)
         return number == _TEXT or code == "@"
 
     def _with(self, style: int, number: int) -> int:
         key = style, number
         if key not in self._made:
-            self._made[key] = self._looks.with_number_format(style, number)
+            self._made[key] = self._styles.with_number_format(style, number)
         return self._made[key]

@@ -44,7 +44,7 @@ class SheetLayout:
         """Note what a piece of XML says; False where it is not written as programs write large
         sheets.
 
-        ``computed`` tells whether there are formulas in it.
+        ``computed`` is whether there are formulas in it.
         """
         if b'hidden="' in block:
             for tag, attributes in _HIDDEN.findall(block):
@@ -201,7 +201,7 @@ class CellColumn:
 
 
 class CellEncoder:
-    """Turns the values of one column, as the parser gives them, into cells, stretch by stretch.
+    """Encoder of one column: turns the values that the parser gives into cells, batch by batch.
 
     A text that repeats is kept once, unless too many others came in between, or hardly any repeat.
     ``filled`` counts the cells so far that are not empty, ``letters`` the characters of all texts,
@@ -223,7 +223,7 @@ class CellEncoder:
         before = len(self._known)
         kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
         common = CellKind(max(_OTHER_KINDS, key=kinds.count))
-        # What the stretch has little of is set apart, so that the rest goes at once.
+        # Values of rarer kinds are set apart, so that the rest goes at once.
         rest = [match.start() for match in _OTHER_KINDS[common].finditer(kinds)]
         alike = list(values)
         example = values[kinds.index(common)] if rest else None

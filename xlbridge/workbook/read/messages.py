@@ -42,7 +42,7 @@ class RowsRead:
 
 
 ParserMessage = WorkbookStarted | SheetStarted | RowsRead
-"""One thing that is told."""
+"""Message from the parser process to its caller."""
 
 _MAX_LINE_LENGTH = 1 << 28
 

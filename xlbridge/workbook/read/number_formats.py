@@ -89,7 +89,7 @@ def cell_number_formats(
     """Return the formats of the cells in some columns of a sheet.
 
     ``part`` is the sheet's, ``formats`` are those that are looked for, by the style that has them,
-    ``columns`` are zero-based. A cell that is written without its address tells nothing.
+    ``columns`` are zero-based. Cells without an address are skipped.
     """
     if not formats or not columns:
         return {}
@@ -148,7 +148,7 @@ _US_LOCALES = frozenset({"409", "en-us"})
 def foreign_currency(code: str) -> str | None:
     """Return the sign of the currency that a number format shows, None where that is the real.
 
-    A ``$`` that no locale goes with tells nothing: which currency it is depends on the computer.
+    A ``$`` without a locale does not count: which currency it is depends on the computer.
     """
     for sign, locale in _TAGGED_CURRENCY.findall(code):
         place = locale.lower()

@@ -43,7 +43,7 @@ _SHEETS_FOLDER = "xl/worksheets/"
 def with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
     """Return a workbook for the parser in which a sheet's unknown errors are ``#N/A``.
 
-    Which error each cell shows, the scan of the raw XML tells. The workbook has no other sheet than
+    The scan of the raw XML names the error of each cell. The workbook has no other sheet than
     that of ``part``; None where the sheet has no such error.
     """
     sheet = archive.read(part)
@@ -163,10 +163,10 @@ def _parse_sheet(
     yield SheetStarted(content.name, left, width, scanned())
     rows = content.iter_rows() if width else iter(())
     encoders = [CellEncoder() for _ in range(width)]
-    while stretch := list(islice(rows, _ROWS_AT_ONCE)):
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
         columns = [
             encoder.encode(values)
-            for encoder, values in zip(encoders, zip(*stretch, strict=True), strict=True)
+            for encoder, values in zip(encoders, zip(*batch, strict=True), strict=True)
         ]
         budget.check_texts(content.name, encoders)
         yield RowsRead(columns)
@@ -224,8 +224,8 @@ def _is_safe_sheet(package: Package, sheet: str) -> bool:
     scan = scan_exactly(package.sheet_pieces(sheet), {})
     near = scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
     return (
-        scan.orderly
-        and scan.modest
+        scan.in_order
+        and scan.dates_parse
         and near
         and scan.cells * package.shared_size() <= _MAX_SAFE_TEXT
     )

@@ -178,9 +178,9 @@ def start_reading(
 def prefetch_workbook(
     path: Path, limits: WorkbookLimits, sheet: str | None
 ) -> Iterator[PendingWorkbook | None]:
-    """Begin to read a workbook as ``reading`` does; None where it is refused at once.
+    """Begin to read a workbook ahead of its turn; None where it is refused at once.
 
-    Whoever reads it when its turn comes is told why.
+    Reading it again in its turn raises the reason.
     """
     with ExitStack() as stack:
         source: PendingWorkbook | None = None

@@ -34,16 +34,17 @@ class SheetScan:
     """A sheet's raw facts and its extent.
 
     ``cells`` counts the cells, filled or not; ``last_row`` is Excel's number, ``last_column`` is
-    zero-based. ``orderly`` tells that every address could be read and no row goes back, ``modest``
-    that no number is so far below zero that the parser panics where it is shown as a date.
+    zero-based. ``in_order`` means that every address could be read and no row goes back,
+    ``dates_parse`` that no number is so far below zero that the parser panics where it is shown as
+    a date.
     """
 
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
     last_row: int = 0
     last_column: int = 0
-    orderly: bool = True
-    modest: bool = True
+    in_order: bool = True
+    dates_parse: bool = True
 
 
 def scan_exactly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> SheetScan:
@@ -125,7 +126,7 @@ class _ElementHandler:
 
     def _begin_row(self, number: str | None) -> None:
         known = number is not None and _ROW_NUMBER.fullmatch(number)
-        self.scan.orderly &= number is None or bool(known)
+        self.scan.in_order &= number is None or bool(known)
         self._move(int(number) if number and known else self._row + 1, -1)
 
     def _begin_cell(self, attributes: Mapping[str, str]) -> None:
@@ -136,20 +137,20 @@ class _ElementHandler:
         if match:
             self._move(int(match[2]), column_index(match[1].upper()))
         else:
-            self.scan.orderly &= reference is None
+            self.scan.in_order &= reference is None
             self._move(self._row, self._column + 1)
         self.scan.last_row = max(self.scan.last_row, self._row)
         self.scan.last_column = max(self.scan.last_column, self._column)
 
     def _move(self, row: int, column: int) -> None:
-        self.scan.orderly &= row >= self._row
+        self.scan.in_order &= row >= self._row
         self._row, self._column = row, column
 
     def _note(self, place: CellPosition, cell: Mapping[str, str]) -> None:
         value = None if self._value is None else "".join(self._value)
         kind = cell.get("t")
         if value is not None and value.strip().startswith("-"):
-            self.scan.modest &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
+            self.scan.dates_parse &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
             self.scan.raw.errors[place] = value
         if self._formula and (value is None or (value == "" and kind != "str")):
