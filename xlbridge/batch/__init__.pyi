@@ -3,11 +3,7 @@ from .batch import (
     open_environments as open_environments,
     open_ledger as open_ledger,
 )
-from .parameters import (
-    MONTH_PARAMETER as MONTH_PARAMETER,
-    RELATIVE_MONTHS as RELATIVE_MONTHS,
-    is_month as is_month,
-)
+from .parameters import with_month as with_month
 from .plan import BatchPlan as BatchPlan
 from .plan_file import read_plan as read_plan
 from .plan_format import plan_format as plan_format

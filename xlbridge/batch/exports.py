@@ -99,7 +99,7 @@ def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> 
 def run_exports_on_cluster(
     batch: Batch, exports: Sequence[PendingExport], executor: Executor
 ) -> Iterator[tuple[PendingExport, XlbridgeError | None]]:
-    """Let an executor's workers export side by side; yield each export with why it failed, if so.
+    """Run exports side by side on an executor; yield each with its error, None without one.
 
     Raises ``TransportError`` when the cluster does not answer.
     """

@@ -11,7 +11,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.yaml_files import Mistake, YamlDocument, YamlPath, format_yaml_path
 
-MONTH_PARAMETER = "month"
+_MONTH_PARAMETER = "month"
 """The parameter that ``--month`` sets."""
 
 RELATIVE_MONTHS = ("current", "previous")
@@ -47,6 +47,21 @@ def resolve_months(values: Mapping[str, str], today: date) -> dict[str, str]:
     before = today.replace(day=1) - timedelta(days=1)
     months = dict(zip(RELATIVE_MONTHS, (f"{today:%Y-%m}", f"{before:%Y-%m}"), strict=True))
     return {name: months.get(value, value) for name, value in values.items()}
+
+
+def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
+    """Return the parameters with the month of ``--month``.
+
+    Raises ``UsageError`` unless it is ``2026-10``, ``current`` or ``previous``.
+    """
+    if month not in RELATIVE_MONTHS and not is_month(month):
+        raise UsageError(
+            Text(
+                pt="--month {month}: escreva AAAA-MM, current ou previous.",
+                en="--month {month}: write YYYY-MM, current or previous.",
+            ).format(month=month)
+        )
+    return {**values, _MONTH_PARAMETER: month}
 
 
 def is_valid_value(value: str) -> bool:

@@ -66,8 +66,8 @@ def plan_command(
     "status",
     help=str(
         Text(
-            pt="Mostra a situação de um lote; sem dizer qual, os lotes que existem.",
-            en="Shows the status of a batch; without a name, the batches that exist.",
+            pt="Mostra a situação de um lote; sem dizer qual, a lista deles.",
+            en="Shows the status of a batch; without a name, all batches.",
         )
     ),
 )

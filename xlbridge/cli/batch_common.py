@@ -9,17 +9,15 @@ from typing import Any
 import click
 
 from xlbridge.batch import (
-    MONTH_PARAMETER,
-    RELATIVE_MONTHS,
     Batch,
     StepOverview,
     UnitStatus,
     batch_json,
     batch_text,
-    is_month,
     open_environments,
     open_ledger,
     read_plan,
+    with_month,
 )
 from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
@@ -68,16 +66,7 @@ def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[s
                 ).format(text=text)
             )
         given[name] = value
-    if month is None:
-        return given
-    if month not in RELATIVE_MONTHS and not is_month(month):
-        raise UsageError(
-            Text(
-                pt="--month {month}: escreva AAAA-MM, current ou previous.",
-                en="--month {month}: write YYYY-MM, current or previous.",
-            ).format(month=month)
-        )
-    return {**given, MONTH_PARAMETER: month}
+    return given if month is None else with_month(given, month)
 
 
 def run_options(function: Decorated) -> Decorated:

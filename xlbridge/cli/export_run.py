@@ -145,7 +145,7 @@ _WINDOWS_KEPT = Text(
 def _export_on_cluster(
     scheduler: str, target: Target, export: PreparedExport, settings: Settings
 ) -> ExportResult:
-    """Let a worker of a cluster export. Raises what the export raised there.
+    """Export on a worker of a cluster. Raises what the export raised there.
 
     Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
     cluster does not answer.
