@@ -219,11 +219,11 @@ _argument_metavar: _Metavar = _ARGUMENT.make_metavar
 
 
 def _translated(metavar: _Metavar) -> _Metavar:
-    def told(parameter: click.Parameter, ctx: click.Context) -> str:
+    def translated(parameter: click.Parameter, ctx: click.Context) -> str:
         words = metavar(parameter, ctx)
         return re.sub("[A-Z]+(?: RANGE)?", lambda word: str(_METAVARS.get(word[0], word[0])), words)
 
-    return told
+    return translated
 
 
 def _dgettext(domain: str, message: str) -> str:

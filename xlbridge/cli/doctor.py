@@ -86,8 +86,8 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
         yield failed_check("schemas", error)
         return
     if own := [resource.name for resource in resources if resource.source.parent == folder]:
-        told = Text(pt="recursos seus: {names}", en="resources of your own: {names}")
-        yield DiagnosticCheck("schemas", True, told.format(names=", ".join(own)))
+        message = Text(pt="recursos seus: {names}", en="resources of your own: {names}")
+        yield DiagnosticCheck("schemas", True, message.format(names=", ".join(own)))
 
 
 def _exit_code(checks: list[DiagnosticCheck]) -> ExitCode:

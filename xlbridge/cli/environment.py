@@ -57,9 +57,9 @@ def command_settings() -> Settings:
     return settings_for(settings, choose_profile(settings))
 
 
-def _option(names: list[str], metavar: str, told: Text) -> click.Option:
+def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:
     return click.Option(
-        names, metavar=metavar, help=str(told), expose_value=False, callback=_remember
+        names, metavar=metavar, help=str(help_text), expose_value=False, callback=_remember
     )
 
 

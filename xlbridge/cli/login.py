@@ -205,8 +205,10 @@ def _tell(client: Client, expiration: str | None, form: str) -> None:
             }
         )
         return
-    told = Text(
+    message = Text(
         pt="Credenciais aceitas: {email} em {url} (token válido até {expiration}).",
         en="Credentials accepted: {email} at {url} (token valid until {expiration}).",
     )
-    print_result(told.format(email=target.email, url=target.base_url, expiration=expiration or "?"))
+    print_result(
+        message.format(email=target.email, url=target.base_url, expiration=expiration or "?")
+    )

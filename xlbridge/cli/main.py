@@ -197,11 +197,11 @@ def _report_stdout(failure: OSError) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(failure, BrokenPipeError):
         return _BROKEN_PIPE
-    told = Text(
+    message = Text(
         pt="Erro: não foi possível escrever na saída padrão: {reason}.",
         en="Error: cannot write to standard output: {reason}.",
     )
-    remark(told.format(reason=failure.strerror))
+    remark(message.format(reason=failure.strerror))
     return ExitCode.WRONG_USAGE
 
 
@@ -222,12 +222,12 @@ def _report_crash(error: Exception) -> int:
         "w", prefix="xlbridge-", suffix=".txt", delete=False, encoding="utf-8"
     ) as report:
         report.write("".join(traceback.format_exception(error)))
-    told = Text(
+    message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "
         "project: {f}",
     )
-    remark(told.format(kind=type(error).__name__, f=report.name))
+    remark(message.format(kind=type(error).__name__, f=report.name))
     return ExitCode.CRASHED
 
 

@@ -173,15 +173,15 @@ def _watch(activity: ProgressDisplay, done: int, total: int) -> None:
 
 
 def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
-    told = Text(
+    message = Text(
         pt="Sistema de ensaio em {url} (documentação: {url}/docs).",
         en="Sandbox on {url} (documentation: {url}/docs).",
     )
-    remark(told.format(url=running.base_url))
+    remark(message.format(url=running.base_url))
     if ready_file:
         # Its reader has the credentials from there; what is printed may end in a log.
-        told = Text(pt="Credenciais em {file}", en="Credentials in {file}")
-        remark(told.format(file=ready_file))
+        message = Text(pt="Credenciais em {file}", en="Credentials in {file}")
+        remark(message.format(file=ready_file))
         return
     remark(Text(pt="Para usá-lo, noutro terminal:", en="To use it, in another terminal:"))
     setting = "set" if os.name == "nt" else "export"

@@ -115,11 +115,11 @@ def _migrate(
         if names:
             remark(text.format(names=", ".join(names)))
     for header, cells in done.dropped.items():
-        told = Text(
+        message = Text(
             pt="  fora do modelo, não passa: {header} (células preenchidas: {n})",
             en="  not in the template, left behind: {header} (filled cells: {n})",
         )
-        remark(told.format(header=header, n=cells))
+        remark(message.format(header=header, n=cells))
     for text in done.remarks:
         remark(f"  {text}")
 

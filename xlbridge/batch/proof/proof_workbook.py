@@ -85,25 +85,25 @@ class _Styles:
         return self._made[key]
 
     def cell(self, heading: Heading, value: Value, tone: Tone) -> Format:
-        look = dict(_TONE_FORMATS[tone])
+        properties = dict(_TONE_FORMATS[tone])
         if heading.alarming and value:
-            look |= {"font_color": _OPEN, "bold": True}
+            properties |= {"font_color": _OPEN, "bold": True}
         if heading.digest:
-            look |= {"font_size": 9, "font_name": "Consolas"}
+            properties |= {"font_size": 9, "font_name": "Consolas"}
         match value:
             case Decimal():
-                look["num_format"] = style.NUMBER_FORMATS[Kind.MONEY]
+                properties["num_format"] = style.NUMBER_FORMATS[Kind.MONEY]
             case int():
-                look["num_format"] = "#,##0"
+                properties["num_format"] = "#,##0"
             case date():
-                look |= {
+                properties |= {
                     "num_format": style.NUMBER_FORMATS[Kind.DATE],
                     "align": "left",
                     "indent": 1,
                 }
             case _:
-                look |= {"text_wrap": True, "align": "left", "indent": 1}
-        return self.of(**look)
+                properties |= {"text_wrap": True, "align": "left", "indent": 1}
+        return self.of(**properties)
 
 
 class _SheetWriter:
@@ -149,10 +149,10 @@ class _SheetWriter:
             self._write_line(grid.headings, line)
         self._row += 1
 
-    def _text(self, text: str, look: dict[str, Any]) -> None:
+    def _text(self, text: str, properties: dict[str, Any]) -> None:
         """Write a text over the whole width, as high as it needs."""
         across = max(sum(self._widths), 60)
-        form = self._styles.of(**look, text_wrap=True)
+        form = self._styles.of(**properties, text_wrap=True)
         lines = math.ceil(len(text) / across)
         self._sheet.set_row(self._row, lines * _LINE_HEIGHT + 5)
         self._sheet.merge_range(self._row, 0, self._row, max(len(self._widths) - 1, 1), "", form)
@@ -160,7 +160,7 @@ class _SheetWriter:
         self._row += 1
 
     def _write_headings(self, grid: Grid) -> None:
-        look = {
+        properties = {
             "bold": True,
             "text_wrap": True,
             "bg_color": style.STRONG,
@@ -171,7 +171,7 @@ class _SheetWriter:
         self._fit_height([str(heading.title) for heading in grid.headings], _BOLD_WIDTH)
         for at, heading in enumerate(grid.headings):
             side = {"align": "right"} if grid.has_numbers(at) else {"align": "left", "indent": 1}
-            form = self._styles.of(**look, **side)
+            form = self._styles.of(**properties, **side)
             self._sheet.write_string(self._row, at, str(heading.title), form)
         self._row += 1
 
@@ -216,12 +216,12 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     print_across_pages(sheet, name)
     _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
     items = list(open_items(proof))
-    look = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
+    properties = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
     if not items:
-        look = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
-    said = styles.of(**look, text_wrap=True, indent=1, align="left")
+        properties = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
+    said = styles.of(**properties, text_wrap=True, indent=1, align="left")
     _write_across(
-        sheet, 2, verdict(proof), styles.of(**look, bold=True, text_wrap=True, font_size=12)
+        sheet, 2, verdict(proof), styles.of(**properties, bold=True, text_wrap=True, font_size=12)
     )
     for row, item in enumerate(items, start=3):
         _write_across(sheet, row, f"• {item}", said)

@@ -110,10 +110,12 @@ class Workspace:
             yield storage
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: v for name, v in os.environ.items() if name not in _REAL_SYSTEM_VARIABLES}
-        kept["XLBRIDGE_LANG"] = active_language()
+        variables = {
+            name: v for name, v in os.environ.items() if name not in _REAL_SYSTEM_VARIABLES
+        }
+        variables["XLBRIDGE_LANG"] = active_language()
         schemas = self._schemas()
-        return kept if schemas is None else kept | {SCHEMAS_VARIABLE: str(schemas)}
+        return variables if schemas is None else variables | {SCHEMAS_VARIABLE: str(schemas)}
 
     def _schemas(self) -> Path | None:
         return self.settings.schemas.resolve() if self.settings.schemas.is_dir() else None
