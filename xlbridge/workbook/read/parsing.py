@@ -48,14 +48,14 @@ def with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
     """
     sheet = archive.read(part)
     # What looks like a cell in a comment is none.
-    mended = sheet if b"<!" in sheet else ERROR_CELL.sub(_known_error, sheet)
-    if mended == sheet:
+    with_known_errors = sheet if b"<!" in sheet else ERROR_CELL.sub(_known_error, sheet)
+    if with_known_errors == sheet:
         return None
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
         for entry in archive.infolist():
             if entry.filename == part:
-                copy.writestr(entry.filename, mended)
+                copy.writestr(entry.filename, with_known_errors)
             elif _is_needed_part(entry.filename.lower()):
                 copy.writestr(entry.filename, archive.read(entry))
     return stream.getvalue()

@@ -48,7 +48,7 @@ def write_rejects(
     rows: Sequence[int],
     reasons: Sequence[str],
 ) -> None:
-    """Write the rejected rows in the layout of the template, ready to be mended and sent again.
+    """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
 
     ``frame`` holds the rejected rows only; ``rows`` are their row numbers in the analyst's sheet
     and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``.
