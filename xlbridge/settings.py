@@ -90,7 +90,7 @@ class Settings:
     certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
     still be on its way, in seconds; None leaves it to the profile. ``state`` is the folder of the
     chosen profile's journal and payloads, the home where it has none of its own.
-    ``schemas_option`` is a folder of own schema files in place of the one under ``home``.
+    ``own_schemas`` is a folder of own schema files in place of the one under ``home``.
     """
 
     home: Path

@@ -1,4 +1,4 @@
-"""Client."""
+"""Client of the remote system: requests, replies, login, listings, one retry policy."""
 
 import lazy_loader
 

@@ -3,8 +3,7 @@
 Example::
 
     from xlbridge.client import Client, Target
-    from xlbridge.wire.operations.sales import SALES_ORDER_LIST
-    from xlbridge.wire.sales import SalesOrderQuery
+    from xlbridge.wire.sales import SALES_ORDER_LIST, SalesOrderQuery
 
     target = Target("production", "https://erp.example.com", "user@example.com", password)
     with Client(target) as client:

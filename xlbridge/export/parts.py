@@ -103,7 +103,7 @@ class Part:
         return self._digest or self._hash.hexdigest()
 
     def told(self) -> dict[str, Any]:
-        """Return what came, as JSON has it, for ``import_lines`` of another process or run."""
+        """Return the state of the part as JSON, for another process or run to take in."""
         return {
             "records": self.records,
             "rows": self.rows,

@@ -1,4 +1,4 @@
-"""Files."""
+"""Files of ours: written whole or not at all, locks, SQLite databases."""
 
 import lazy_loader
 

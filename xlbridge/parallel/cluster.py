@@ -36,7 +36,7 @@ _thread_local = threading.local()
 
 @dataclass(frozen=True, slots=True)
 class OpaqueBytes:
-    """Something packed; only whoever is meant to looks into it."""
+    """Packed bytes, which only their receiver unpacks."""
 
     content: bytes = field(repr=False)
 

@@ -1,4 +1,4 @@
-"""Profiles."""
+"""Profiles: the environments that a user works with, and their passwords."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Sandbox."""
+"""Sandbox: a server that behaves as the interface is specified."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Upload."""
+"""Upload of a sheet: journal, plan, sending, settling of doubts, evidence."""
 
 import lazy_loader
 

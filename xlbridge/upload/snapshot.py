@@ -127,7 +127,7 @@ _Identity = tuple[tuple[str, str | None], ...]
 
 
 def _new_records(before: Snapshot, after: Snapshot) -> Counter[_Identity]:
-    """Return how many records came to be what each kind of row says."""
+    """Count the records that have become equal to each kind of row."""
     new: Counter[_Identity] = Counter()
     for was, now in zip(before, after, strict=True):
         if was is not None and now is not None:
@@ -163,7 +163,7 @@ def _take_new_record(new: Counter[_Identity], row: RowSnapshot) -> bool:
 
 
 def _identity(row: RowSnapshot) -> _Identity:
-    """Return what is equal for rows of one key that say the same."""
+    """Return a value that is equal for rows of one key with the same content."""
     return (*_key(row), *sorted(row.sent.items()))
 
 

@@ -144,7 +144,7 @@ class SkippedSheet:
 
     @property
     def note(self) -> Text:
-        """Say so."""
+        """Message that the sheet was skipped."""
         return Text(
             pt="planilha {sheet} não conferida: não serve para nenhum recurso",
             en="sheet {sheet} not checked: it fits no resource",

@@ -1,4 +1,4 @@
-"""Workbook."""
+"""Workbooks: constants and addresses that reading, writing and editing share."""
 
 import lazy_loader
 

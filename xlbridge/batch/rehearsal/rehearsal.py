@@ -265,7 +265,7 @@ class Trial:
             self._wait_for_queue()
 
     def _changed_nothing(self, report: Mapping[str, Any] | None) -> bool:
-        """Say whether another run would come to the same as this one."""
+        """Return whether another run would end like this one; wait where one is in doubt."""
         if report is None:
             return False
         status = _report_summary(report)

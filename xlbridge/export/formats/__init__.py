@@ -1,1 +1,1 @@
-"""Formats."""
+"""Output formats of an export, one module each."""

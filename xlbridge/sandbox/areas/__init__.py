@@ -1,1 +1,1 @@
-"""Areas."""
+"""Business areas of the sandbox: tables, rules, handlers and seed of each."""

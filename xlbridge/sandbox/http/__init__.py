@@ -1,1 +1,1 @@
-"""Http."""
+"""HTTP side of the sandbox: routes, requests and answers, OpenAPI document."""

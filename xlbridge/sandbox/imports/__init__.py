@@ -1,1 +1,1 @@
-"""Imports."""
+"""Imports of the sandbox: workbooks to records, directly or through the queue."""

@@ -151,7 +151,7 @@ class StandIns:
     def _need(
         self, table: Table, code: Any, fresh: Mapping[str, Any] | None = None, **wanted: Any
     ) -> None:
-        """Make a code where it is lacking, and let it be what is ``wanted`` of it."""
+        """Insert a code that is missing, and give its columns the ``wanted`` values."""
         known = self._rows(table, "code")
         there = known.get(code)
         if there is None:

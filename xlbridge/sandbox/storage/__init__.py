@@ -1,4 +1,4 @@
-"""Storage."""
+"""Database of the sandbox: SQLite or PostgreSQL."""
 
 import lazy_loader
 

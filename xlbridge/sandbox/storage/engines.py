@@ -89,7 +89,7 @@ LOCK_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Both draw from one pool of connections.
+    """Engines for reading and for writing, on one pool of connections.
 
     A writing transaction waits for the one before it, on either database, so that what it reads
     stays true until it ends. A reading one waits for nobody, and sees one moment throughout.

@@ -1,4 +1,4 @@
-"""Edit."""
+"""Changed copies of a user's workbook: annotated, corrected, with remark columns."""
 
 import lazy_loader
 

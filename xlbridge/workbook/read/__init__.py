@@ -1,4 +1,4 @@
-"""Read."""
+"""Reading of workbooks: safety checks, parsing under limits, typed cells."""
 
 import lazy_loader
 

@@ -64,9 +64,9 @@ def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
 
 
 def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
-    """Yield the messages that ``send`` wrote at the other end.
+    """Yield the messages that ``send_messages`` wrote at the other end.
 
-    Raises the ``XlbridgeError`` that was met there, ``Broken`` when the end is missing.
+    Raises the ``XlbridgeError`` that was met there, ``BrokenStream`` when the end is missing.
     """
     while True:
         head = _read_head(stream)

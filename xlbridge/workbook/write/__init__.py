@@ -1,4 +1,4 @@
-"""Write."""
+"""New workbooks: templates, payloads, rejected rows."""
 
 import lazy_loader
 

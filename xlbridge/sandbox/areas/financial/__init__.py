@@ -1,1 +1,1 @@
-"""Financial."""
+"""Financial: receivable and payable titles, cash statement."""

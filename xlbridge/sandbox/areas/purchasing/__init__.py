@@ -1,1 +1,1 @@
-"""Purchasing."""
+"""Purchasing: requisitions, orders, purchase orders, spending limits."""

@@ -1,1 +1,1 @@
-"""Registry."""
+"""Registry: clients, contacts, suppliers, products and code lists."""

@@ -1,1 +1,1 @@
-"""Sales."""
+"""Sales: orders, product and service invoices, forecasts."""

@@ -1,1 +1,1 @@
-"""Stock."""
+"""Stock: movements, outputs, requisitions, addresses, inventories."""
