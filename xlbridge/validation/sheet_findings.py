@@ -28,8 +28,8 @@ class FindingColumn:
     """The findings of one column of a sheet, an entry of each for each.
 
     ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
-    numbers, ``kinds`` places in ``FINDING_KINDS``, ``said`` places in ``remarks``, ``cells`` what the cells
-    hold. ``firsts`` has the row of a repeated value's first occurrence. ``whole`` tells that
+    numbers, ``kinds`` places in ``FINDING_KINDS``, ``said`` places in ``remarks``, ``cells`` the
+    content of the cells. ``firsts`` has the row of a repeated value's first occurrence. ``whole`` tells that
     ``cells`` are all cells of the column instead, as most of them have findings.
     """
 

@@ -118,8 +118,8 @@ class CellProblems:
 
     ``failed`` marks the cells that have no usable value, and that no further rule may check.
     ``positions``, ``kinds`` and ``said`` have an entry for each problem: the position of its cell,
-    its place in ``FINDING_KINDS``, and the place of what else is said of it in ``remarks``. ``firsts`` has
-    the position of a repeated value's first occurrence, by the problem's number.
+    its place in ``FINDING_KINDS``, and the place of what else is said of it in ``remarks``.
+    ``firsts`` has the position of a repeated value's first occurrence, by the problem's number.
 
     Remarks that are equal are kept once; where very many differ, one that comes back is kept again.
     """

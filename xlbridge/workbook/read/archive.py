@@ -63,7 +63,7 @@ class WorkbookArchive:
     """
 
     def __init__(self, path: Path, limits: WorkbookLimits) -> None:
-        """Read the file. Raises ``UsageError`` when it is missing, ``WorkbookRefused`` when unsafe."""
+        """Read the file. Raises ``UsageError`` where it is missing, or ``WorkbookRefused``."""
         self.content = file_content(path, limits)
         self._limits = limits
         refuse_unless_zip(self.content)
