@@ -29,8 +29,8 @@ class FindingColumn:
 
     ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
     numbers, ``kinds`` places in ``FINDING_KINDS``, ``said`` places in ``remarks``, ``cells`` the
-    content of the cells. ``firsts`` has the row of a repeated value's first occurrence. ``whole`` tells that
-    ``cells`` are all cells of the column instead, as most of them have findings.
+    content of the cells. ``firsts`` has the row of a repeated value's first occurrence. ``whole``
+    tells that ``cells`` are all cells of the column instead, as most of them have findings.
     """
 
     name: str
