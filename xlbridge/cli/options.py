@@ -18,7 +18,8 @@ Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]
 
 
-def _option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
+def option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
+    """Declare an option with its help in both languages."""
     return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
 
 
@@ -39,12 +40,12 @@ class _WorkbookPath(click.Path):
 WORKBOOK_OUTPUT = _WorkbookPath(path_type=Path, dir_okay=False)
 
 
-def _combined(options: Sequence[Decorator]) -> Decorator:
+def combined(options: Sequence[Decorator]) -> Decorator:
     """Apply several options as if each had been written, in this order, above the command."""
-    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
+    return lambda command: reduce(lambda done, add: add(done), reversed(options), command)
 
 
-format_option = _option(
+format_option = option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -54,7 +55,7 @@ format_option = _option(
     en="Text for people, or JSON for programs.",
 )
 
-validate_format_option = _option(
+validate_format_option = option(
     "--format",
     "form",
     type=click.Choice(PRINTABLE_FORMS),
@@ -86,7 +87,7 @@ def _use_given_schemas(
         use_schemas(context, folder)
 
 
-schemas_option = _option(
+schemas_option = option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
@@ -97,18 +98,18 @@ schemas_option = _option(
     en="The folder of your own resources (default: XLBRIDGE_HOME/schemas).",
 )
 
-sheet_options = _combined(
+sheet_options = combined(
     [
-        _option(
+        option(
             "--resource",
             pt="O recurso; sem ele, é deduzido do arquivo.",
             en="The resource; without it, it is told from the workbook.",
         ),
-        _option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
+        option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
     ]
 )
 
-all_sheets_option = _option(
+all_sheets_option = option(
     "--all-sheets",
     is_flag=True,
     pt="Confere todas as planilhas do arquivo que têm dados de um recurso, também umas com as "
@@ -116,15 +117,15 @@ all_sheets_option = _option(
     en="Checks every sheet of the workbook that has data for a resource, and one against another.",
 )
 
-parse_options = _combined(
+parse_options = combined(
     [
-        _option(
+        option(
             "--dates",
             type=click.Choice(get_args(DateOrder)),
             pt="A ordem de dia e mês nas datas em texto.",
             en="The order of day and month in text dates.",
         ),
-        _option(
+        option(
             "--numbers",
             type=click.Choice(get_args(NumberStyle)),
             pt="A escrita dos números em texto: pt é 1.234,56; en é 1,234.56.",
@@ -133,16 +134,16 @@ parse_options = _combined(
     ]
 )
 
-scheduler_option = _option(
+scheduler_option = option(
     "--scheduler",
     metavar="URL",
     pt="Um cluster Dask que faz o trabalho (tcp://… ou tls://…).",
     en="A Dask cluster that does the work (tcp://… or tls://…).",
 )
 
-worker_options = _combined(
+worker_options = combined(
     [
-        _option(
+        option(
             "--workers",
             type=click.IntRange(min=1),
             metavar="N",
@@ -155,79 +156,19 @@ worker_options = _combined(
     ]
 )
 
-force_option = _option(
+force_option = option(
     "--force",
     is_flag=True,
     pt="Substitui o arquivo que existir.",
     en="Replaces a file that exists.",
 )
 
-status_copy_option = _option(
+status_copy_option = option(
     "--annotate",
     type=WORKBOOK_OUTPUT,
     pt="Grava uma cópia do arquivo com situação, motivo e código ao lado das linhas.",
     en="Writes a copy of the workbook with state, reason and code beside its rows.",
 )
-
-chunk_rows_option = _option(
-    "--chunk-rows",
-    type=click.IntRange(min=1),
-    pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
-    en="Sends in parts of that many rows, each an upload of its own.",
-)
-
-upload_options = _combined(
-    [
-        _option(
-            "--yes",
-            is_flag=True,
-            pt="Não pergunta antes de enviar.",
-            en="Does not ask before sending.",
-        ),
-        _option(
-            "--confirm",
-            metavar="ROWS:DIGEST",
-            pt="Confirma linhas e começo do digest, como o plano os mostra; vale em produção.",
-            en="Confirms rows and start of the digest, as the plan shows them; for production too.",
-        ),
-        _option(
-            "--wait/--no-wait",
-            default=True,
-            show_default=True,
-            pt="Espera o resultado da fila.",
-            en="Waits for the queue's outcome.",
-        ),
-        _option(
-            "--preview/--no-preview",
-            default=True,
-            show_default=True,
-            pt="Faz a prévia antes de enviar.",
-            en="Previews before sending.",
-        ),
-        status_copy_option,
-        _option(
-            "--read-back/--no-read-back",
-            default=True,
-            show_default=True,
-            pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
-            en="Reads what the system has of these rows; without it a doubt stays without proof.",
-        ),
-        schemas_option,
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class UploadArguments:
-    """Options for sending a job, and for its report."""
-
-    yes: bool
-    confirm: str | None
-    wait: bool
-    preview: bool
-    read_back: bool
-    annotate: Path | None
-    form: str
 
 
 @dataclass(frozen=True, slots=True)

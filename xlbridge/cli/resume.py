@@ -6,10 +6,11 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import UploadArguments, format_option, upload_options
+from xlbridge.cli.options import format_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.cli.upload_options import UploadArguments, upload_options
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import Job, Journal, ensure_evidence, open_context
@@ -21,8 +22,8 @@ from xlbridge.upload import Job, Journal, ensure_evidence, open_context
 @click.argument("job_id", metavar="[JOB]", required=False)
 @upload_options
 @format_option
-def command(job_id: str | None, **how: Any) -> ExitCode:
-    arguments = UploadArguments(**how)
+def command(job_id: str | None, **given: Any) -> ExitCode:
+    arguments = UploadArguments.of(given)
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id) if job_id else _only_open_job(context.journal)
         if job.state.is_final:
@@ -32,12 +33,12 @@ def command(job_id: str | None, **how: Any) -> ExitCode:
             return print_job(job, arguments.form)
         # What talks to the system and reads what was sent takes its time to import.
         with heavy_imports():
-            from xlbridge.cli.upload_run import forbid_yes_in_production, options_of, run_upload
+            from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
             from xlbridge.connection import connect
 
         with connect(context.settings, remark) as client:
             forbid_yes_in_production(client.target.production, arguments, job.what.mode)
-            return run_upload(context, client, job, options_of(arguments), arguments)
+            return run_upload(context, client, job, arguments)
 
 
 def _only_open_job(journal: Journal) -> Job:

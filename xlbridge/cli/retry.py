@@ -7,15 +7,10 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import (
-    UploadArguments,
-    chunk_rows_option,
-    format_option,
-    parse_options,
-    upload_options,
-)
+from xlbridge.cli.options import format_option, parse_options
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_options import UploadArguments, chunk_rows_option, upload_options
 from xlbridge.i18n import Text
 from xlbridge.upload import ensure_evidence, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
@@ -48,17 +43,15 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, Validation
 def command(
     job_id: str,
     file: Path | None,
-    chunk_rows: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
-    **how: Any,
+    **given: Any,
 ) -> ExitCode:
-    arguments = UploadArguments(**how)
+    arguments = UploadArguments.of(given)
     # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
-            options_of,
             report_invalid_sheet,
             run_upload,
         )
@@ -82,9 +75,8 @@ def command(
         _mention_left_out(corrected.left_out)
         with connect(context.settings, remark) as client:
             forbid_yes_in_production(client.target.production, arguments, job.what.mode)
-            options = options_of(arguments, chunk_rows=chunk_rows)
-            again = Uploads(context, client).create_retry(corrected, options)
-            return run_upload(context, client, again, options, arguments)
+            again = Uploads(context, client).create_retry(corrected, arguments.options)
+            return run_upload(context, client, again, arguments)
 
 
 def _mention_left_out(rows: int) -> None:

@@ -1,25 +1,25 @@
 """``xlbridge upload``: validate a workbook, then send it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import (
-    UploadArguments,
-    chunk_rows_option,
-    format_option,
-    parse_options,
-    sheet_options,
-    upload_options,
-)
+from xlbridge.cli.options import format_option, parse_options, sheet_options
 from xlbridge.cli.output import remark, show_progress
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_options import (
+    UploadArguments,
+    again_option,
+    chunk_rows_option,
+    mode_option,
+    upload_options,
+)
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.upload import RequestedMode, choose_mode, open_context
+from xlbridge.upload import choose_mode, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 if TYPE_CHECKING:
@@ -31,27 +31,8 @@ if TYPE_CHECKING:
     help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook, sends it.")),
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
-@click.option(
-    "--mode",
-    type=click.Choice(get_args(RequestedMode)),
-    default="auto",
-    help=str(
-        Text(
-            pt="direct: de uma vez; preview: só prévia; queue: pela fila; auto escolhe.",
-            en="direct: at once; preview: only that; queue: through the queue; auto chooses.",
-        )
-    ),
-)
-@click.option(
-    "--again",
-    metavar="REASON",
-    help=str(
-        Text(
-            pt="Envia de novo linhas já enviadas; o motivo fica registrado.",
-            en="Sends rows again that were sent already; the reason is recorded.",
-        )
-    ),
-)
+@mode_option
+@again_option
 @chunk_rows_option
 @sheet_options
 @parse_options
@@ -61,20 +42,16 @@ def command(
     file: Path,
     resource: str | None,
     sheet: str | None,
-    mode: RequestedMode,
-    again: str | None,
-    chunk_rows: int | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
-    **how: Any,
+    **given: Any,
 ) -> ExitCode:
-    arguments = UploadArguments(**how)
+    arguments = UploadArguments.of(given)
     require_distinct([arguments.annotate], [file])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
-            options_of,
             report_invalid_sheet,
             run_upload,
         )
@@ -94,8 +71,8 @@ def command(
                 request, context.settings.schemas, context.settings.limits
             )
         if not judged.ok or judged.resource is None:
-            return report_invalid_sheet(judged, mode, arguments.form)
-        choice = choose_mode(judged.resource, mode)
+            return report_invalid_sheet(judged, arguments.options.mode, arguments.form)
+        choice = choose_mode(judged.resource, arguments.options.mode)
         _mention_warnings(judged)
         with connect(context.settings, remark) as client:
             target = client.target
@@ -108,9 +85,8 @@ def command(
                     reason=choice.reason,
                 )
             )
-            options = options_of(arguments, mode=mode, again=again, chunk_rows=chunk_rows)
-            job = Uploads(context, client).create(judged, options)
-            return run_upload(context, client, job, options, arguments)
+            job = Uploads(context, client).create(judged, arguments.options)
+            return run_upload(context, client, job, arguments)
 
 
 _SUMMARY = Text(

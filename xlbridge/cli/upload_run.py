@@ -1,13 +1,12 @@
-"""Shared by the commands that send: the run itself, consent, the report of an invalid sheet."""
+"""Shared by the commands that send: the run itself, the report of an invalid sheet."""
 
 import sys
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
+from xlbridge.cli.consent import yes_in_production
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import UploadArguments
 from xlbridge.cli.output import (
     ProgressDisplay,
     fit_to_terminal,
@@ -17,19 +16,16 @@ from xlbridge.cli.output import (
     show_progress,
 )
 from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.cli.upload_options import UploadArguments
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, LocalDatabaseError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
-    ApproveAll,
-    Confirmed,
     Consent,
     ConsentRequest,
     Job,
-    RequestedMode,
     UploadContext,
-    UploadOptions,
     Uploads,
     Verdict,
     job_json,
@@ -42,38 +38,14 @@ _HOW_TO_RESUME = Text(
 )
 
 
-def options_of(
-    arguments: UploadArguments,
-    *,
-    mode: RequestedMode = "auto",
-    again: str | None = None,
-    chunk_rows: int | None = None,
-) -> UploadOptions:
-    """Return the options of an upload by the arguments of a command."""
-    consent: Consent = _terminal_consent
-    if arguments.confirm is not None:
-        consent = Confirmed(arguments.confirm)
-    elif arguments.yes:
-        consent = ApproveAll()
-    return UploadOptions(
-        consent=consent,
-        mode=mode,
-        again=again,
-        chunk_rows=chunk_rows,
-        snapshot=arguments.read_back,
-        preview=arguments.preview,
-        wait=arguments.wait,
-    )
-
-
 def run_upload(
     context: UploadContext,
     client: Client,
     job: Job,
-    options: UploadOptions,
     arguments: UploadArguments,
 ) -> ExitCode:
     """Run a job, showing plan and progress on stderr, and print its report."""
+    options = arguments.options
     try:
         with show_progress(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as display:
             shown = replace(
@@ -154,17 +126,3 @@ def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode:
                 "digest: --confirm ROWS:DIGEST",
             ),
         )
-
-
-def _terminal_consent(request: ConsentRequest) -> bool:
-    """Ask on the terminal: in production for the token, elsewhere for a yes."""
-    if not request.target.production:
-        return ask_yes_or_no(_IN_SCRIPTS.format(option="--yes"))
-    answer = ask_for_token(_IN_SCRIPTS.format(option=f"--confirm {request.token}"))
-    return bool(answer) and Confirmed(answer)(request)
-
-
-_IN_SCRIPTS = Text(
-    pt="Nada foi enviado. Em scripts, use {option}.",
-    en="Nothing was sent. In scripts, use {option}.",
-)

@@ -1,0 +1,125 @@
+"""Options of the commands that send rows, each declared once and read into ``UploadOptions``.
+
+An option that has the name of a field of ``UploadOptions`` becomes that field.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self, get_args
+
+import click
+
+from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
+from xlbridge.cli.options import combined, option, schemas_option, status_copy_option
+from xlbridge.i18n import Text
+from xlbridge.upload import (
+    ApproveAll,
+    Confirmed,
+    Consent,
+    ConsentRequest,
+    RequestedMode,
+    UploadOptions,
+)
+
+mode_option = option(
+    "--mode",
+    type=click.Choice(get_args(RequestedMode)),
+    default="auto",
+    pt="direct: de uma vez; preview: só prévia; queue: pela fila; auto escolhe.",
+    en="direct: at once; preview: only that; queue: through the queue; auto chooses.",
+)
+
+again_option = option(
+    "--again",
+    metavar="REASON",
+    pt="Envia de novo linhas já enviadas; o motivo fica registrado.",
+    en="Sends rows again that were sent already; the reason is recorded.",
+)
+
+chunk_rows_option = option(
+    "--chunk-rows",
+    type=click.IntRange(min=1),
+    pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
+    en="Sends in parts of that many rows, each an upload of its own.",
+)
+
+upload_options = combined(
+    [
+        option(
+            "--yes",
+            is_flag=True,
+            pt="Não pergunta antes de enviar.",
+            en="Does not ask before sending.",
+        ),
+        option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            pt="Confirma linhas e começo do digest, como o plano os mostra; vale em produção.",
+            en="Confirms rows and start of the digest, as the plan shows them; for production too.",
+        ),
+        option(
+            "--wait/--no-wait",
+            default=True,
+            show_default=True,
+            pt="Espera o resultado da fila.",
+            en="Waits for the queue's outcome.",
+        ),
+        option(
+            "--preview/--no-preview",
+            default=True,
+            show_default=True,
+            pt="Faz a prévia antes de enviar.",
+            en="Previews before sending.",
+        ),
+        status_copy_option,
+        option(
+            "--read-back/--no-read-back",
+            "snapshot",
+            default=True,
+            show_default=True,
+            pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
+            en="Reads what the system has of these rows; without it a doubt stays without proof.",
+        ),
+        schemas_option,
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadArguments:
+    """Arguments for sending a job: the options of the upload, and those of its report."""
+
+    options: UploadOptions
+    yes: bool
+    annotate: Path | None
+    form: str
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Read the options of a command, by their names."""
+        upload_fields = {field.name for field in fields(UploadOptions)}
+        own = {name: value for name, value in given.items() if name not in upload_fields}
+        chosen = {name: value for name, value in given.items() if name in upload_fields}
+        consent = _consent_of(own.pop("confirm"), yes=own["yes"])
+        return cls(UploadOptions(consent=consent, **chosen), **own)
+
+
+def _consent_of(confirm: str | None, *, yes: bool) -> Consent:
+    if confirm is not None:
+        return Confirmed(confirm)
+    return ApproveAll() if yes else _ask_on_terminal
+
+
+def _ask_on_terminal(request: ConsentRequest) -> bool:
+    """Ask on the terminal: in production for the token, elsewhere for a yes."""
+    if not request.target.production:
+        return ask_yes_or_no(_IN_SCRIPTS.format(option="--yes"))
+    answer = ask_for_token(_IN_SCRIPTS.format(option=f"--confirm {request.token}"))
+    return bool(answer) and Confirmed(answer)(request)
+
+
+_IN_SCRIPTS = Text(
+    pt="Nada foi enviado. Em scripts, use {option}.",
+    en="Nothing was sent. In scripts, use {option}.",
+)
