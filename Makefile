@@ -2,8 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
-WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/api/test_login_command.py \
-	tests/api/test_remote_commands.py
+WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
+	tests/client/test_remote_commands.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.

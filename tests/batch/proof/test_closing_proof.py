@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from closing_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
+from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
@@ -236,7 +236,7 @@ def test_records_that_were_there_before_are_nobody_s(
 def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:
     bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
     other = replace(client.target, profile="producao")
-    with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; producao"):
+    with Client(other) as elsewhere, pytest.raises(UsageError, match="rehearsal; now producao"):
         build_proof(bench.context, elsewhere, TITLE, bench.proof_steps, at=AT)
 
 

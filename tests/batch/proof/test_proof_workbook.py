@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from closing_parts import HOSTILE
 from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
+from proof_parts import HOSTILE
 
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_workbook import write_proof_workbook

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from closing_parts import HOSTILE
+from proof_parts import HOSTILE
 
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_page import MOST_LINES, write_proof_page

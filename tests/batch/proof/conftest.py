@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from closing_parts import Bench, send_month
 from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
+from proof_parts import Bench, send_month
 from sandboxes import sandbox_process
 
 from xlbridge.batch.proof.model import Proof
