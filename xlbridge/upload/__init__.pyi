@@ -18,11 +18,12 @@ from .evidence import (
 )
 from .job import (
     Job as Job,
+    Resolution as Resolution,
     State as State,
 )
 from .journal import Journal as Journal
 from .lookup import comparable_value as comparable_value
-from .manual_resolution import Resolution as Resolution
+from .manual_resolution import resolve_job as resolve_job
 from .online_check import (
     OnlineCheck as OnlineCheck,
     Registries as Registries,
@@ -47,10 +48,7 @@ from .snapshot import (
     RowSnapshot as RowSnapshot,
 )
 from .status_copy import write_status_copy as write_status_copy
-from .uploads import (
-    Uploads as Uploads,
-    resolve_job as resolve_job,
-)
+from .uploads import Uploads as Uploads
 from .verdict import (
     RowOutcome as RowOutcome,
     Verdict as Verdict,

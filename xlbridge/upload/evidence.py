@@ -40,6 +40,12 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
     return job
 
 
+def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
+    """Write the evidence of a job, and of the whole sheet that it is a part of; return the job."""
+    ensure_evidence(context, context.journal.job(job.parent or job.id))
+    return context.journal.job(job.id)
+
+
 def _lacks_page(job: Job) -> bool:
     """Tell whether a person must decide and has no page to decide from."""
     doubtful = job.state is State.NEEDS_PERSON and not job.parts

@@ -76,6 +76,13 @@ _PUBLIC = {
 }
 
 
+class Resolution(StrEnum):
+    """Finding of a person who looked in the system."""
+
+    APPLIED = "applied"
+    NOT_APPLIED = "not-applied"
+
+
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.

@@ -4,21 +4,16 @@ import getpass
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict
-from enum import StrEnum
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.evidence import ensure_sheet_evidence
+from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.runner import update_parent
+from xlbridge.upload.uploads import job_lock
 from xlbridge.upload.verdict import RejectedRow, Verdict
-
-
-class Resolution(StrEnum):
-    """Finding of a person who looked in the system."""
-
-    APPLIED = "applied"
-    NOT_APPLIED = "not-applied"
-
 
 _NOT_APPLIED = Text(
     pt="Não está no sistema, segundo {who}: {reason}",
@@ -26,7 +21,26 @@ _NOT_APPLIED = Text(
 )
 
 
-def record_resolution(
+def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
+    """Record a person's word on a job, of a split sheet on each of its doubtful parts.
+
+    Raises ``UsageError`` when nothing is in doubt, no reason is given, or rows that may still
+    arrive are said not to be there.
+    """
+    journal = context.journal
+    with job_lock(context.settings.home, job.parent or job.id):
+        job = journal.job(job.id)
+        parts = journal.parts_of(job)
+        doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
+        for one in doubtful or parts or [job]:
+            _record_resolution(journal, one, seen, reason, context.settings.settle_seconds)
+        parent = job.parent or (job.id if job.parts else None)
+        if parent is not None:
+            update_parent(journal, journal.job(parent))
+        return ensure_sheet_evidence(context, journal.job(job.id))
+
+
+def _record_resolution(
     journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
 ) -> Job:
     """Record that a person saw the doubtful rows of a job, or saw that they are not there.

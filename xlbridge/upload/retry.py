@@ -65,16 +65,15 @@ def corrected_rows(
     Raises ``NotRetriable`` when a row is none of the job's, when rows of the sent file have moved,
     or nothing is left to send.
     """
-    rejected = {row.row: row.itself for row in job.verdict.rejected_rows if row.row is not None}
-    faulty = {row for row, itself in rejected.items() if itself}
-    open_rows = set(job.what.rows) if job.state is State.REJECTED else set(rejected)
     in_place = in_place or _is_sent_workbook(job, sheet)
+    open_rows = _open_rows(job)
     origins = sheet.rows if in_place else _origins(context, job, sheet, open_rows)
     before = _sent_values(context, job)
     after = row_texts(sheet.frame)
     settled = _sent_by_retries(context, job)
     if in_place:
         _require_unmoved_rows(sheet, after, before, settled, open_rows)
+    faulty = {row.row for row in job.verdict.rejected_rows if row.itself}
     positions = [
         position
         for position, origin in enumerate(origins)
@@ -84,13 +83,27 @@ def corrected_rows(
     ]
     if not positions:
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
+    return _rows_at(positions, job, sheet, origins)
+
+
+def _open_rows(job: Job) -> set[int]:
+    """Return the rows that were not applied: all of a rejected sheet, else the rejected ones."""
+    if job.state is State.REJECTED:
+        return set(job.what.rows)
+    return {row.row for row in job.verdict.rejected_rows if row.row is not None}
+
+
+def _rows_at(
+    positions: Sequence[int], job: Job, sheet: ValidatedSheet, origins: Sequence[int]
+) -> CorrectedRows:
+    rows = replace(
+        sheet,
+        frame=sheet.frame.iloc[list(positions)].reset_index(drop=True),
+        rows=[sheet.rows[position] for position in positions],
+    )
     return CorrectedRows(
         job,
-        replace(
-            sheet,
-            frame=sheet.frame.iloc[positions].reset_index(drop=True),
-            rows=[sheet.rows[position] for position in positions],
-        ),
+        rows,
         origins=tuple(origins[position] for position in positions),
         left_out=len(origins) - len(positions),
     )

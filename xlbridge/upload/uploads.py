@@ -1,4 +1,4 @@
-"""Uploads: create the job of a validated sheet, run it, resolve it, and write its evidence."""
+"""Uploads: create the job of a validated sheet, run it, and write its evidence."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,10 +13,9 @@ from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
-from xlbridge.upload.evidence import ensure_evidence
-from xlbridge.upload.job import Job, JobSpec, State
+from xlbridge.upload.evidence import ensure_sheet_evidence
+from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import SheetPart
-from xlbridge.upload.manual_resolution import Resolution, record_resolution
 from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
 from xlbridge.upload.retry import CorrectedRows
 from xlbridge.upload.run_context import RunContext
@@ -96,7 +95,7 @@ class Uploads:
                 ended = JobRunner(context).run(job)
             else:
                 ended = _run_part(context, job)
-            return _with_evidence(self._context, ended)
+            return ensure_sheet_evidence(self._context, ended)
 
     def _slices(
         self, sheet: ValidatedSheet, resource: Resource, mode: Mode, chunk_rows: int | None
@@ -152,31 +151,6 @@ def job_lock(home: Path, job_id: str) -> Iterator[None]:
     """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
     with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
         yield
-
-
-def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
-    """Record a person's word on a job, of a split sheet on each of its doubtful parts.
-
-    Raises ``UsageError`` when nothing is in doubt, no reason is given, or rows that may still
-    arrive are said not to be there.
-    """
-    journal = context.journal
-    with job_lock(context.settings.home, job.parent or job.id):
-        job = journal.job(job.id)
-        parts = journal.parts_of(job)
-        doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
-        for one in doubtful or parts or [job]:
-            record_resolution(journal, one, seen, reason, context.settings.settle_seconds)
-        parent = job.parent or (job.id if job.parts else None)
-        if parent is not None:
-            update_parent(journal, journal.job(parent))
-        return _with_evidence(context, journal.job(job.id))
-
-
-def _with_evidence(context: UploadContext, job: Job) -> Job:
-    """Leave the evidence of a job behind, and of the whole sheet that it is a part of."""
-    ensure_evidence(context, context.journal.job(job.parent or job.id))
-    return context.journal.job(job.id)
 
 
 def _run_part(context: RunContext, job: Job) -> Job:
