@@ -50,7 +50,7 @@ def test_a_wrong_plan_names_what_there_is(text: str) -> None:
 def test_the_same_seed_strikes_the_same_requests() -> None:
     def struck(seed: int) -> list[int]:
         plan = parse_faults(f"error-before@0.3,seed={seed}")
-        return [number for number in range(1_000) if list(plan.striking(number))]
+        return [number for number in range(1_000) if list(plan.faults_of(number))]
 
     assert struck(7) == struck(7)
     assert struck(7) != struck(8)
@@ -129,7 +129,7 @@ def test_a_seed_strikes_the_same_requests_of_every_run(folder: Path, plain: http
     status = {FaultKind.ERROR_BEFORE: 500, FaultKind.THROTTLE: 429}
     plan = parse_faults(spec)
     planned = [
-        next((status[fault.kind] for fault in plan.striking(number)), 200) for number in range(40)
+        next((status[fault.kind] for fault in plan.faults_of(number)), 200) for number in range(40)
     ]
     with faulty(folder, plain, spec) as http:
         assert [http.get("/v2/sistema/info").status_code for _ in planned] == planned

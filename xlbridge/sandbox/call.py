@@ -23,7 +23,7 @@ from xlbridge.wire import DAY_FORMAT, Operation, WireModel
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Resources shared by all calls. ``wake_worker`` tells the worker that a file is waiting."""
+    """Resources shared by all calls. ``wake_worker`` signals that a file is waiting."""
 
     storage: Storage
     catalogue: Catalogue
@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=WireModel)
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The workbook of a multipart request; the name is told, never used as a path."""
+    """The workbook of a multipart request; the name is reported, never used as a path."""
 
     filename: str
     content: bytes
@@ -105,11 +105,11 @@ class Call:
         """The moment of the call, to the second."""
         return self.sandbox.clock().replace(microsecond=0)
 
-    def queried(self, model: type[Model]) -> Model:
+    def query_as(self, model: type[Model]) -> Model:
         """Return the query as the model that the operation declares."""
         return _declared(self.query, model)
 
-    def sent(self, model: type[Model]) -> Model:
+    def body_as(self, model: type[Model]) -> Model:
         """Return the body as the model that the operation declares."""
         return _declared(self.body, model)
 

@@ -41,7 +41,7 @@ _SCALE = 10**6
 
 
 class Amount(TypeDecorator[Decimal]):
-    """An exact decimal with up to six places, kept as a whole number of millionths.
+    """An exact decimal with up to six places, stored as a whole number of millionths.
 
     SQLite has no exact decimals of its own.
     """

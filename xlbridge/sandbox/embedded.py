@@ -63,7 +63,7 @@ _CREDENTIAL_VARIABLES = (
 
 
 def default_database(settings: Settings) -> Path:
-    """Return the database that a sandbox uses unless told otherwise."""
+    """Return the database that a sandbox uses by default."""
     return settings.home / "sandbox.db"
 
 
@@ -125,8 +125,8 @@ def sandbox_environment(home: Path, base: Mapping[str, str] | None) -> dict[str,
     """Return the environment of a sandbox with a home, made of this process's or of ``base``."""
     spoken = {"XLBRIDGE_LANG": active_language()}
     passed = {**os.environ, **spoken} if base is None else base
-    kept = {name: value for name, value in passed.items() if name not in _CREDENTIAL_VARIABLES}
-    return kept | {"XLBRIDGE_HOME": str(home)}
+    inherited = {name: value for name, value in passed.items() if name not in _CREDENTIAL_VARIABLES}
+    return inherited | {"XLBRIDGE_HOME": str(home)}
 
 
 def require_extra() -> None:
@@ -164,7 +164,7 @@ def _wait_until_ready(
 
 
 def _last_log_lines(log: Path, already: int) -> Text | None:
-    """Return the last words of the process, which are in the user's language."""
+    """Return the last lines that the process wrote to stderr, in the user's language."""
     written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
     last = "\n".join(written[-_LOG_LINES_SHOWN:])
     return Text(pt=last, en=last) if last else None

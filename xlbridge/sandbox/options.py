@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """All faults of a run, and the seed that decides which requests they strike."""
+    """Faults of a run, and the seed that decides which requests they apply to."""
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0
@@ -56,8 +56,8 @@ class FaultPlan:
         """Seconds that each queued file waits."""
         return sum(fault.value for fault in self.faults if fault.kind is FaultKind.SLOW_QUEUE)
 
-    def striking(self, number: int) -> Iterator[Fault]:
-        """Yield the faults that strike the request of that number."""
+    def faults_of(self, number: int) -> Iterator[Fault]:
+        """Yield the faults that apply to the request of that number."""
         chance = Random(f"{self.seed}:{number}")  # noqa: S311 - repeatable on purpose
         for fault in self.faults:
             if chance.random() < fault.share:

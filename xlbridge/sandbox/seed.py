@@ -61,7 +61,7 @@ def seed_database(
 ) -> bool:
     """Fill a new database; ``scale`` multiplies the demo's records.
 
-    ``watch`` is told how many of the demo's orders are written, and of how many. Return False,
+    ``watch`` is called with the number of demo orders written so far and their total. Return False,
     and change nothing, when it was filled before.
     """
     if is_seeded(connection):

@@ -62,7 +62,7 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; ``announce`` is called once it answers.
 
-    ``watch`` is told how far a new database is filled.
+    ``watch`` is called with the progress of filling a new database.
 
     Raises ``UsageError`` when it would be exposed without a password of the user's own or the
     address cannot be listened on, ``ConfigError`` when the database does not open or be used.

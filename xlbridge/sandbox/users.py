@@ -51,7 +51,7 @@ STANDARD_COST = HashCost(n=2**14, r=8, p=1)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A new token. Its text is told once, to its owner."""
+    """A new token. Its text is returned once, to its owner."""
 
     text: str = field(repr=False)
     created: datetime
@@ -67,9 +67,9 @@ def hash_password(password: str, cost: HashCost = STANDARD_COST) -> str:
 
 def password_matches(password: str, stored: str) -> bool:
     """Tell, in constant time, whether a password has the stored hash."""
-    *told, salt, digest = stored.split("$")
+    *cost_text, salt, digest = stored.split("$")
     # Earlier databases do not tell the cost.
-    cost = HashCost(*map(int, told)) if told else STANDARD_COST
+    cost = HashCost(*map(int, cost_text)) if cost_text else STANDARD_COST
     found = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
     return hmac.compare_digest(found, b64decode(digest))
 
@@ -81,7 +81,7 @@ def find_user(connection: Connection, email: str, password: str) -> int | None:
             users.c.email == email.strip().lower(), users.c.active
         )
     ).one_or_none()
-    # An unknown user costs as much time as a wrong password, so that neither can be told.
+    # An unknown user costs as much time as a wrong password, so that timing reveals neither.
     matches = password_matches(password, row.password if row else _dummy_hash())
     return row.id if row and matches else None
 
@@ -140,16 +140,16 @@ def prepare_account(
 ) -> Account:
     """Return the credentials that the database accepts from here on.
 
-    Those of the environment win; else those of an earlier run are kept; else new ones are made.
+    Those of the environment win; else those of an earlier run are reused; else new ones are made.
     ``cost`` is what each later try of a password that is new here takes.
     Raises ``ConfigError`` when the database has a user whose password none of these gives.
     """
     path = _credentials_file(settings.home, storage.url)
     # Under the lock of a transaction, so that two that start at once agree on a new password.
     with storage.transaction(writing=True) as connection:
-        kept = _read_saved_account(path)
-        email = settings.email or (kept.email if kept else _DEFAULT_EMAIL)
-        password = settings.password or (kept.password if kept else None)
+        saved = _read_saved_account(path)
+        email = settings.email or (saved.email if saved else _DEFAULT_EMAIL)
+        password = settings.password or (saved.password if saved else None)
         email = email.strip().lower()
         if password and find_user(connection, email, password) is not None:
             return Account(email, password)
@@ -220,13 +220,13 @@ def _unknown_password(url: URL, email: str) -> ConfigError:
 
 
 def _incomplete_credentials(problems: Sequence[Problem]) -> Authentication:
-    told = " ".join(f"{key}: {message}" for key, message in problems)
-    return Authentication(authenticated=False, message=f"Informe e-mail e senha. {told}")
+    details = " ".join(f"{key}: {message}" for key, message in problems)
+    return Authentication(authenticated=False, message=f"Informe e-mail e senha. {details}")
 
 
 @handles(AUTHENTICATE, on_invalid=_incomplete_credentials)
 def authenticate(call: Call) -> Authentication:
-    credentials = call.sent(Credentials)
+    credentials = call.body_as(Credentials)
     user_id = find_user(call.connection, credentials.email, credentials.password)
     if user_id is None:
         return Authentication(authenticated=False, message="E-mail ou senha inválidos.")

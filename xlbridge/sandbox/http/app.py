@@ -67,7 +67,7 @@ def _operation_routes(sandbox: Sandbox) -> list[BaseRoute]:
 
 
 def _parameters_last(path: str) -> list[bool]:
-    """Sorts a path with a fixed segment before one with a parameter in its place."""
+    """Sorts a path with a fixed segment before one with a parameter there."""
     return [segment.startswith("{") for segment in path.split("/")]
 
 
@@ -259,7 +259,7 @@ def _is_address(host: str) -> bool:
 
 
 class FaultInjection:
-    """Lets a plan's faults strike the requests for an application's operations."""
+    """Applies a plan's faults to the requests for an application's operations."""
 
     def __init__(self, app: ASGIApp, plan: FaultPlan) -> None:
         self._app = app
@@ -270,9 +270,9 @@ class FaultInjection:
         if scope["type"] != "http" or not scope["path"].startswith("/v2/"):
             await self._app(scope, receive, send)
             return
-        striking = list(self._plan.striking(next(self._numbers)))
-        await asyncio.sleep(sum(f.value for f in striking if f.kind is FaultKind.DELAY))
-        disturbing = [f for f in striking if f.kind not in _DELAYING]
+        faults = list(self._plan.faults_of(next(self._numbers)))
+        await asyncio.sleep(sum(f.value for f in faults if f.kind is FaultKind.DELAY))
+        disturbing = [f for f in faults if f.kind not in _DELAYING]
         if disturbing:
             await self._disturb(disturbing[0], scope, receive, send)
         else:

@@ -153,7 +153,7 @@ def _parameter_problems(query: WireModel) -> Iterator[Problem]:
 
 
 def _object_problems(
-    model: type[WireModel], document: Mapping[str, Any], place: str
+    model: type[WireModel], document: Mapping[str, Any], path: str
 ) -> Iterator[Problem]:
     """Return values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
     given = {name[:1].lower() + name[1:]: value for name, value in document.items()}
@@ -161,28 +161,28 @@ def _object_problems(
         value = given.get(name[:1].lower() + name[1:])
         is_blank = isinstance(value, str) and not value.strip()
         if is_blank and model.model_fields[name].is_required():
-            yield place + name, REQUIRED_MESSAGE
+            yield path + name, REQUIRED_MESSAGE
         elif value is not None:
-            yield from _value_problems(annotation, name, value, place + name)
+            yield from _value_problems(annotation, name, value, path + name)
 
 
-def _value_problems(annotation: Any, name: str, value: Any, place: str) -> Iterator[Problem]:
+def _value_problems(annotation: Any, name: str, value: Any, path: str) -> Iterator[Problem]:
     kind = get_origin(annotation) or annotation
     if isinstance(kind, type) and issubclass(kind, WireModel):
         kind = dict
     expected, message = _JSON_TYPES.get(kind, ((object,), ""))
     if not isinstance(value, expected) or (isinstance(value, bool) and kind in (int, Decimal)):
-        yield place, f"Valor inválido: {message}."
+        yield path, f"Valor inválido: {message}."
     elif kind is list:
         (item,) = get_args(annotation)
         for index, element in enumerate(value):
-            yield from _value_problems(plain_type(item), name, element, f"{place}.{index}")
+            yield from _value_problems(plain_type(item), name, element, f"{path}.{index}")
     elif kind is dict and isinstance(annotation, type):
-        yield from _object_problems(annotation, value, f"{place}.")
+        yield from _object_problems(annotation, value, f"{path}.")
     else:
         problem = _leaf_problem(kind, name, value)
         if problem is not None:
-            yield place, problem
+            yield path, problem
 
 
 def _leaf_problem(kind: Any, name: str, value: Any) -> str | None:

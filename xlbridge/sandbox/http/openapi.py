@@ -68,7 +68,7 @@ def docs_page() -> str:
 
 
 def _schemas() -> dict[str, Any]:
-    """All objects by name; one that is sent and answered has the limits of what is sent."""
+    """Objects by name; one used in both requests and responses has the limits of requests."""
     _, schemas = answer_schemas(ErrorItem)
     for operation in OPERATIONS.values():
         schemas |= answer_schemas(operation.data)[1]

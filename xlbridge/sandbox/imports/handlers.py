@@ -99,7 +99,7 @@ def _import(call: Call, resource: Resource) -> list[dict[str, Any]]:
     content = call.workbook().content
     sheet = read_upload(content, resource, call.sandbox.catalogue, call.sandbox.limits)
     require_no_failed_lines(sheet)
-    if not call.queried(ImportQuery).preview:
+    if not call.query_as(ImportQuery).preview:
         import_lines(sheet, resource, call.connection, call.now)
         require_no_failed_lines(sheet)
     return wire_records(sheet, resource)

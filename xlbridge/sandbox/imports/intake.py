@@ -95,7 +95,7 @@ def import_lines(
 
 
 def make_intake(resource: Resource, connection: Connection, now: datetime) -> Intake[Any, Any]:
-    """Return what takes in the records of a resource, within one transaction."""
+    """Return the intake of a resource, within one transaction."""
     model = row_model(resource)
     if model is None:
         return OwnRecordIntake(connection, resource.name)

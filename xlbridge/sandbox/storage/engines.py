@@ -71,12 +71,12 @@ def secret_values(url: URL) -> list[str]:
 
 
 def _invalid_address(text: str) -> ConfigError:
-    told = Text(
+    message = Text(
         pt="O endereço do banco de dados não foi entendido: {address}",
         en="The database address was not understood: {address}",
     )
     return ConfigError(
-        told.format(address=_CREDENTIALS.sub("***@", text.partition("?")[0])), _ADDRESS_HINT
+        message.format(address=_CREDENTIALS.sub("***@", text.partition("?")[0])), _ADDRESS_HINT
     )
 
 
@@ -135,7 +135,7 @@ def open_postgresql(url: URL) -> Engines:
 
     Writing transactions read what is committed, which under their lock is only what was there when
     they got it; a snapshot would be older, taken before they waited. Raises ``ConfigError`` when
-    not every text can be kept there.
+    not every text can be stored there.
     """
     engine = create_engine(
         url,
@@ -178,7 +178,7 @@ def _require_unicode(engine: Engine, url: URL) -> None:
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
     if encoding != "UTF8":
         engine.dispose()
-        told = Text(
+        message = Text(
             pt="O banco de dados {url} não é UTF-8, mas {encoding}.",
             en="The database {url} is not UTF-8 but {encoding}.",
         ).format(url=redacted_url(url), encoding=encoding)
@@ -186,4 +186,4 @@ def _require_unicode(engine: Engine, url: URL) -> None:
             pt="Crie um com: createdb --encoding=UTF8 --template=template0 NOME",
             en="Make one with: createdb --encoding=UTF8 --template=template0 NAME",
         )
-        raise ConfigError(told, hint)
+        raise ConfigError(message, hint)

@@ -51,11 +51,11 @@ def translate_database_errors(url: URL) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
-        told = Text(
+        message = Text(
             pt="O banco de dados {url} não abre: {reason}",
             en="The database {url} does not open: {reason}",
         ).format(url=redacted_url(url), reason=_reason(error, url))
-        raise ConfigError(told, _hint(error, url)) from error
+        raise ConfigError(message, _hint(error, url)) from error
 
 
 def is_busy(error: Exception) -> bool:
@@ -69,7 +69,7 @@ def is_busy(error: Exception) -> bool:
 def layout_error(url: URL, maker: str | None) -> ConfigError:
     """Return the error for a database with other tables than this version's."""
     if maker is None:
-        told = Text(
+        message = Text(
             pt="O banco de dados {url} tem tabelas de outro programa.",
             en="The database {url} has another program's tables.",
         )
@@ -77,8 +77,8 @@ def layout_error(url: URL, maker: str | None) -> ConfigError:
             pt="Indique com --db um banco vazio, só para o sistema de ensaio.",
             en="Name with --db an empty database, for the sandbox only.",
         )
-        return ConfigError(told.format(url=redacted_url(url)), hint)
-    told = Text(
+        return ConfigError(message.format(url=redacted_url(url)), hint)
+    message = Text(
         pt="O banco de dados {url} é de outra versão do sistema de ensaio{version}: as tabelas "
         "são outras.",
         en="The database {url} is of another version of the sandbox{version}: its tables differ.",
@@ -90,7 +90,7 @@ def layout_error(url: URL, maker: str | None) -> ConfigError:
         "version that made it.",
     )
     return ConfigError(
-        told.format(url=redacted_url(url), version=f" ({maker})" if maker else ""), hint
+        message.format(url=redacted_url(url), version=f" ({maker})" if maker else ""), hint
     )
 
 

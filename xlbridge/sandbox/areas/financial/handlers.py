@@ -71,7 +71,7 @@ from xlbridge.wire.financial import (
 
 @handles(RECEIVABLE_CREATE)
 def create_receivable(call: Call) -> Receivable:
-    return register_one(ReceivableIntake(call.connection, call.now), call.sent(ReceivableInput))
+    return register_one(ReceivableIntake(call.connection, call.now), call.body_as(ReceivableInput))
 
 
 @handles(RECEIVABLE_LIST_OPEN)
@@ -86,12 +86,12 @@ def list_settled_receivables(call: Call) -> list[Receivable]:
 
 @handles(RECEIVABLE_FIND)
 def find_receivable(call: Call) -> Receivable | None:
-    wanted = receivables.c.idws == call.queried(ReceivableLookup).idws
+    wanted = receivables.c.idws == call.query_as(ReceivableLookup).idws
     return next(iter(read_receivables(call.connection, wanted)), None)
 
 
 def _receivables(call: Call, *conditions: ColumnElement[bool]) -> list[Receivable]:
-    client = call.queried(ReceivableQuery).codigoDoCliente
+    client = call.query_as(ReceivableQuery).codigoDoCliente
     if client is None:
         return read_receivables(call.connection, *conditions)
     _require_client(call, client)
@@ -106,12 +106,12 @@ def _require_client(call: Call, client: int) -> None:
 
 @handles(PAYABLE_CREATE)
 def create_payable(call: Call) -> Payable:
-    return register_one(PayableIntake(call.connection, call.now), call.sent(PayableInput))
+    return register_one(PayableIntake(call.connection, call.now), call.body_as(PayableInput))
 
 
 @handles(PAYABLE_UPDATE)
 def alter_payable(call: Call) -> Payable:
-    change = call.sent(PayableChange)
+    change = call.body_as(PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
     _require_open(call, key)
     problems = PayableIntake(call.connection, call.now).problems(change)
@@ -180,7 +180,7 @@ _COPIED = set(StatementLine.model_fields) - {"rateio"}
 
 @handles(CASH_STATEMENT)
 def show_statement(call: Call) -> Statement:
-    query = call.queried(StatementQuery)
+    query = call.query_as(StatementQuery)
     name = _account_name(call, query.codigoDaContaCorrente)
     before = _settled_before(call, receivables) - _settled_before(call, payables)
     lines = list(_statement_lines(_settled_titles(call), before))
@@ -211,7 +211,7 @@ def _account_name(call: Call, code: int) -> str:
 
 
 def _settled_before(call: Call, titles: Table) -> Decimal:
-    query = call.queried(StatementQuery)
+    query = call.query_as(StatementQuery)
     total = select(func.sum(titles.c.valorBaixado)).where(
         titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente,
         titles.c.dataDeBaixa < query.dataInferior,
@@ -228,7 +228,7 @@ def _settled_titles(call: Call) -> list[Receivable | Payable]:
 
 
 def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
-    query = call.queried(StatementQuery)
+    query = call.query_as(StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
     yield from window_conditions(call, titles.c.dataDeBaixa, query.dataInferior, query.dataSuperior)
 

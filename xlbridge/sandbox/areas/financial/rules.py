@@ -59,7 +59,7 @@ class ReceivableIntake:
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the rules that a new title breaks."""
         return [
-            *self._known.client_complaint(data.codigoDoCliente),
+            *self._known.client_problems(data.codigoDoCliente),
             *entry_problems(self._known, data, revenue=True),
             *allocation_problems(self._known, data, revenue=True),
             *self._portfolio_problems(data),
@@ -126,12 +126,12 @@ class PayableIntake:
         """Return the rules that a title breaks, new or altered."""
         known = self._known
         return [
-            *known.inactive_complaint(
+            *known.inactive_problems(
                 "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
             ),
             *entry_problems(known, data, revenue=False),
             *allocation_problems(known, data, revenue=False),
-            *known.complaint("CodigoDoCustoABC", abc_costs, data.CodigoDoCustoABC, "Custo ABC"),
+            *known.problems("CodigoDoCustoABC", abc_costs, data.CodigoDoCustoABC, "Custo ABC"),
             *_barcode_problems(data.CodigoDeBarras),
             *_retention_problems(data),
         ]
@@ -184,14 +184,14 @@ def entry_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> lis
         *category_problems(
             known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=revenue
         ),
-        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.complaint(
+        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.problems(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
         ),
-        *known.complaint(
+        *known.problems(
             "codigoDaContaCorrente", accounts, data.codigoDaContaCorrente, "Conta corrente"
         ),
-        *known.complaint(
+        *known.problems(
             "codigoDaFormaDePagamento",
             payment_methods,
             data.codigoDaFormaDePagamento,
@@ -258,8 +258,8 @@ def whole_allocation(title: EntryTerms, value: Decimal) -> Allocation:
 def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
     """Yield a title's parts as rows of their table; ``key`` is the title's."""
     owner = dict(zip(OWNER_KEY, key, strict=True))
-    for place, part in enumerate(parts):
-        yield {**owner, "place": place, **part.model_dump()}
+    for index, part in enumerate(parts):
+        yield {**owner, "place": index, **part.model_dump()}
 
 
 def _entry_codes(data: EntryTerms) -> dict[str, Any]:
@@ -268,17 +268,17 @@ def _entry_codes(data: EntryTerms) -> dict[str, Any]:
 
 
 def _part_problems(
-    known: CodeLookup, part: AllocationInput, place: str, *, revenue: bool
+    known: CodeLookup, part: AllocationInput, prefix: str, *, revenue: bool
 ) -> Iterator[Problem]:
     for name, (registry, label) in _ALLOCATION_REGISTRIES.items():
-        yield from known.complaint(place + name, registry, getattr(part, name), label)
+        yield from known.problems(prefix + name, registry, getattr(part, name), label)
     category = part.codigoDoItemDeLancamento
     if category is not None:
-        key = f"{place}codigoDoItemDeLancamento"
+        key = f"{prefix}codigoDoItemDeLancamento"
         yield from category_problems(known, key, category, revenue=revenue)
-    yield from amount_problems(f"{place}valor", part.valor)
+    yield from amount_problems(f"{prefix}valor", part.valor)
     if part.valor == Decimal(0):
-        yield f"{place}valor", "Valor inválido: deve ser maior que 0."
+        yield f"{prefix}valor", "Valor inválido: deve ser maior que 0."
 
 
 _CENTS = Decimal("0.01")

@@ -17,18 +17,18 @@ def limit_code_problems(
 ) -> list[Problem]:
     """Return the codes of a limit, or of a filter, that are not registered."""
     return [
-        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.complaint(
+        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.problems(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
         ),
-        *known.complaint("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
+        *known.problems("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
     ]
 
 
 def spending_limit_problems(
     connection: Connection, data: SpendingLimitInput, replaces: int | None = None
 ) -> list[Problem]:
-    """Return the rules that a limit breaks, a new one or one that takes another's place."""
+    """Return the rules that a limit breaks, new or replacing another."""
     known = CodeLookup(connection)
     return [
         *limit_code_problems(known, data),

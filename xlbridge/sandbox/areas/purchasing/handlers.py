@@ -89,7 +89,7 @@ _requisitions = purchase_requisitions.c
 @handles(REQUISITION_CREATE_SUFFIXED)
 def create_requisition(call: Call) -> PurchaseRequisition:
     intake = PurchaseRequisitionIntake(call.connection, call.now)
-    return register_one(intake, call.sent(PurchaseRequisitionInput))
+    return register_one(intake, call.body_as(PurchaseRequisitionInput))
 
 
 @handles(REQUISITION_LIST_OPEN)
@@ -111,11 +111,11 @@ def show_requisition(call: Call) -> PurchaseRequisition:
 
 
 def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
-    query = call.queried(RequisitionQuery)
+    query = call.query_as(RequisitionQuery)
     known = CodeLookup(call.connection)
-    problems = known.complaint("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
+    problems = known.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
     for code in query.CodigosCentroCustos:
-        problems += known.complaint("CodigosCentroCustos", cost_centres, code, "Centro de custo")
+        problems += known.problems("CodigosCentroCustos", cost_centres, code, "Centro de custo")
     if problems:
         raise RequestError(404, problems)
     if query.CodigoDaFilial is not None:
@@ -144,7 +144,9 @@ _orders = buying_orders.c
 
 @handles(ORDER_CREATE)
 def create_order(call: Call) -> BuyingOrder:
-    return register_one(BuyingOrderIntake(call.connection, call.now), call.sent(BuyingOrderInput))
+    return register_one(
+        BuyingOrderIntake(call.connection, call.now), call.body_as(BuyingOrderInput)
+    )
 
 
 @handles(ORDER_LIST_OPEN)
@@ -192,18 +194,18 @@ _purchase_orders = purchase_orders.c
 _purchase_order_files = purchase_order_files.c
 
 
-def _refused_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
+def _rejected_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
     notifications = [Notification(key=key, value=value) for key, value in problems]
     return PurchaseOrderAnswer(notifications=notifications, payload=None)
 
 
-@handles(PURCHASE_ORDER_CREATE, on_invalid=_refused_order)
+@handles(PURCHASE_ORDER_CREATE, on_invalid=_rejected_order)
 def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
     intake = PurchaseOrderIntake(call.connection, call.now)
     try:
-        order = register_one(intake, call.sent(PurchaseOrderInput))
+        order = register_one(intake, call.body_as(PurchaseOrderInput))
     except RequestError as error:
-        return _refused_order(error.problems)
+        return _rejected_order(error.problems)
     created = PurchaseOrderCreated(
         numeroPedido=order.numeroPedido, codigoDoFornecedor=order.codigoDoFornecedor
     )
@@ -261,7 +263,7 @@ def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[Pu
 
 @handles(SPENDING_LIMIT_LIST)
 def list_spending_limits(call: Call) -> list[SpendingLimit]:
-    query = call.queried(SpendingLimitQuery)
+    query = call.query_as(SpendingLimitQuery)
     _require_known_codes(call, query)
     found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
     for name, value in query.model_dump(exclude_none=True).items():
@@ -271,7 +273,7 @@ def list_spending_limits(call: Call) -> list[SpendingLimit]:
 
 @handles(SPENDING_LIMIT_CREATE)
 def create_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.sent(SpendingLimitInput)
+    wanted = call.body_as(SpendingLimitInput)
     _require_valid_limit(call, wanted)
     numbers = Numbers(call.connection)
     limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **wanted.model_dump())
@@ -282,7 +284,7 @@ def create_spending_limit(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_UPDATE)
 def update_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.sent(SpendingLimitChange)
+    wanted = call.body_as(SpendingLimitChange)
     _existing_limit(call, wanted.idPlanejamento)
     _require_valid_limit(call, wanted, replaces=wanted.idPlanejamento)
     this = spending_limits.c.idPlanejamento == wanted.idPlanejamento
@@ -292,7 +294,7 @@ def update_spending_limit(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_DELETE)
 def delete_spending_limit(call: Call) -> SpendingLimit:
-    limit = _existing_limit(call, call.queried(SpendingLimitId).idPlanejamento)
+    limit = _existing_limit(call, call.query_as(SpendingLimitId).idPlanejamento)
     this = spending_limits.c.idPlanejamento == limit.idPlanejamento
     call.connection.execute(delete(spending_limits).where(this))
     return limit
@@ -300,7 +302,7 @@ def delete_spending_limit(call: Call) -> SpendingLimit:
 
 def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
     known = CodeLookup(call.connection)
-    unknown = limit_code_problems(known, query) + known.complaint(
+    unknown = limit_code_problems(known, query) + known.problems(
         "codigoDoItemDeLancamento",
         categories,
         query.codigoDoItemDeLancamento,
@@ -348,7 +350,7 @@ def _registry_entries(
         registry.c.name.label(description),
         registry.c.active.label("ativo"),
     ).order_by(registry.c.code)
-    if call.queried(ActiveQuery).somenteAtivos:
+    if call.query_as(ActiveQuery).somenteAtivos:
         found = found.where(registry.c.active)
     return call.read(model, found)
 

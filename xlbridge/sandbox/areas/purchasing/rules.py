@@ -99,7 +99,7 @@ class BuyingOrderIntake:
         """Return the rules that a new order breaks."""
         return [
             *request_problems(self._known, data),
-            *self._known.complaint(
+            *self._known.problems(
                 "codigoDoColaboradorResponsavelCompras",
                 collaborators,
                 data.codigoDoColaboradorResponsavelCompras,
@@ -164,16 +164,16 @@ class PurchaseOrderIntake:
         """Return the rules that a new purchase order breaks."""
         known = self._known
         problems = [
-            *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-            *known.inactive_complaint(
+            *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+            *known.inactive_problems(
                 "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
             ),
             *origin_problems(
                 self._connection, "numeroDaOrdem", buying_orders, data.numeroDaOrdem, "Ordem"
             ),
         ]
-        for place, item in enumerate(data.itens):
-            problems.extend(_ordered_item_problems(known, f"itens.{place}", item))
+        for index, item in enumerate(data.itens):
+            problems.extend(_ordered_item_problems(known, f"itens.{index}", item))
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
@@ -209,15 +209,15 @@ class PurchaseOrderIntake:
 
 
 def _ordered_item_problems(
-    known: CodeLookup, place: str, item: PurchaseOrderItemInput
+    known: CodeLookup, prefix: str, item: PurchaseOrderItemInput
 ) -> Iterator[Problem]:
-    yield from known.complaint(f"{place}.idProduto", products, item.idProduto, "Produto")
+    yield from known.problems(f"{prefix}.idProduto", products, item.idProduto, "Produto")
     problems = [
-        *quantity_problems(f"{place}.quantidade", item.quantidade),
-        *amount_problems(f"{place}.valorUnitario", item.valorUnitario),
+        *quantity_problems(f"{prefix}.quantidade", item.quantidade),
+        *amount_problems(f"{prefix}.valorUnitario", item.valorUnitario),
     ]
     if not problems:
-        problems = amount_problems(f"{place}.valorUnitario", _item_total(item))
+        problems = amount_problems(f"{prefix}.valorUnitario", _item_total(item))
     yield from problems
 
 
@@ -234,23 +234,21 @@ _QUANTITY_STEP = Decimal("0.000001")
 def request_problems(known: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
     """Return the rules that the header and the items of a requisition or order break."""
     problems = [
-        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.inactive_complaint(
+        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.inactive_problems(
             "codigoDoTipoDeCompra", purchase_types, data.codigoDoTipoDeCompra, "Tipo de compra"
         ),
-        *known.complaint(
+        *known.problems(
             "codigoDoColaborador", collaborators, data.codigoDoColaborador, "Colaborador"
         ),
-        *known.inactive_complaint(
-            "codigoDoMotivo", purchase_reasons, data.codigoDoMotivo, "Motivo"
-        ),
-        *known.complaint(
+        *known.inactive_problems("codigoDoMotivo", purchase_reasons, data.codigoDoMotivo, "Motivo"),
+        *known.problems(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
         ),
-        *known.complaint("CodigoDoProjeto", projects, data.CodigoDoProjeto, "Projeto"),
+        *known.problems("CodigoDoProjeto", projects, data.CodigoDoProjeto, "Projeto"),
     ]
-    for place, item in enumerate(data.itens):
-        problems.extend(_requested_item_problems(known, f"itens.{place}", item))
+    for index, item in enumerate(data.itens):
+        problems.extend(_requested_item_problems(known, f"itens.{index}", item))
     return problems
 
 
@@ -261,7 +259,7 @@ def request_header(known: CodeLookup, data: PurchaseRequisitionInput) -> dict[st
 
 
 def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
-    """Return the items under their numbers; a registered product goes by its own name."""
+    """Return the items under their numbers; a registered product keeps its registered name."""
     return [
         RequestedItem(
             seq=seq,
@@ -275,20 +273,20 @@ def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[R
 
 
 def quantity_problems(key: str, quantity: Decimal) -> list[Problem]:
-    """Return the problem of a quantity that cannot be kept exactly."""
+    """Return the problem of a quantity that cannot be stored exactly."""
     if quantity != quantity.quantize(_QUANTITY_STEP):
         return [(key, "Quantidade com mais de seis casas decimais.")]
     return []
 
 
 def _requested_item_problems(
-    known: CodeLookup, place: str, item: RequestedItemInput
+    known: CodeLookup, prefix: str, item: RequestedItemInput
 ) -> Iterator[Problem]:
     if item.idProduto != AD_HOC:
-        yield from known.complaint(f"{place}.idProduto", products, item.idProduto, "Produto")
+        yield from known.problems(f"{prefix}.idProduto", products, item.idProduto, "Produto")
     elif not (item.descricaoDoProduto or "").strip():
-        yield f"{place}.descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
-    yield from quantity_problems(f"{place}.quantidade", item.quantidade)
+        yield f"{prefix}.descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
+    yield from quantity_problems(f"{prefix}.quantidade", item.quantidade)
 
 
 def _description(known: CodeLookup, item: RequestedItemInput) -> str:

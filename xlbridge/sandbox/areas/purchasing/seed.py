@@ -194,14 +194,14 @@ class PurchaseMaker:
             self._attach(number, f"NF-e {number:06}.xml", of_invoice=True)
 
     def _attach(self, number: int, name: str, *, of_invoice: bool) -> None:
-        place = len(self.files) + 1
+        file_id = len(self.files) + 1
         token = f"{self._random.getrandbits(128):032x}"
         self.files.append(
             {
                 "number": number,
-                "Id": place,
+                "Id": file_id,
                 "NomeDoArquivo": name,
-                "Url": f"https://arquivos.example.com/compras/{place}?token={token}",
+                "Url": f"https://arquivos.example.com/compras/{file_id}?token={token}",
                 "Observacao": None,
                 "of_invoice": of_invoice,
             }

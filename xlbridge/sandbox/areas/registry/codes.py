@@ -57,46 +57,46 @@ class CodeLookup:
         entry = self.entry(registry, code)
         return None if entry is None else entry.name
 
-    def complaint(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
+    def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
         """Return the problem of a code that is given and not in its registry, if there is one."""
         if code is None or self.entry(registry, code) is not None:
             return []
         return [(key, f"{label} {code}: código não cadastrado.")]
 
-    def inactive_complaint(
+    def inactive_problems(
         self, key: str, registry: Table, code: object, label: str
     ) -> list[Problem]:
         """Return the problem of a code that is given and is unknown or inactive."""
         entry = self.entry(registry, code)
         if entry is not None and not entry.active:
             return [(key, f"{label} {code} está inativo.")]
-        return self.complaint(key, registry, code, label)
+        return self.problems(key, registry, code, label)
 
-    def client_complaint(self, code: int) -> list[Problem]:
+    def client_problems(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body: unknown or inactive.
 
         A client that a body names and that does not exist breaks a rule (400); one that a path
         or query names is a resource not found (404). Source: the spec, Errors.
         """
-        unknown = self.unknown_client(code)
+        unknown = self.unknown_client_problems(code)
         if unknown or self._client_is_active(code):
             return unknown
         return [("codigoDoCliente", f"Cliente {code} está inativo.")]
 
-    def unknown_client(self, code: int) -> list[Problem]:
+    def unknown_client_problems(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body that no client has, active or not."""
         if self._client_is_active(code) is not None:
             return []
         return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
 
-    def warehouse_complaint(self, branch: int, code: int | None) -> list[Problem]:
+    def warehouse_problems(self, branch: int, code: int | None) -> list[Problem]:
         """Return the problem of a warehouse that is given and that its branch does not have."""
         if code is None or self._is_place(branch, code):
             return []
         message = f"A filial {branch} não tem o almoxarifado informado."
         return [("codigoDoAlmoxarifado", message)]
 
-    def section_complaint(
+    def section_problems(
         self, branch: int, warehouse: int | None, code: str | None
     ) -> list[Problem]:
         """Return the problem of a section that is given and that is not in its warehouse.

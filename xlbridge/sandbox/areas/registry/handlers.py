@@ -73,12 +73,12 @@ from xlbridge.wire.registry import (
 
 @handles(CLIENT_CREATE)
 def create_client(call: Call) -> Client:
-    return register_one(ClientIntake(call.connection, call.now), call.sent(ClientInput))
+    return register_one(ClientIntake(call.connection, call.now), call.body_as(ClientInput))
 
 
 @handles(CLIENT_SET_IDWS)
 def set_client_idws(call: Call) -> Client:
-    wanted = call.sent(ClientIdws)
+    wanted = call.body_as(ClientIdws)
     of_client = clients.c.codigoDoCliente == wanted.codigoDoCliente
     others = ~of_client & (clients.c.idws == wanted.idws)
     if call.connection.scalar(select(exists().where(others))):
@@ -96,7 +96,7 @@ def set_client_idws(call: Call) -> Client:
 
 @handles(CLIENT_LIST)
 def list_clients(call: Call) -> Client | list[Client] | None:
-    query = call.queried(ClientQuery)
+    query = call.query_as(ClientQuery)
     found = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
     found = found.where(
         *window_conditions(
@@ -114,7 +114,7 @@ def list_clients(call: Call) -> Client | list[Client] | None:
 
 @handles(CONTACT_CREATE)
 def create_contact(call: Call) -> Contact:
-    return register_one(ContactIntake(call.connection), call.sent(ContactInput))
+    return register_one(ContactIntake(call.connection), call.body_as(ContactInput))
 
 
 @handles(CONTACT_GET)
@@ -130,7 +130,7 @@ def show_contact(call: Call) -> Contact:
 
 @handles(SUPPLIER_CREATE)
 def create_supplier(call: Call) -> Supplier:
-    return register_one(SupplierIntake(call.connection), call.sent(SupplierInput))
+    return register_one(SupplierIntake(call.connection), call.body_as(SupplierInput))
 
 
 @handles(SUPPLIER_LIST)
@@ -141,12 +141,12 @@ def list_suppliers(call: Call) -> list[Supplier]:
 
 @handles(PRODUCT_CREATE)
 def create_product(call: Call) -> Product:
-    return register_one(ProductIntake(call.connection), call.sent(ProductInput))
+    return register_one(ProductIntake(call.connection), call.body_as(ProductInput))
 
 
 @handles(PRODUCT_UPDATE)
 def alter_product(call: Call) -> Product:
-    change = call.sent(ProductChange)
+    change = call.body_as(ProductChange)
     this = products.c.code == change.idProduto
     if not call.connection.scalar(select(exists().where(this))):
         raise not_found("idProduto", "Produto não encontrado.")
@@ -179,7 +179,7 @@ def _select_products() -> Select[Any]:
 @handles(CLIENT_CATEGORY_CREATE)
 def create_client_category(call: Call) -> ClientCategory:
     intake = CodeListIntake(call.connection, client_categories, ClientCategory)
-    return register_one(intake, call.sent(ClientCategory))
+    return register_one(intake, call.body_as(ClientCategory))
 
 
 @handles(CLIENT_CATEGORY_LIST)
@@ -190,7 +190,7 @@ def list_client_categories(call: Call) -> list[ClientCategory]:
 @handles(CLIENT_TYPE_CREATE)
 def create_client_type(call: Call) -> ClientType:
     intake = CodeListIntake(call.connection, client_types, ClientType)
-    return register_one(intake, call.sent(ClientType))
+    return register_one(intake, call.body_as(ClientType))
 
 
 @handles(CLIENT_TYPE_LIST)
@@ -201,7 +201,7 @@ def list_client_types(call: Call) -> list[ClientType]:
 @handles(PRODUCT_TYPE_CREATE)
 def create_product_type(call: Call) -> ProductType:
     intake = CodeListIntake(call.connection, product_types, ProductType)
-    return register_one(intake, call.sent(ProductType))
+    return register_one(intake, call.body_as(ProductType))
 
 
 @handles(PRODUCT_TYPE_LIST)
@@ -212,7 +212,7 @@ def list_product_types(call: Call) -> list[ProductType]:
 @handles(COST_CENTRE_CREATE)
 def create_cost_centre(call: Call) -> CostCentre:
     intake = CodeListIntake(call.connection, cost_centres, CostCentre)
-    return register_one(intake, call.sent(CostCentre))
+    return register_one(intake, call.body_as(CostCentre))
 
 
 @handles(COST_CENTRE_LIST)

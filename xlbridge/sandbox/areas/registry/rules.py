@@ -54,13 +54,13 @@ class ClientIntake:
         known = self._known
         return [
             *self._documents.problems(data),
-            *known.complaint(
+            *known.problems(
                 "codigoDoTipoDeCliente",
                 client_types,
                 data.codigoDoTipoDeCliente,
                 "Tipo de cliente",
             ),
-            *known.complaint("codigoDoVendedor", sellers, data.codigoDoVendedor, "Vendedor"),
+            *known.problems("codigoDoVendedor", sellers, data.codigoDoVendedor, "Vendedor"),
         ]
 
     def accept(self, data: ClientInput) -> Client:
@@ -96,7 +96,7 @@ class ContactIntake:
 
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the rules that a new contact breaks; its client may be inactive."""
-        return self._known.unknown_client(data.codigoDoCliente)
+        return self._known.unknown_client_problems(data.codigoDoCliente)
 
     def accept(self, data: ContactInput) -> Contact:
         """Take in a contact without problems, as the next of its client."""
@@ -278,7 +278,7 @@ class ProductIntake:
 
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
         for key, registry, label in _CODES:
-            yield from self._known.complaint(key, registry, getattr(data, key), label)
+            yield from self._known.problems(key, registry, getattr(data, key), label)
         yield from amount_problems("valorUnitario", data.valorUnitario)
         for key in _WEIGHTS:
             yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)

@@ -67,7 +67,9 @@ from xlbridge.wire.services import (
 
 @handles(SALES_ORDER_CREATE)
 def create_sales_order(call: Call) -> SalesOrder:
-    return _sales_order(call, register_order(call.connection, call.sent(SalesOrderInput), call.now))
+    return _sales_order(
+        call, register_order(call.connection, call.body_as(SalesOrderInput), call.now)
+    )
 
 
 @handles(SALES_ORDER_PROCESS)
@@ -79,7 +81,7 @@ def process_sales_order(call: Call) -> SalesOrder:
 
 @handles(SALES_ORDER_LIST)
 def list_sales_orders(call: Call) -> list[SalesOrder]:
-    query = call.queried(SalesOrderQuery)
+    query = call.query_as(SalesOrderQuery)
     found = (
         select(sales_orders)
         .where(
@@ -103,7 +105,7 @@ def _sales_order(call: Call, number: int) -> SalesOrder:
 @handles(PRODUCT_INVOICE_CREATE)
 def create_product_invoice(call: Call) -> ProductInvoice:
     return register_one(
-        ProductInvoiceIntake(call.connection, call.now), call.sent(ProductInvoiceInput)
+        ProductInvoiceIntake(call.connection, call.now), call.body_as(ProductInvoiceInput)
     )
 
 
@@ -138,13 +140,13 @@ def _product_invoice(call: Call) -> ProductInvoice:
 @handles(SERVICE_INVOICE_CREATE)
 def create_service_invoice(call: Call) -> ServiceInvoice:
     return register_one(
-        ServiceInvoiceIntake(call.connection, call.now), call.sent(ServiceInvoiceInput)
+        ServiceInvoiceIntake(call.connection, call.now), call.body_as(ServiceInvoiceInput)
     )
 
 
 @handles(SERVICE_INVOICE_CHANGE)
 def replace_service_invoice(call: Call) -> ServiceInvoice:
-    content = call.sent(ServiceInvoiceChange)
+    content = call.body_as(ServiceInvoiceChange)
     change_service_invoice(call.connection, content.idNF, content, call.now)
     return _service_invoice(call, content.idNF)
 
@@ -152,7 +154,7 @@ def replace_service_invoice(call: Call) -> ServiceInvoice:
 @handles(SERVICE_INVOICE_UPDATE)
 def update_service_invoice(call: Call) -> ServiceInvoice:
     invoice_id = call.path["id"]
-    change_service_invoice(call.connection, invoice_id, call.sent(ServiceInvoiceInput), call.now)
+    change_service_invoice(call.connection, invoice_id, call.body_as(ServiceInvoiceInput), call.now)
     return _service_invoice(call, invoice_id)
 
 
@@ -169,7 +171,7 @@ def show_service_invoice(call: Call) -> ServiceInvoice:
 
 @handles(SERVICE_INVOICE_LIST)
 def list_service_invoices(call: Call) -> list[ServiceInvoice]:
-    query = call.queried(ServiceInvoiceQuery)
+    query = call.query_as(ServiceInvoiceQuery)
     columns = service_invoices.c
     found = (
         select(service_invoices)
@@ -198,14 +200,14 @@ def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
 
 @handles(SERVICE_FORECAST_CREATE)
 def create_forecast(call: Call) -> ServiceForecast:
-    code = register_forecast(call.connection, call.sent(ServiceForecastInput), call.now)
+    code = register_forecast(call.connection, call.body_as(ServiceForecastInput), call.now)
     return _forecast(call, code)
 
 
 @handles(SERVICE_FORECAST_UPDATE)
 def update_forecast(call: Call) -> ServiceForecast:
     code = call.path["id"]
-    change_forecast(call.connection, code, call.sent(ServiceForecastInput), call.now)
+    change_forecast(call.connection, code, call.body_as(ServiceForecastInput), call.now)
     return _forecast(call, code)
 
 
@@ -216,7 +218,7 @@ def show_forecast(call: Call) -> ServiceForecast:
 
 @handles(SERVICE_FORECAST_LIST)
 def list_forecasts(call: Call) -> list[ServiceForecast]:
-    query = call.queried(ServiceForecastQuery)
+    query = call.query_as(ServiceForecastQuery)
     columns = service_forecasts.c
     found = select(service_forecasts).order_by(columns.codigoDaPrevisao)
     if query.codigoDaFilial is not None:

@@ -55,21 +55,21 @@ class ProductInvoiceIntake:
         """Return the rules that a new invoice breaks."""
         known = self._known
         problems = [
-            *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *known.complaint(
+            *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *known.problems(
                 "codigoDaNotaFiscal", invoice_models, data.codigoDaNotaFiscal, "Modelo de nota"
             ),
-            *known.complaint(
+            *known.problems(
                 "codigoDaFormaDePagamento",
                 payment_methods,
                 data.codigoDaFormaDePagamento,
                 "Forma de pagamento",
             ),
-            *known.client_complaint(data.codigoDoCliente),
+            *known.client_problems(data.codigoDoCliente),
         ]
         for index, item in enumerate(data.produtos):
             key = f"{_ITEMS}.{index}"
-            problems += known.complaint(f"{key}.idProduto", products, item.idProduto, "Produto")
+            problems += known.problems(f"{key}.idProduto", products, item.idProduto, "Produto")
             problems += amount_problems(f"{key}.valorUnitario", _item_total(item))
         return problems or amount_problems(_ITEMS, _products_total(data))
 

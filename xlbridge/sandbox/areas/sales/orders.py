@@ -84,14 +84,14 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
 
 def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
     problems = [
-        *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_complaint(data.codigoDoCliente),
+        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *known.client_problems(data.codigoDoCliente),
     ]
     for name, (registry, label) in _REFERENCES.items():
-        problems.extend(known.complaint(name, registry, getattr(data, name), label))
+        problems.extend(known.problems(name, registry, getattr(data, name), label))
     for index, item in enumerate(data.produtos):
         key = f"produtos.{index}.idProduto"
-        problems.extend(known.complaint(key, products, item.idProduto, "Produto"))
+        problems.extend(known.problems(key, products, item.idProduto, "Produto"))
     return problems
 
 

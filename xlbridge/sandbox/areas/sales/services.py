@@ -76,9 +76,9 @@ def change_service_invoice(
 
 def _service_invoice_problems(known: CodeLookup, data: ServiceInvoiceInput) -> list[Problem]:
     problems = [
-        *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_complaint(data.codigoDoCliente),
-        *known.complaint(
+        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *known.client_problems(data.codigoDoCliente),
+        *known.problems(
             "codigoDoServicoPrestado", services, data.codigoDoServicoPrestado, "Serviço"
         ),
     ]
@@ -131,12 +131,12 @@ def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, An
 
 def _forecast_problems(known: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
     problems = [
-        *known.complaint("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_complaint(data.codigoDoCliente),
-        *known.complaint(
+        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *known.client_problems(data.codigoDoCliente),
+        *known.problems(
             "codigoDoServicoPrestado", services, data.codigoDoServicoPrestado, "Serviço"
         ),
-        *known.complaint(
+        *known.problems(
             "codigoDaCondicaoDePagamento",
             payment_conditions,
             data.codigoDaCondicaoDePagamento,

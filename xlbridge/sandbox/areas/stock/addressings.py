@@ -25,14 +25,14 @@ class AddressingIntake:
         """Return the rules that an address breaks."""
         known, section = self._known, _section_warehouse(data)
         return [
-            *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-            *known.complaint("idProd", products, data.idProd, "Produto"),
-            *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-            *known.section_complaint(*section, data.codigoDaSecao),
+            *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+            *known.problems("idProd", products, data.idProd, "Produto"),
+            *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+            *known.section_problems(*section, data.codigoDaSecao),
         ]
 
     def accept(self, data: AddressingInput) -> AddressingInput:
-        """Take in an address without problems; its section is by default in its own place."""
+        """Take in an address without problems; a section defaults to the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
             update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}

@@ -127,19 +127,19 @@ _requesters, _recipients = collaborators.alias(), collaborators.alias()
 
 @handles(STOCK_OUTPUT_CREATE)
 def create_output(call: Call) -> StockOutput:
-    return _output(call, register_output(call.connection, call.sent(StockOutputInput), call.now))
+    return _output(call, register_output(call.connection, call.body_as(StockOutputInput), call.now))
 
 
 @handles(STOCK_OUTPUT_CHANGE)
 def alter_output(call: Call) -> StockOutput:
-    data = call.sent(StockOutputChange)
+    data = call.body_as(StockOutputChange)
     change_output(call.connection, data, call.now)
     return _output(call, data.numeroDaSaida)
 
 
 @handles(STOCK_ENTRY_CREATE)
 def create_entry(call: Call) -> StockEntry:
-    number = register_entry(call.connection, call.sent(StockEntryInput), call.now)
+    number = register_entry(call.connection, call.body_as(StockEntryInput), call.now)
     is_entry = movements.c.inward.is_(True) & (movements.c.number == number)
     (entry,) = call.read(StockEntry, _select_movements().where(is_entry))
     return entry
@@ -251,7 +251,7 @@ def list_settled_requisitions(call: Call) -> list[StockRequisition]:
 
 
 def _requisitions(call: Call, *, pending: bool) -> list[StockRequisition]:
-    query = call.queried(StockRequisitionQuery)
+    query = call.query_as(StockRequisitionQuery)
     if not call.connection.scalar(select(exists().where(branches.c.code == query.filial))):
         raise not_found("filial", "Filial não encontrada.")
     found = select(stock_requisitions).where(

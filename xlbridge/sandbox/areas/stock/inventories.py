@@ -56,8 +56,8 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     """
     known = CodeLookup(connection)
     problems = [
-        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
         *_cost_centre_problems(known, data.codigoDoCentroDeCusto),
     ]
     if problems:
@@ -191,7 +191,7 @@ def _update_inventory(connection: Connection, number: int, now: datetime, **valu
 
 
 def _cost_centre_problems(known: CodeLookup, code: str | None) -> list[Problem]:
-    return known.complaint("codigoDoCentroDeCusto", cost_centres, code, "Centro de custo")
+    return known.problems("codigoDoCentroDeCusto", cost_centres, code, "Centro de custo")
 
 
 def _inventory(row: RowMapping) -> Inventory:

@@ -83,10 +83,10 @@ def load_balances(connection: Connection, number: int, data: InventoryInput) -> 
         movements.c.codigoDaFilial == data.codigoDaFilial,
         movements.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado,
     )
-    there = [(place, balance.quantity) for place, balance in found if balance.quantity]
+    there = [(balance_key, balance.quantity) for balance_key, balance in found if balance.quantity]
     rows = [
-        _item_row(number, seq, place) | {"balance": quantity}
-        for seq, (place, quantity) in enumerate(there, start=1)
+        _item_row(number, seq, balance_key) | {"balance": quantity}
+        for seq, (balance_key, quantity) in enumerate(there, start=1)
     ]
     if rows:
         connection.execute(insert(inventory_items), rows)
@@ -112,13 +112,13 @@ def record_counts(
         for row in connection.execute(inventory_rows(inventory.idInventario))
     }
     for item in data.itens:
-        place = _balance_key(inventory, item)
-        if place not in there:
-            there[place] = len(there) + 1
-            row = _item_row(inventory.idInventario, there[place], place)
-            row["balance"] = balance_at(connection, place).quantity
+        balance_key = _balance_key(inventory, item)
+        if balance_key not in there:
+            there[balance_key] = len(there) + 1
+            row = _item_row(inventory.idInventario, there[balance_key], balance_key)
+            row["balance"] = balance_at(connection, balance_key).quantity
             connection.execute(insert(inventory_items).values(row))
-        _update_item(connection, inventory, there[place], {f"count{count}": item.quantidade})
+        _update_item(connection, inventory, there[balance_key], {f"count{count}": item.quantidade})
 
 
 def refresh_balances(connection: Connection, inventory: Inventory) -> None:
@@ -144,19 +144,19 @@ def adjust_stock(connection: Connection, inventory: Inventory, now: datetime) ->
 def _adjust_product(
     connection: Connection, inventory: Inventory, row: Row[Any], now: datetime
 ) -> Iterator[str]:
-    place = _balance_key(inventory, row)
-    balance = balance_at(connection, place)
+    balance_key = _balance_key(inventory, row)
+    balance = balance_at(connection, balance_key)
     surplus = row.counted - balance.quantity
     if not surplus:
         return
     inward, quantity = surplus > 0, abs(surplus)
-    worth = _surplus_value(connection, place, quantity) if inward else balance.part(quantity)
+    worth = _surplus_value(connection, balance_key, quantity) if inward else balance.part(quantity)
     movement = {
-        "codigoDaFilial": place.branch,
-        "codigoDoAlmoxarifado": place.warehouse,
-        "idProd": place.product,
-        "numeroDeSerie": place.serial,
-        "codigoDoProjeto": place.project,
+        "codigoDaFilial": balance_key.branch,
+        "codigoDoAlmoxarifado": balance_key.warehouse,
+        "idProd": balance_key.product,
+        "numeroDeSerie": balance_key.serial,
+        "codigoDoProjeto": balance_key.project,
         "quantidade": quantity,
         **worth,
         "documento": f"INV-{inventory.idInventario}",
@@ -164,31 +164,31 @@ def _adjust_product(
     }
     number = record_movement(connection, movement, inward=inward, now=now)
     kind = "entrada" if inward else "saída"
-    yield f"Produto {place.product}: {kind} {number} de {format_quantity(quantity)}."
+    yield f"Produto {balance_key.product}: {kind} {number} de {format_quantity(quantity)}."
 
 
 def _surplus_value(
-    connection: Connection, place: BalanceKey, quantity: Decimal
+    connection: Connection, balance_key: BalanceKey, quantity: Decimal
 ) -> dict[str, Decimal]:
-    unit_cost = average_cost(connection, place)
+    unit_cost = average_cost(connection, balance_key)
     return value_columns(unit_cost, to_cents(quantity * unit_cost))
 
 
 def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:
     return [
-        *known.complaint("idProd", products, item.idProd, "Produto"),
-        *known.complaint("codigoDoProjeto", projects, item.codigoDoProjeto, "Projeto"),
+        *known.problems("idProd", products, item.idProd, "Produto"),
+        *known.problems("codigoDoProjeto", projects, item.codigoDoProjeto, "Projeto"),
         *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
     ]
 
 
-def _item_row(number: int, seq: int, place: BalanceKey) -> dict[str, Any]:
+def _item_row(number: int, seq: int, balance_key: BalanceKey) -> dict[str, Any]:
     return {
         "inventory": number,
         "seq": seq,
-        "product": place.product,
-        "serial": place.serial,
-        "project": place.project,
+        "product": balance_key.product,
+        "serial": balance_key.serial,
+        "project": balance_key.project,
     }
 
 

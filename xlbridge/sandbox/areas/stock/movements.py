@@ -91,7 +91,7 @@ def net_sum(amount: ColumnElement[Decimal]) -> ColumnElement[Decimal]:
 
 
 def balance_sums() -> Select[Any]:
-    """Select every balance that was ever moved, one for each place."""
+    """Select every balance that ever had a movement."""
     return (
         select(
             *_BALANCE_KEY_COLUMNS,
@@ -106,7 +106,7 @@ def balance_sums() -> Select[Any]:
 def balances_of(
     connection: Connection, *conditions: ColumnElement[bool]
 ) -> Iterator[tuple[BalanceKey, Balance]]:
-    """Yield the balances whose movements meet conditions; common stock before kept apart."""
+    """Yield the balances whose movements meet conditions; unassigned stock first."""
     ordered = (
         balance_sums()
         .where(*conditions)
@@ -122,11 +122,11 @@ def balances_of(
         yield BalanceKey(*row[: len(_BALANCE_KEY_COLUMNS)]), Balance(row.quantity, row.value)
 
 
-def balance_at(connection: Connection, place: BalanceKey) -> Balance:
-    """Return the balance of a place."""
+def balance_at(connection: Connection, balance_key: BalanceKey) -> Balance:
+    """Return the balance of a key."""
     conditions = [
         column.is_not_distinct_from(value)
-        for column, value in zip(_BALANCE_KEY_COLUMNS, astuple(place), strict=True)
+        for column, value in zip(_BALANCE_KEY_COLUMNS, astuple(balance_key), strict=True)
     ]
     return next((balance for _, balance in balances_of(connection, *conditions)), Balance())
 
@@ -145,13 +145,13 @@ _MEASURE_LIMIT = Decimal(10) ** 9
 
 
 def movement_problems(known: CodeLookup, data: StockEntryInput | StockOutputInput) -> list[Problem]:
-    """Return the rules that any movement breaks: its quantity, its place, its product."""
+    """Return the rules that any movement breaks: quantity, warehouse, product."""
     return [
         *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
-        *known.complaint("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.warehouse_complaint(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-        *known.complaint("idProd", products, data.idProd, "Produto"),
-        *known.complaint("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
+        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *known.problems("idProd", products, data.idProd, "Produto"),
+        *known.problems("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
     ]
 
 
@@ -226,13 +226,13 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     return record_movement(connection, row, inward=True, now=now)
 
 
-def average_cost(connection: Connection, place: BalanceKey) -> Decimal:
-    """Return what a unit costs on average in a place; where it has none, anywhere.
+def average_cost(connection: Connection, balance_key: BalanceKey) -> Decimal:
+    """Return the average unit cost of a balance; without stock there, that of the product.
 
     0 for a product of which there is none.
     """
-    here = balance_at(connection, place)
-    return here.unit_cost or product_balance(connection, place.product).unit_cost
+    here = balance_at(connection, balance_key)
+    return here.unit_cost or product_balance(connection, balance_key.product).unit_cost
 
 
 def _unit_cost(connection: Connection, data: StockEntryInput, warehouse: int) -> Decimal:
@@ -240,7 +240,7 @@ def _unit_cost(connection: Connection, data: StockEntryInput, warehouse: int) ->
         return data.valorUnitario or Decimal(0)
     if data.valorUnitario is not None:
         return data.valorUnitario
-    place = BalanceKey(
+    balance_key = BalanceKey(
         data.codigoDaFilial, warehouse, data.idProd, data.numeroDeSerie, data.codigoDoProjeto
     )
-    return average_cost(connection, place)
+    return average_cost(connection, balance_key)

@@ -107,15 +107,15 @@ def _code_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
     asks, receives = data.codigoDoColaboradorSolicitante, data.codigoDoColaboradorDestino
     return [
         *movement_problems(known, data),
-        *known.section_complaint(data.codigoDaFilial, warehouse, data.codigoDaSecao),
-        *known.complaint(
+        *known.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
+        *known.problems(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
         ),
-        *known.complaint(
+        *known.problems(
             "codigoDaUnidadeDeMedida", units, data.codigoDaUnidadeDeMedida, "Unidade de medida"
         ),
-        *known.complaint("codigoDoColaboradorSolicitante", collaborators, asks, "Colaborador"),
-        *known.complaint("codigoDoColaboradorDestino", collaborators, receives, "Colaborador"),
+        *known.problems("codigoDoColaboradorSolicitante", collaborators, asks, "Colaborador"),
+        *known.problems("codigoDoColaboradorDestino", collaborators, receives, "Colaborador"),
     ]
 
 
@@ -130,12 +130,12 @@ def _source_columns(connection: Connection, data: StockOutputInput) -> dict[str,
             warehouse = default_warehouse(connection, data.codigoDaFilial)
         return {"codigoDoAlmoxarifado": warehouse} | value_columns(_ZERO, _ZERO)
     most = _ZERO
-    for place, balance in balances_of(connection, *_source_conditions(data)):
+    for balance_key, balance in balances_of(connection, *_source_conditions(data)):
         if balance.quantity >= data.quantidade:
             return {
-                "codigoDoAlmoxarifado": place.warehouse,
-                "numeroDeSerie": place.serial,
-                "codigoDoProjeto": place.project,
+                "codigoDoAlmoxarifado": balance_key.warehouse,
+                "numeroDeSerie": balance_key.serial,
+                "codigoDoProjeto": balance_key.project,
                 **balance.part(data.quantidade),
             }
         most = max(most, balance.quantity)
@@ -184,9 +184,9 @@ def _changed_value(
     )
     if problems:
         raise invalid(*problems)
-    place = BalanceKey(output.codigoDaFilial, output.codigoDoAlmoxarifado, output.idProd,
+    balance_key = BalanceKey(output.codigoDaFilial, output.codigoDoAlmoxarifado, output.idProd,
                   output.numeroDeSerie, output.codigoDoProjeto)  # fmt: skip
-    balance = balance_at(connection, place)
+    balance = balance_at(connection, balance_key)
     if balance.quantity < more:
         raise _insufficient(output.idProd, balance.quantity)
     value = balance.cost_of(more) + output.valorTotal

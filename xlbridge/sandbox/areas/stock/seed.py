@@ -74,11 +74,13 @@ def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) 
     """Return movements of every product, and requisitions that some of the outputs settle."""
     rows = _StockRows()
     held: dict[BalanceKey, Balance] = {}
-    for place, product in _balance_keys(random, products):
-        held[place] = _make_movements(random, rows, place, product)
-    stocked = [place for place, balance in held.items() if balance.quantity >= _LEAST_STOCK]
-    for number, place in enumerate(random.sample(stocked, requisitions), start=1):
-        _add_requisition(random, rows, place, held[place], number)
+    for balance_key, product in _balance_keys(random, products):
+        held[balance_key] = _make_movements(random, rows, balance_key, product)
+    stocked = [
+        balance_key for balance_key, balance in held.items() if balance.quantity >= _LEAST_STOCK
+    ]
+    for number, balance_key in enumerate(random.sample(stocked, requisitions), start=1):
+        _add_requisition(random, rows, balance_key, held[balance_key], number)
     rows.movements.sort(key=lambda row: row["moved"])
     for row in rows.movements:
         scope = "stock_entry" if row["inward"] else "stock_output"
@@ -118,48 +120,48 @@ def _balance_keys(
 
 
 def _make_movements(
-    random: Random, rows: _StockRows, place: BalanceKey, product: DemoProduct
+    random: Random, rows: _StockRows, balance_key: BalanceKey, product: DemoProduct
 ) -> Balance:
     cost = to_cents(product.price * _COST)
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
-    balance = _add_entry(random, rows, place, moved, cost)
+    balance = _add_entry(random, rows, balance_key, moved, cost)
     for _ in range(random.randrange(_MOST_MOVES)):
         moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
         if random.random() < 1 / _MOST_MOVES:
             dearer = to_cents(cost * Decimal(random.choice(_RISES)))
-            received = _add_entry(random, rows, place, moved, dearer)
+            received = _add_entry(random, rows, balance_key, moved, dearer)
             balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
         elif balance.quantity:
             quantity = Decimal(random.randint(1, int(balance.quantity)))
-            balance = _add_output(rows, place, balance, quantity, moved, {})
+            balance = _add_output(rows, balance_key, balance, quantity, moved, {})
     return balance
 
 
 def _add_entry(
-    random: Random, rows: _StockRows, place: BalanceKey, moved: datetime, cost: Decimal
+    random: Random, rows: _StockRows, balance_key: BalanceKey, moved: datetime, cost: Decimal
 ) -> Balance:
     quantity = Decimal(random.randrange(1, _MOST_RECEIVED))
     received = Balance(quantity, quantity * cost)
     document = {"documento": f"NF-{random.randrange(1000, 9999)}"}
-    rows.movements.append(_movement(place, received, quantity, moved) | document)
+    rows.movements.append(_movement(balance_key, received, quantity, moved) | document)
     return received
 
 
 def _add_output(
     rows: _StockRows,
-    place: BalanceKey,
+    balance_key: BalanceKey,
     balance: Balance,
     quantity: Decimal,
     moved: datetime,
     reason: dict[str, Any],
 ) -> Balance:
-    movement = _movement(place, balance, quantity, moved) | {"inward": False} | reason
+    movement = _movement(balance_key, balance, quantity, moved) | {"inward": False} | reason
     rows.movements.append(movement)
     return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
 
 
 def _add_requisition(
-    random: Random, rows: _StockRows, place: BalanceKey, balance: Balance, number: int
+    random: Random, rows: _StockRows, balance_key: BalanceKey, balance: Balance, number: int
 ) -> None:
     """One requisition: every third is settled, every third in part, the others not at all."""
     asked = Decimal(random.randint(_LEAST_STOCK, min(_MOST_ASKED, int(balance.quantity))))
@@ -170,13 +172,13 @@ def _add_requisition(
         {
             "number": number,
             "requested": requested,
-            "branch": place.branch,
+            "branch": balance_key.branch,
             "cost_centre": centre,
             "released": bool(settled) or random.random() < _RELEASED,
         }
     )
     rows.items.append(
-        {"requisition": number, "seq": 1, "product": place.product, "quantity": asked}
+        {"requisition": number, "seq": 1, "product": balance_key.product, "quantity": asked}
     )
     if settled:
         reason = {
@@ -186,11 +188,11 @@ def _add_requisition(
             "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
         }
         moved = requested + timedelta(hours=1)
-        _add_output(rows, place, balance, settled, moved, reason)
+        _add_output(rows, balance_key, balance, settled, moved, reason)
 
 
 def _movement(
-    place: BalanceKey, balance: Balance, quantity: Decimal, moved: datetime
+    balance_key: BalanceKey, balance: Balance, quantity: Decimal, moved: datetime
 ) -> dict[str, Any]:
     """A movement of a part of a balance, inward, without what only some have."""
     optional = ("documento", "codigoDoCentroDeCusto", "numeroDaRequisicao", "seqRequisicao",
@@ -199,11 +201,11 @@ def _movement(
         **dict.fromkeys(optional),
         "inward": True,
         "moved": moved,
-        "codigoDaFilial": place.branch,
-        "codigoDoAlmoxarifado": place.warehouse,
-        "idProd": place.product,
-        "numeroDeSerie": place.serial,
-        "codigoDoProjeto": place.project,
+        "codigoDaFilial": balance_key.branch,
+        "codigoDoAlmoxarifado": balance_key.warehouse,
+        "idProd": balance_key.product,
+        "numeroDeSerie": balance_key.serial,
+        "codigoDoProjeto": balance_key.project,
         "quantidade": quantity,
         **balance.part(quantity),
         "reversed": False,

@@ -76,20 +76,20 @@ def list_addressings(call: Call) -> list[Addressing]:
 
 @handles(ADDRESSING_CREATE)
 def create_addressing(call: Call) -> Addressing:
-    data = call.sent(AddressingInput)
+    data = call.body_as(AddressingInput)
     return _addressing(call, register_one(AddressingIntake(call.connection, call.now), data))
 
 
 @handles(ADDRESSING_ACTIVATE)
 def activate_addressing(call: Call) -> Addressing:
-    key = call.sent(AddressingKey)
+    key = call.body_as(AddressingKey)
     set_active(call.connection, key, call.now, active=True)
     return _addressing(call, key)
 
 
 @handles(ADDRESSING_DEACTIVATE)
 def deactivate_addressing(call: Call) -> Addressing:
-    key = call.sent(AddressingKey)
+    key = call.body_as(AddressingKey)
     set_active(call.connection, key, call.now, active=False)
     return _addressing(call, key)
 
@@ -148,12 +148,12 @@ def list_inventories(call: Call) -> list[Inventory]:
 
 @handles(INVENTORY_OPEN)
 def create_inventory(call: Call) -> Inventory:
-    return _inventory(call, open_inventory(call.connection, call.sent(InventoryInput), call.now))
+    return _inventory(call, open_inventory(call.connection, call.body_as(InventoryInput), call.now))
 
 
 @handles(INVENTORY_EDIT)
 def update_inventory(call: Call) -> Inventory:
-    data = call.sent(InventoryChange)
+    data = call.body_as(InventoryChange)
     edit_inventory(call.connection, data, call.now)
     return _inventory(call, data.idInventario)
 
@@ -179,7 +179,7 @@ def start_inventory_count(call: Call) -> Inventory:
 def record_inventory_count(call: Call) -> list[InventoryItem]:
     running = call.path["contagem"]
     inventory = require_running_count(call.connection, call.path["idInventario"], running)
-    record_counts(call.connection, inventory, running, call.sent(InventoryCount))
+    record_counts(call.connection, inventory, running, call.body_as(InventoryCount))
     return _inventory_items(call, inventory)
 
 
