@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from sqlalchemy import Connection, exists, insert, select
+from sqlalchemy import Connection, exists, select
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.areas.financial.tables import (
@@ -18,7 +18,7 @@ from xlbridge.sandbox.areas.financial.tables import (
     receivable_allocations,
     receivables,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -44,17 +44,12 @@ from xlbridge.wire.financial import (
 )
 
 
-class ReceivableIntake:
+class ReceivableIntake(RecordIntake):
     """Takes in new receivable titles."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
+        super().__init__(connection, now)
         self._identifiers: set[str] = set()
-        self._rows: list[dict[str, Any]] = []
-        self._parts: list[dict[str, Any]] = []
 
     def problems(self, data: ReceivableInput) -> list[Problem]:
         """Return the rules that a new title breaks."""
@@ -73,17 +68,9 @@ class ReceivableIntake:
         title = Receivable(**data.model_dump(exclude={"rateio"}) | key, rateio=parts)
         if title.idws is not None:
             self._identifiers.add(title.idws)
-        self._rows.append(title.model_dump(exclude={"rateio"}))
-        self._parts.extend(allocation_rows(tuple(key.values()), parts))
+        self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
+        self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
-
-    def write(self) -> None:
-        """Write all accepted titles."""
-        self._numbers.write()
-        for table, rows in ((receivables, self._rows), (receivable_allocations, self._parts)):
-            if rows:
-                self._connection.execute(insert(table), rows)
-                rows.clear()
 
     def _portfolio_problems(self, data: ReceivableInput) -> list[Problem]:
         code, account = data.codigoDaCarteira, data.codigoDaContaCorrente
@@ -111,16 +98,8 @@ _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 _NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
-class PayableIntake:
+class PayableIntake(RecordIntake):
     """Takes in new payable titles."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._rows: list[dict[str, Any]] = []
-        self._parts: list[dict[str, Any]] = []
 
     def problems(self, data: PayableInput) -> list[Problem]:
         """Return the rules that a title breaks, new or altered."""
@@ -146,17 +125,9 @@ class PayableIntake:
             rateio=parts,
             DescricaoDoCustoABC=cost.name if cost else None,
         )
-        self._rows.append(title.model_dump(exclude=_NOT_STORED))
-        self._parts.extend(allocation_rows(tuple(key.values()), parts))
+        self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
+        self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
-
-    def write(self) -> None:
-        """Write all accepted titles."""
-        self._numbers.write()
-        for table, rows in ((payables, self._rows), (payable_allocations, self._parts)):
-            if rows:
-                self._connection.execute(insert(table), rows)
-                rows.clear()
 
 
 def _barcode_problems(code: str | None) -> list[Problem]:

@@ -4,12 +4,11 @@ Each document closes the one that it comes from. Source: the spec, Purchasing an
 (purchase flow); its approvals are not shown there.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Table, exists, insert, select, update
+from sqlalchemy import Connection, Table, exists, select, update
 
 from xlbridge.sandbox.areas.financial.rules import round_to_cents
 from xlbridge.sandbox.areas.purchasing.tables import (
@@ -20,7 +19,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_requisition_items,
     purchase_requisitions,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -46,16 +45,17 @@ from xlbridge.wire.purchasing import (
     RequestedItemInput,
 )
 
+Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
 
-class PurchaseRequisitionIntake:
+
+class _DocumentIntake(RecordIntake):
+    def _add(self, headers: Table, items: Table, document: Document) -> None:
+        for table, rows in document_rows(headers, items, [document]).items():
+            self._rows[table].extend(rows)
+
+
+class PurchaseRequisitionIntake(_DocumentIntake):
     """Takes in new purchase requisitions."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._accepted: list[PurchaseRequisition] = []
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
         """Return the rules that a new requisition breaks."""
@@ -70,30 +70,15 @@ class PurchaseRequisitionIntake:
             encerrada=False,
             itens=requested_items(self._known, data),
         )
-        self._accepted.append(requisition)
+        self._add(purchase_requisitions, purchase_requisition_items, requisition)
         return requisition
-
-    def write(self) -> None:
-        """Write all accepted requisitions."""
-        self._numbers.write()
-        write_documents(
-            self._connection, purchase_requisitions, purchase_requisition_items, self._accepted
-        )
-        self._accepted.clear()
 
 
 _NO_QUOTATIONS = 0
 
 
-class BuyingOrderIntake:
+class BuyingOrderIntake(_DocumentIntake):
     """Takes in new orders; the requisition that one names is closed by it."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._accepted: list[BuyingOrder] = []
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the rules that a new order breaks."""
@@ -127,7 +112,7 @@ class BuyingOrderIntake:
             encerrada=False,
             itens=requested_items(self._known, data),
         )
-        self._accepted.append(order)
+        self._add(buying_orders, buying_order_items, order)
         approve_origin(
             self._connection,
             purchase_requisitions,
@@ -135,12 +120,6 @@ class BuyingOrderIntake:
             data.NumeroDaRequisicaoDeCompra,
         )
         return order
-
-    def write(self) -> None:
-        """Write all accepted orders."""
-        self._numbers.write()
-        write_documents(self._connection, buying_orders, buying_order_items, self._accepted)
-        self._accepted.clear()
 
     def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
         found = select(exists().where(stock_requisitions.c.number == number))
@@ -150,15 +129,8 @@ class BuyingOrderIntake:
         return [("NumeroDaRequisicaoDeEstoque", message)]
 
 
-class PurchaseOrderIntake:
+class PurchaseOrderIntake(_DocumentIntake):
     """Takes in new purchase orders; the order (Ordem) that one names is closed by it."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._accepted: list[PurchaseOrder] = []
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
         """Return the rules that a new purchase order breaks."""
@@ -187,15 +159,9 @@ class PurchaseOrderIntake:
             valorTotal=sum(map(_item_total, data.itens), Decimal(0)),
             itens=items,
         )
-        self._accepted.append(order)
+        self._add(purchase_orders, purchase_order_items, order)
         approve_origin(self._connection, buying_orders, buying_order_items, data.numeroDaOrdem)
         return order
-
-    def write(self) -> None:
-        """Write all accepted purchase orders."""
-        self._numbers.write()
-        write_documents(self._connection, purchase_orders, purchase_order_items, self._accepted)
-        self._accepted.clear()
 
     def _item(self, seq: int, item: PurchaseOrderItemInput) -> PurchaseOrderItem:
         return PurchaseOrderItem(
@@ -293,25 +259,18 @@ def _description(known: CodeLookup, item: RequestedItemInput) -> str:
     return known.name(products, item.idProduto) or item.descricaoDoProduto or ""
 
 
-Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
-
-
-def write_documents(
-    connection: Connection, headers: Table, items: Table, documents: Sequence[Document]
-) -> None:
-    """Write new documents and their items."""
-    if not documents:
-        return
+def document_rows(
+    headers: Table, items: Table, documents: Iterable[Document]
+) -> dict[Table, list[dict[str, Any]]]:
+    """Return the rows of new documents and of their items, by table."""
     (key,) = headers.primary_key
     columns = set(headers.c.keys())
-    rows = [document.model_dump(include=columns) for document in documents]
-    lines = [
-        {"number": row[key.name], **item.model_dump()}
-        for row, document in zip(rows, documents, strict=True)
-        for item in document.itens
-    ]
-    connection.execute(insert(headers), rows)
-    connection.execute(insert(items), lines)
+    rows: dict[Table, list[dict[str, Any]]] = {headers: [], items: []}
+    for document in documents:
+        row = document.model_dump(include=columns)
+        rows[headers].append(row)
+        rows[items].extend({"number": row[key.name], **i.model_dump()} for i in document.itens)
+    return rows
 
 
 def origin_problems(

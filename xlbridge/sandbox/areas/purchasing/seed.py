@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.areas.financial.rules import round_to_cents
-from xlbridge.sandbox.areas.purchasing.rules import write_documents
+from xlbridge.sandbox.areas.purchasing.rules import document_rows
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
@@ -58,11 +58,13 @@ def seed_purchases(
     for _ in range(count):
         made.make()
     limits = spending_limits_of_year(random)
-    write_documents(
-        connection, purchase_requisitions, purchase_requisition_items, made.requisitions
-    )
-    write_documents(connection, buying_orders, buying_order_items, made.orders)
-    write_documents(connection, purchase_orders, purchase_order_items, made.purchase_orders)
+    for headers, items, documents in (
+        (purchase_requisitions, purchase_requisition_items, made.requisitions),
+        (buying_orders, buying_order_items, made.orders),
+        (purchase_orders, purchase_order_items, made.purchase_orders),
+    ):
+        for table, rows in document_rows(headers, items, documents).items():
+            write_rows(connection, table, rows)
     write_rows(connection, purchase_order_files, made.files)
     write_rows(connection, spending_limits, (limit.model_dump() for limit in limits))
     return {

@@ -3,7 +3,9 @@
 Source: the spec, Product type, Errors.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -159,21 +161,44 @@ class Numbers:
         return int(last)
 
 
+class RecordIntake:
+    """Base of intakes: looks codes up, numbers new records and writes them by table.
+
+    A subclass has the rules (``problems``) and makes the rows of a record (``accept``). ``now``
+    is the moment of the call.
+    """
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        self._known = CodeLookup(connection)
+        self._numbers = Numbers(connection)
+        self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+
+    def write(self) -> None:
+        """Write all accepted records, the tables in the order of their first rows."""
+        self._numbers.write()
+        for table, rows in self._rows.items():
+            if rows:
+                self._connection.execute(insert(table), rows)
+        self._rows.clear()
+
+
 Entry = TypeVar("Entry", bound=WireModel)
 
 
-class CodeListIntake(Generic[Entry]):
+class CodeListIntake(RecordIntake, Generic[Entry]):
     """Takes in new entries; one without a code, or with 0, is given the next that is free.
 
     ``model`` has the entry's code as its first field, the description as its second.
     """
 
-    def __init__(self, connection: Connection, table: Table, model: type[Entry]) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: Connection, now: datetime, table: Table, model: type[Entry]
+    ) -> None:
+        super().__init__(connection, now)
         self._table = table
         self._code, self._name = model.model_fields
-        self._numbers = Numbers(connection)
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: Entry) -> list[Problem]:
         """Return the rules that a new entry breaks."""
@@ -188,15 +213,8 @@ class CodeListIntake(Generic[Entry]):
         """Take in an entry without problems."""
         code, name = self._values(data)
         code = code or self._next()
-        self._rows.append({"code": code, "name": name})
+        self._rows[self._table].append({"code": code, "name": name})
         return data.model_copy(update={self._code: code})
-
-    def write(self) -> None:
-        """Write all accepted entries."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(self._table), self._rows)
-            self._rows.clear()
 
     def _values(self, data: Entry) -> tuple[int | str | None, str]:
         return getattr(data, self._code), getattr(data, self._name)

@@ -114,7 +114,7 @@ def list_clients(call: Call) -> Client | list[Client] | None:
 
 @handles(CONTACT_CREATE)
 def create_contact(call: Call) -> Contact:
-    return register_one(ContactIntake(call.connection), call.body_as(ContactInput))
+    return register_one(ContactIntake(call.connection, call.now), call.body_as(ContactInput))
 
 
 @handles(CONTACT_GET)
@@ -130,7 +130,7 @@ def show_contact(call: Call) -> Contact:
 
 @handles(SUPPLIER_CREATE)
 def create_supplier(call: Call) -> Supplier:
-    return register_one(SupplierIntake(call.connection), call.body_as(SupplierInput))
+    return register_one(SupplierIntake(call.connection, call.now), call.body_as(SupplierInput))
 
 
 @handles(SUPPLIER_LIST)
@@ -141,7 +141,7 @@ def list_suppliers(call: Call) -> list[Supplier]:
 
 @handles(PRODUCT_CREATE)
 def create_product(call: Call) -> Product:
-    return register_one(ProductIntake(call.connection), call.body_as(ProductInput))
+    return register_one(ProductIntake(call.connection, call.now), call.body_as(ProductInput))
 
 
 @handles(PRODUCT_UPDATE)
@@ -150,7 +150,7 @@ def alter_product(call: Call) -> Product:
     this = products.c.code == change.idProduto
     if not call.connection.scalar(select(exists().where(this))):
         raise not_found("idProduto", "Produto não encontrado.")
-    problems = ProductIntake(call.connection).problems(change)
+    problems = ProductIntake(call.connection, call.now).problems(change)
     if problems:
         raise RequestError(400, problems)
     values = to_row(change, PRODUCT_COLUMNS)
@@ -178,7 +178,7 @@ def _select_products() -> Select[Any]:
 
 @handles(CLIENT_CATEGORY_CREATE)
 def create_client_category(call: Call) -> ClientCategory:
-    intake = CodeListIntake(call.connection, client_categories, ClientCategory)
+    intake = CodeListIntake(call.connection, call.now, client_categories, ClientCategory)
     return register_one(intake, call.body_as(ClientCategory))
 
 
@@ -189,7 +189,7 @@ def list_client_categories(call: Call) -> list[ClientCategory]:
 
 @handles(CLIENT_TYPE_CREATE)
 def create_client_type(call: Call) -> ClientType:
-    intake = CodeListIntake(call.connection, client_types, ClientType)
+    intake = CodeListIntake(call.connection, call.now, client_types, ClientType)
     return register_one(intake, call.body_as(ClientType))
 
 
@@ -200,7 +200,7 @@ def list_client_types(call: Call) -> list[ClientType]:
 
 @handles(PRODUCT_TYPE_CREATE)
 def create_product_type(call: Call) -> ProductType:
-    intake = CodeListIntake(call.connection, product_types, ProductType)
+    intake = CodeListIntake(call.connection, call.now, product_types, ProductType)
     return register_one(intake, call.body_as(ProductType))
 
 
@@ -211,7 +211,7 @@ def list_product_types(call: Call) -> list[ProductType]:
 
 @handles(COST_CENTRE_CREATE)
 def create_cost_centre(call: Call) -> CostCentre:
-    intake = CodeListIntake(call.connection, cost_centres, CostCentre)
+    intake = CodeListIntake(call.connection, call.now, cost_centres, CostCentre)
     return register_one(intake, call.body_as(CostCentre))
 
 

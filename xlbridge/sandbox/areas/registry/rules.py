@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, exists, select
 from stdnum.br import cnpj, cpf
 
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     client_types,
     clients,
@@ -38,16 +38,12 @@ from xlbridge.wire.registry import (
 )
 
 
-class ClientIntake:
+class ClientIntake(RecordIntake):
     """Takes in new clients."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
+        super().__init__(connection, now)
         self._documents = DocumentRules(connection, clients.c.cnpjcpf, "cliente")
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: ClientInput) -> list[Problem]:
         """Return the rules that a new client breaks."""
@@ -74,25 +70,12 @@ class ClientIntake:
             ultimaAtualizacao=self._now,
             **data.model_dump(exclude={"cnpj", "cpf"}),
         )
-        self._rows.append(client.model_dump())
+        self._rows[clients].append(client.model_dump())
         return client
 
-    def write(self) -> None:
-        """Write all accepted clients."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(clients), self._rows)
-            self._rows.clear()
 
-
-class ContactIntake:
+class ContactIntake(RecordIntake):
     """Takes in new contacts."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the rules that a new contact breaks; its client may be inactive."""
@@ -106,15 +89,8 @@ class ContactIntake:
             ativo=True,
             **data.model_dump(exclude={"nome"}),
         )
-        self._rows.append(contact.model_dump())
+        self._rows[contacts].append(contact.model_dump())
         return contact
-
-    def write(self) -> None:
-        """Write all accepted contacts."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(contacts), self._rows)
-            self._rows.clear()
 
 
 SUPPLIER_COLUMNS = {
@@ -129,14 +105,12 @@ SUPPLIER_COLUMNS = {
 """The column of each of a supplier's fields."""
 
 
-class SupplierIntake:
+class SupplierIntake(RecordIntake):
     """Takes in new suppliers."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._numbers = Numbers(connection)
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        super().__init__(connection, now)
         self._documents = DocumentRules(connection, suppliers.c.document, "fornecedor")
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: SupplierInput) -> list[Problem]:
         """Return the rules that a new supplier breaks."""
@@ -151,15 +125,8 @@ class SupplierIntake:
             cnpjcpf=document,
             **data.model_dump(exclude={"cnpj", "cpf"}),
         )
-        self._rows.append(to_row(supplier, SUPPLIER_COLUMNS))
+        self._rows[suppliers].append(to_row(supplier, SUPPLIER_COLUMNS))
         return supplier
-
-    def write(self) -> None:
-        """Write all accepted suppliers."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(suppliers), self._rows)
-            self._rows.clear()
 
 
 _MASK = re.compile(r"[\s./-]")
@@ -250,14 +217,8 @@ _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
 
-class ProductIntake:
+class ProductIntake(RecordIntake):
     """Takes in new products."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: ProductInput) -> list[Problem]:
         """Return the rules that a product breaks, new or altered."""
@@ -266,15 +227,8 @@ class ProductIntake:
     def accept(self, data: ProductInput) -> Product:
         """Take in a product without problems, under the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
-        self._rows.append(to_row(product, PRODUCT_COLUMNS))
+        self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
         return product
-
-    def write(self) -> None:
-        """Write all accepted products."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(products), self._rows)
-            self._rows.clear()
 
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
         for key, registry, label in _CODES:

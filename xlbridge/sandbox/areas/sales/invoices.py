@@ -10,11 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.areas.financial.rules import round_to_cents
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     invoice_models,
     issuers,
@@ -37,19 +37,15 @@ from xlbridge.wire.product_invoices import (
 _ITEMS = "produtos"
 
 
-class ProductInvoiceIntake:
+class ProductInvoiceIntake(RecordIntake):
     """Takes in new product invoices, pending emission.
 
     ``order`` is the number of the sales order that they are generated from, if there is one.
     """
 
     def __init__(self, connection: Connection, now: datetime, order: int | None = None) -> None:
-        self._connection = connection
-        self._now = now
+        super().__init__(connection, now)
         self._order = order
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._invoices: list[ProductInvoice] = []
 
     def problems(self, data: ProductInvoiceInput) -> list[Problem]:
         """Return the rules that a new invoice breaks."""
@@ -85,19 +81,9 @@ class ProductInvoiceIntake:
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
         )
-        self._invoices.append(invoice)
+        self._rows[product_invoices].append(invoice.model_dump(exclude={_ITEMS}))
+        self._rows[product_invoice_items].extend(item.model_dump() for item in items)
         return invoice
-
-    def write(self) -> None:
-        """Write all accepted invoices."""
-        self._numbers.write()
-        for invoice in self._invoices:
-            header = invoice.model_dump(exclude={_ITEMS})
-            self._connection.execute(insert(product_invoices).values(header))
-            items = [item.model_dump() for item in invoice.produtos]
-            if items:
-                self._connection.execute(insert(product_invoice_items), items)
-        self._invoices.clear()
 
     def _item(self, id_nf: int, seq: int, item: ProductInvoiceItemInput) -> ProductInvoiceItem:
         return ProductInvoiceItem(

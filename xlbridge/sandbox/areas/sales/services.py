@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, insert, select, update
 
 from xlbridge.sandbox.areas.financial.rules import rate_problems
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
 from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, services
 from xlbridge.sandbox.areas.sales.invoices import pending_invoice
 from xlbridge.sandbox.areas.sales.tables import service_forecasts, service_invoices
@@ -25,15 +25,8 @@ _RATES = tuple(
 )
 
 
-class ServiceInvoiceIntake:
+class ServiceInvoiceIntake(RecordIntake):
     """Takes in new service invoices, pending emission."""
-
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        self._connection = connection
-        self._now = now
-        self._known = CodeLookup(connection)
-        self._numbers = Numbers(connection)
-        self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
         """Return the rules that a new invoice breaks."""
@@ -46,15 +39,8 @@ class ServiceInvoiceIntake:
             ultimaAtualizacao=self._now,
             **data.model_dump(),
         )
-        self._rows.append(invoice.model_dump())
+        self._rows[service_invoices].append(invoice.model_dump())
         return invoice
-
-    def write(self) -> None:
-        """Write all accepted invoices."""
-        self._numbers.write()
-        if self._rows:
-            self._connection.execute(insert(service_invoices), self._rows)
-            self._rows.clear()
 
 
 def change_service_invoice(
