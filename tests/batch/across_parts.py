@@ -12,7 +12,7 @@ from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks, SheetFindi
 from xlbridge.batch.links import linked_catalogue
 from xlbridge.client import Client, Record
 from xlbridge.resources import Catalogue
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 

@@ -15,7 +15,7 @@ from xlbridge.client import Client, Target
 from xlbridge.client.listings import ListingCache
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 
 INACTIVE, NOBODY = 1032, 999_999

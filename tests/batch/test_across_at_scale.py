@@ -21,7 +21,7 @@ from sheets import write_records
 
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.links import linked_catalogue
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 
 

@@ -12,7 +12,7 @@ from sheets import write_records, write_rows
 from xlbridge.client import Client
 from xlbridge.resources import REFERENCES
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.wire.financial import RECEIVABLE_FIND
 
 PLAN = """\

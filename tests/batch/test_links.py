@@ -16,8 +16,8 @@ from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, Kind, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
-from xlbridge.upload import OnlineCheck, Registries
-from xlbridge.upload.lookup import rows_of
+from xlbridge.upload.lookup import OnlineCheck, Registries
+from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
 

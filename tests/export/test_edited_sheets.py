@@ -14,9 +14,9 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.layout import Layout, require_records_of
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import look_up_rows
-from xlbridge.upload.lookup import RowLookup, RowValues, lookup_for, rows_of
-from xlbridge.upload.snapshot import RowAction, count_actions
+from xlbridge.upload.lookup import look_up_rows
+from xlbridge.upload.lookup.row_lookup import RowLookup, RowValues, lookup_for, rows_of
+from xlbridge.upload.lookup.snapshot import RowAction, count_actions
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 

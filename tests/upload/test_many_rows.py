@@ -10,9 +10,10 @@ from upload_parts import YES, MakeClients, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext, Uploads, look_up_rows
-from xlbridge.upload.bulk_lookup import MAX_REQUESTS
-from xlbridge.upload.snapshot import RowAction, count_actions
+from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.upload.lookup import look_up_rows
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
+from xlbridge.upload.lookup.snapshot import RowAction, count_actions
 
 
 @pytest.fixture(scope="module")

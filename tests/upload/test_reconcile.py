@@ -13,11 +13,9 @@ from xlbridge.client import Client, Target
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.resources import ExistingPolicy
 from xlbridge.upload import (
-    FoundRecord,
     Job,
     Journal,
     Resolution,
-    RowSnapshot,
     State,
     UploadContext,
     UploadOptions,
@@ -26,7 +24,8 @@ from xlbridge.upload import (
     job_lines,
     resolve_job,
 )
-from xlbridge.upload.snapshot import Snapshot, applied_rows
+from xlbridge.upload.lookup import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
 
 UNREAD = replace(AT_ONCE, snapshot=False)
 

@@ -16,7 +16,7 @@ from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import Catalogue
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
     RefusedFile,
     ValidatedSheet,

@@ -15,7 +15,7 @@ from xlbridge.batch.plan import relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.resources import REFERENCES, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import (
     IntArray,

@@ -14,7 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Column, Kind, Link, Reference
 from xlbridge.resources.checks import bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
 

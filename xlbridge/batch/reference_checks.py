@@ -18,7 +18,7 @@ from xlbridge.batch.links import key_fields
 from xlbridge.resources import REFERENCES, Column, Kind, Link, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.upload import Registries
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import BoolArray, ValidatedSheet
 from xlbridge.validation.cross_sheet import ColumnValues, cell_reference, rows_in_error, values_of
 

@@ -17,13 +17,13 @@ from xlbridge.upload import (
     CorrectedRows,
     Job,
     NotRetriable,
-    Registries,
     State,
     UploadOptions,
     Uploads,
     corrected_rows,
     has_sent_rows,
 )
+from xlbridge.upload.lookup import Registries
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})

@@ -121,7 +121,7 @@ def _ask_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> Xlbridg
     """Add what the system says; return why it could not be asked, after which nothing is lost."""
     # Most runs use no network, and its libraries take their time to import.
     from xlbridge.connection import connect
-    from xlbridge.upload import OnlineCheck
+    from xlbridge.upload.lookup import OnlineCheck
 
     try:
         with (

@@ -1,4 +1,3 @@
-from .bulk_lookup import look_up_rows as look_up_rows
 from .consent import (
     ApproveAll as ApproveAll,
     Confirmed as Confirmed,
@@ -22,12 +21,7 @@ from .job import (
     State as State,
 )
 from .journal import Journal as Journal
-from .lookup import comparable_value as comparable_value
 from .manual_resolution import resolve_job as resolve_job
-from .online_check import (
-    OnlineCheck as OnlineCheck,
-    Registries as Registries,
-)
 from .payload import (
     load_payload as load_payload,
     sent_rows as sent_rows,
@@ -42,10 +36,6 @@ from .retry import (
     corrected_rows as corrected_rows,
     has_sent_rows as has_sent_rows,
     require_rejected as require_rejected,
-)
-from .snapshot import (
-    FoundRecord as FoundRecord,
-    RowSnapshot as RowSnapshot,
 )
 from .status_copy import write_status_copy as write_status_copy
 from .uploads import Uploads as Uploads

@@ -8,7 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
 from xlbridge.upload.job import Job
-from xlbridge.upload.snapshot import RowAction
+from xlbridge.upload.lookup.snapshot import RowAction
 
 if TYPE_CHECKING:
     from xlbridge.client import Target

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from xlbridge.i18n import Text
 from xlbridge.pages import render_page
 from xlbridge.upload.job import Job
-from xlbridge.upload.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 
 _WHAT_TO_DO = Text(pt="O que fazer", en="What to do")
 _QUESTION = Text(

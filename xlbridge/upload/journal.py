@@ -20,7 +20,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claims, already_sent_error
 from xlbridge.upload.job import Event, Job, JobSpec, State
-from xlbridge.upload.snapshot import (
+from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshot,

@@ -19,7 +19,7 @@ from xlbridge.resources import Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup import RowValues, rows_of
+from xlbridge.upload.lookup.row_lookup import RowValues, rows_of
 from xlbridge.validation import ParseOptions, match_header, type_rows
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import write_records

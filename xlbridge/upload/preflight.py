@@ -8,11 +8,11 @@ from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.lookup.snapshot import Moment, count_actions
 from xlbridge.upload.remote_row_results import ROW_COUNT_DIFFERS, verdict_of_rejection
 from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.snapshot import Moment, count_actions
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import ImportQuery
 

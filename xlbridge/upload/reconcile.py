@@ -8,17 +8,17 @@ from typing import Any
 
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.upload.bulk_lookup import look_up_rows
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.remote_import import finish, read_log, start
-from xlbridge.upload.remote_row_results import verdict_of_log
-from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.snapshot import (
+from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     applied_rows,
     is_stable,
 )
+from xlbridge.upload.remote_import import finish, read_log, start
+from xlbridge.upload.remote_row_results import verdict_of_log
+from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import ImportState
 

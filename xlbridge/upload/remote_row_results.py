@@ -13,7 +13,7 @@ from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload.job import JobSpec
-from xlbridge.upload.lookup import RowValues, lookup_for
+from xlbridge.upload.lookup.row_lookup import RowValues, lookup_for
 from xlbridge.upload.verdict import RejectedRow, Verdict
 from xlbridge.wire.imports import ImportLog, RejectedLine
 from xlbridge.workbook import cell_address

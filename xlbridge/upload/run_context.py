@@ -13,7 +13,7 @@ from xlbridge.upload.consent import ConsentRequest
 from xlbridge.upload.context import UploadContext, UploadOptions
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup import RowValues
+from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import load_payload, sent_rows
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict

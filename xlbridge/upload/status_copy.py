@@ -6,15 +6,15 @@ from pathlib import Path
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.bulk_lookup import look_up_rows
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.payload import file_hash, sent_rows
-from xlbridge.upload.snapshot import (
+from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.snapshot import (
     Moment,
     RowSnapshot,
     Snapshot,
 )
+from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from xlbridge.batch.proof.matches import different_cells, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus
 from xlbridge.resources import ExistingPolicy
-from xlbridge.upload import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 
 Cells = tuple[str | None, ...]
 Sent = tuple[str, Cells]

@@ -16,7 +16,7 @@ from xlbridge.client import Client, Record, RetryPolicy, Target
 from xlbridge.errors import TransportError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import OnlineCheck
+from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.wire import Operation
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from xlbridge.batch.proof.model import ReadBackStatus
 from xlbridge.resources import ExistingPolicy
-from xlbridge.upload import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 
 _RecordKey = str | int
 

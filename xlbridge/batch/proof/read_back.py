@@ -12,14 +12,8 @@ from xlbridge.client import Client
 from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
-from xlbridge.upload import (
-    RowOutcome,
-    RowSnapshot,
-    UploadContext,
-    comparable_value,
-    look_up_rows,
-    sent_rows,
-)
+from xlbridge.upload import RowOutcome, UploadContext, sent_rows
+from xlbridge.upload.lookup import RowSnapshot, comparable_value, look_up_rows
 
 Tell = Callable[[Text], None]
 

@@ -12,14 +12,14 @@ from xlbridge.client.listings import complete_listings_for, listing_cap, listing
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, ReadBack, Resource
-from xlbridge.upload.lookup import (
+from xlbridge.upload.lookup.row_lookup import (
     RowLookup,
     RowValues,
     comparable_value,
     lookup_for,
     requests_needed,
 )
-from xlbridge.upload.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500

@@ -12,7 +12,7 @@ from xlbridge.client.listings import listing_cap
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource
 from xlbridge.resources.checks import bare_document
-from xlbridge.upload.snapshot import FoundRecord, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.wire import Operation
 
 _NOT_FOUND = 404

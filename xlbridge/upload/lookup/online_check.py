@@ -15,10 +15,10 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
-from xlbridge.upload.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.context import Progress
-from xlbridge.upload.lookup import lookup_for, rows_of
-from xlbridge.upload.snapshot import RowSnapshot
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.lookup.row_lookup import lookup_for, rows_of
+from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
 
