@@ -8,7 +8,8 @@ from scripted_server import ScriptedServer, answer, ok, open_client, reset
 
 from xlbridge.client import Client, Doubtful, Executed, NotExecuted, Rejected, UploadFile
 from xlbridge.errors import ErrorDetail
-from xlbridge.wire.imports import IMPORT, XLSX_TYPE, ImportQuery, ImportRecords
+from xlbridge.wire.imports import IMPORT, ImportQuery, ImportRecords
+from xlbridge.wire.protocol import XLSX_TYPE
 
 CLIENTE = {"resource": "cliente"}
 FILE = UploadFile("clientes.xlsx", b"PK\x03\x04 the workbook")

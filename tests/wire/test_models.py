@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from xlbridge.resources.interface import wire_model
+from xlbridge.resources.resource import wire_model
 from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 TYPES = {

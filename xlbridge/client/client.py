@@ -39,7 +39,7 @@ from xlbridge.client.outcomes import (
     is_json_or_empty,
     lost_answer_error,
 )
-from xlbridge.client.retry import RetryPolicy, pause_after_reply
+from xlbridge.client.retry import RetryPolicy
 from xlbridge.client.session import (
     LOGIN_REFUSED,
     Session,
@@ -49,7 +49,15 @@ from xlbridge.client.session import (
     is_unauthorized,
 )
 from xlbridge.client.target import Target
-from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, UploadFile, call_of
+from xlbridge.client.transport import (
+    Call,
+    NoAnswer,
+    Reply,
+    Transport,
+    UploadFile,
+    call_of,
+    pause_after_reply,
+)
 from xlbridge.errors import ApiError, AuthenticationFailed, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire import Operation, WireModel, record_model

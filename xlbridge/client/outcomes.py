@@ -14,8 +14,7 @@ import httpx
 from pydantic import ValidationError
 
 from xlbridge.client.listings.stream import UnexpectedContent, refuse_constant
-from xlbridge.client.retry import retry_after
-from xlbridge.client.transport import NoAnswer, Reply
+from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope

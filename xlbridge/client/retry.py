@@ -7,14 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from typing import TypeVar
-
-import httpx
-
-from xlbridge.client.transport import NoAnswer, Reply
 
 _Result = TypeVar("_Result")
 
@@ -60,25 +53,3 @@ class RetryPolicy:
 
     def _jitter(self, number: int) -> float:
         return self.random() * min(self.longest, self.first * 2.0**number)
-
-
-def pause_after_reply(reply: Reply) -> float | None:
-    """Return the least pause before an idempotent request is repeated, None to keep its reply."""
-    if isinstance(reply, NoAnswer):
-        return None if reply.permanent else 0.0
-    if reply.is_server_error or reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        return retry_after(reply) or 0.0
-    return None
-
-
-def retry_after(reply: httpx.Response) -> float | None:
-    """Return how many seconds a reply asks to wait: ``Retry-After``, as seconds or as a date."""
-    text = reply.headers.get("Retry-After", "")
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

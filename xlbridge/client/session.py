@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 
 from xlbridge.client.outcomes import CHECK_ADDRESS, SecretRedactor, content_type, parse_json
-from xlbridge.client.retry import RetryPolicy, pause_after_reply
+from xlbridge.client.retry import RetryPolicy
 from xlbridge.client.target import Target
-from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of
+from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of, pause_after_reply
 from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text

@@ -11,6 +11,9 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,8 +24,8 @@ from xlbridge import __version__
 from xlbridge.client.target import is_loopback, parse_base_url
 from xlbridge.errors import ConfigError, os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.wire import Operation, WireModel
-from xlbridge.wire.imports import UPLOAD_FIELD, XLSX_TYPE
+from xlbridge.wire.model import WireModel
+from xlbridge.wire.protocol import UPLOAD_FIELD, XLSX_TYPE, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +227,25 @@ def _is_certificate_error(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def pause_after_reply(reply: Reply) -> float | None:
+    """Return the least pause before an idempotent request is repeated, None to keep its reply."""
+    if isinstance(reply, NoAnswer):
+        return None if reply.permanent else 0.0
+    if reply.is_server_error or reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        return retry_after(reply) or 0.0
+    return None
+
+
+def retry_after(reply: httpx.Response) -> float | None:
+    """Return how many seconds a reply asks to wait: ``Retry-After``, as seconds or as a date."""
+    text = reply.headers.get("Retry-After", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import xlbridge
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.rules import checks_of
+from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders
-from xlbridge.resources.interface import wire_model
 from xlbridge.resources.resource import (
     ControlTotals,
     ExistingPolicy,
@@ -24,6 +23,7 @@ from xlbridge.resources.resource import (
     RowCheck,
     default_totals,
     layout_changes,
+    wire_model,
 )
 from xlbridge.resources.yaml_files import YamlDocument
 
@@ -77,16 +77,19 @@ def _resource(path: Path, root: _Content) -> Resource:
 
 
 def _column(name: str, body: _Content, extra: _Content) -> Column:
+    kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
+    checks = checks_of(body)
     return Column(
         name=name,
-        kind=Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]])),
+        kind=kind,
         required=not body.get("nullable", False),
         title=Text(pt=body.get("title", name), en=extra.get("title_en", name)),
         description=body.get("description", ""),
         example=extra.get("example"),
         references=extra.get("references"),
         registers=extra.get("registers"),
-        checks=checks_of(body),
+        checks=checks,
+        width=code_width(kind, checks),
     )
 
 

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.rules import code_width
 
 
 class Kind(StrEnum):
@@ -84,7 +83,8 @@ class Column:
     the name of a registered check to its statistics (a lone one is called ``value``).
     ``references`` names the registry whose records the values point to, ``registers`` the one that
     has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
-    ``link`` is set where the values name records by something else than their codes.
+    ``link`` is set where the values name records by something else than their codes. ``width`` is
+    the number of symbols of each value, None where it is not fixed.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Column:
     registers: str | None = None
     link: Link | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    width: int | None = None
 
     @property
     def dtype(self) -> str:
@@ -108,11 +109,6 @@ class Column:
         """The allowed texts, empty where any is, and for a column of other values than texts."""
         has_list = self.kind.is_text and "isin" in self.checks
         return tuple(self.checks["isin"]["value"]) if has_list else ()
-
-    @property
-    def width(self) -> int | None:
-        """The number of symbols of each value, None where it is not fixed."""
-        return code_width(self.kind, self.checks)
 
 
 def normalize_header(header: str) -> str:

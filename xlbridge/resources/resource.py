@@ -5,20 +5,20 @@ looked up when they are used.
 """
 
 import hashlib
+import importlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
 from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.interface import operation_named, record_fields
 
 if TYPE_CHECKING:
-    from xlbridge.wire import Operation
+    from xlbridge.wire import Operation, WireModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +282,39 @@ class Resource:
             return self.base.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.columns)
         return str(Fingerprint.of(self.name, self.layout, columns))
+
+
+_MODULES: Mapping[str, str] = {
+    "attachments": "model",
+    "cash": "financial",
+    "code_lists": "registry",
+    "envelope": "protocol",
+    "forecasts": "services",
+    "system": "authentication",
+}
+"""The modules of models that schema files know by an earlier module's name."""
+
+
+def operation_named(name: str) -> "Operation":
+    """Return the operation of that name. Raises ``KeyError`` when there is none."""
+    # All operations take a fifth of a second to import, and judging a sheet needs none.
+    from xlbridge.wire import OPERATIONS
+
+    return OPERATIONS[name]
+
+
+@cache
+def record_fields(name: str) -> frozenset[str]:
+    """Return the fields of the records that an operation lists or finds."""
+    from xlbridge.wire import record_model
+
+    model = record_model(operation_named(name).data)
+    return frozenset(model.model_fields if model else ())
+
+
+def wire_model(name: str) -> "type[WireModel]":
+    """Return the model of the interface that ``module.Class`` names."""
+    module, _, attribute = name.partition(".")
+    module = _MODULES.get(module, module)
+    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
+    return model

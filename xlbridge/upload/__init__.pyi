@@ -5,20 +5,18 @@ from .consent import (
     ConsentRequest as ConsentRequest,
 )
 from .context import (
-    RequestedMode as RequestedMode,
     UploadContext as UploadContext,
     UploadOptions as UploadOptions,
     choose_mode as choose_mode,
     open_context as open_context,
 )
-from .evidence import (
-    ensure_evidence as ensure_evidence,
-    is_rejects_name as is_rejects_name,
-)
+from .evidence import ensure_evidence as ensure_evidence
 from .job import (
     Job as Job,
+    RequestedMode as RequestedMode,
     Resolution as Resolution,
     State as State,
+    is_rejects_name as is_rejects_name,
 )
 from .journal import Journal as Journal
 from .manual_resolution import resolve_job as resolve_job

@@ -4,16 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.consent import Consent
+from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
-
-RequestedMode = Literal["auto", "direct", "preview", "queue"]
 
 Progress = Callable[[Text], None]
 """Receives a line about each step of an upload; it may be called often."""

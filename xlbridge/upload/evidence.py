@@ -1,6 +1,5 @@
 """Evidence of an upload: the rejects workbook, and the page of an upload in doubt."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,18 +7,8 @@ from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.doubt_page import doubt_page
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE
-
-REJECTS_INFIX = "rejeitadas"
-"""Part of the names of rejects workbooks."""
-
-_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
-
-
-def is_rejects_name(path: Path) -> bool:
-    """Tell by its name whether a file is a rejects workbook that an upload left behind."""
-    return _REJECTS_NAME.fullmatch(path.stem) is not None
 
 
 def ensure_evidence(context: UploadContext, job: Job) -> Job:

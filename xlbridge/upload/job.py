@@ -3,16 +3,25 @@
 Source of the states: the upload protocol (``docs/upload-protocol.md``).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
+
+RequestedMode = Literal["auto", "direct", "preview", "queue"]
+
+REJECTS_INFIX = "rejeitadas"
+"""Part of the names of rejects workbooks."""
+
+_REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
 class State(StrEnum):
@@ -202,3 +211,8 @@ class Job:
     def last(self, key: str) -> Any:
         """Return the newest value that an event's detail gives for ``key``, None without any."""
         return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
+
+
+def is_rejects_name(path: Path) -> bool:
+    """Tell by its name whether a file is a rejects workbook that an upload left behind."""
+    return _REJECTS_NAME.fullmatch(path.stem) is not None

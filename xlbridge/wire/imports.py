@@ -14,10 +14,6 @@ from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
 from xlbridge.wire.model import Many, Moment, WireModel, null_as
 from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
 
-UPLOAD_FIELD = "ArquivoExcel"
-XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
-
 Count = Annotated[int, null_as(0)]
 
 

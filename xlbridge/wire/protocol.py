@@ -24,6 +24,12 @@ UTILITIES_SECTION = "Authentication and utilities"
 
 STOCK_SECTION = "Stock"
 
+UPLOAD_FIELD = "ArquivoExcel"
+"""The field of a multipart form that carries a workbook."""
+
+XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+"""The content type of a workbook."""
+
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 _PATH_PARAMETER = re.compile(r"{(\w+)}")

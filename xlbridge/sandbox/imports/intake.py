@@ -22,7 +22,7 @@ from xlbridge.sandbox.problems import Intake, invalid, record_problems, validati
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
-from xlbridge.wire.imports import UPLOAD_FIELD
+from xlbridge.wire.protocol import UPLOAD_FIELD
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
