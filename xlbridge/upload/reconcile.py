@@ -1,4 +1,4 @@
-"""Reconciliation of a job in doubt: by the log of a queued file, else by reading the records back.
+"""Reconciliation of a job in doubt by reading its records back.
 
 Source: the upload protocol, Reconcile.
 """
@@ -16,11 +16,8 @@ from xlbridge.upload.lookup.snapshot import (
     applied_rows,
     is_stable,
 )
-from xlbridge.upload.remote_import import finish, read_log, start
-from xlbridge.upload.remote_row_results import verdict_of_log
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
-from xlbridge.wire.imports import ImportState
 
 MAX_SETTLE_WAIT = 30.0
 """Seconds of settle time that a run waits for itself; a longer one is left to a later run."""
@@ -43,38 +40,9 @@ _UNREADABLE = Text(
     pt="o sistema não deixou ler de novo: {reason}",
     en="the system did not let them be read again: {reason}",
 )
-_LOG_UNPROVEN = Text(
-    pt="o log terminou, e as suas contagens não dão conta de todas as linhas",
-    en="the log is finished, and its counts do not account for every row",
-)
 
 
-def reconcile_job(context: RunContext, job: Job) -> Step:
-    """Settle the doubt about a job as far as possible now.
-
-    Raises ``InDoubt`` when the system cannot be asked.
-    """
-    if not context.options.wait:
-        return job, False
-    if job.last("log_id") is None:
-        return _reconcile_by_snapshots(context, job)
-    log = read_log(context, job)
-    if isinstance(log, Text):
-        return _reconcile_by_snapshots(context, job)
-    if log.situacao is ImportState.FINISHED:
-        if verdict_of_log(job.what, log) is None:
-            return _needs_person(context, job, _LOG_UNPROVEN)
-        return finish(context, job, log)
-    if log.situacao is ImportState.RUNNING:
-        return context.journal.record(job, State.POLLING, reconciled="running"), True
-    if job.events[-1].detail.get("start_refused"):
-        # It was started, or will not be: only the log can tell.
-        return job, False
-    # A start that was lost may still be on its way.
-    return start(context, job) if _has_settled(context, job) else (job, False)
-
-
-def _has_settled(context: RunContext, job: Job) -> bool:
+def has_settled(context: RunContext, job: Job) -> bool:
     """Wait for the settle time where little is left of it; return whether it is over."""
     end = job.settles_at(context.settle_seconds)
     if end is None:
@@ -94,19 +62,23 @@ def _has_settled(context: RunContext, job: Job) -> bool:
     return context.journal.now() >= end
 
 
-def _reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
-    if not _has_settled(context, job):
+def reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
+    """End a job by what two snapshots of its records prove against those from before.
+
+    Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not has_settled(context, job):
         return job, False
     before = context.journal.snapshots_before(job.id)
     declared = context.resource(job).read_back
     if not before or declared is None:
-        return _needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
+        return needs_person(context, job, _NO_PROOF.format(why=_NOT_READ))
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     try:
         snapshots = _take_two_snapshots(context, job)
     except RemoteRejected as error:
         why = _UNREADABLE.format(reason=error.message)
-        return _needs_person(context, job, _NO_PROOF.format(why=why))
+        return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
         raise InDoubt(
             error.message,
@@ -125,9 +97,9 @@ def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> S
     if None in proven:
         seen = [True if there else None for there in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
-        return _needs_person(context, job, why, Verdict.of_proof(job.what.rows, seen), proven=seen)
+        return needs_person(context, job, why, Verdict.of_proof(job.what.rows, seen), proven=seen)
     if not any(proven):
-        return _needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
+        return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.what.rows, proven)
     if all(proven):
         return context.end(job, State.DONE, verdict, reconciled="read back"), False
@@ -145,8 +117,9 @@ def _take_two_snapshots(context: RunContext, job: Job) -> list[Snapshot]:
     return snapshots
 
 
-def _needs_person(
+def needs_person(
     context: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
 ) -> Step:
+    """End a job for now; a person must decide what became of its rows."""
     judged = verdict or Verdict.all_unknown(job.what.rows)
     return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False

@@ -13,13 +13,20 @@ from xlbridge.i18n import Text
 from xlbridge.upload import preflight, reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.remote_row_results import verdict_of_log
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
+from xlbridge.wire.imports import ImportState
 
 NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
     en="the upload was interrupted before the answer",
+)
+
+_LOG_UNPROVEN = Text(
+    pt="o log terminou, e as suas contagens não dão conta de todas as linhas",
+    en="the log is finished, and its counts do not account for every row",
 )
 
 
@@ -36,7 +43,7 @@ class JobRunner:
             State.STAGED: remote_import.start_or_poll,
             State.STARTING: _doubt_interrupted_request,
             State.POLLING: remote_import.poll,
-            State.IN_DOUBT: reconcile.reconcile_job,
+            State.IN_DOUBT: _settle_doubt,
         }
 
     def preflight(self, job: Job) -> Job:
@@ -78,6 +85,33 @@ def _restage(context: RunContext, job: Job) -> Step:
 
 def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
     return context.doubt(job, _INTERRUPTED)
+
+
+def _settle_doubt(context: RunContext, job: Job) -> Step:
+    """Settle the doubt about a job: by the log of a queued file, else by reading back.
+
+    Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not context.options.wait:
+        return job, False
+    if job.last("log_id") is None:
+        return reconcile.reconcile_by_snapshots(context, job)
+    log = remote_import.read_log(context, job)
+    if isinstance(log, Text):
+        return reconcile.reconcile_by_snapshots(context, job)
+    if log.situacao is ImportState.FINISHED:
+        if verdict_of_log(job.what, log) is None:
+            return reconcile.needs_person(context, job, _LOG_UNPROVEN)
+        return remote_import.finish(context, job, log)
+    if log.situacao is ImportState.RUNNING:
+        return context.journal.record(job, State.POLLING, reconciled="running"), True
+    if job.events[-1].detail.get("start_refused"):
+        # It was started, or will not be: only the log can tell.
+        return job, False
+    # A start that was lost may still be on its way.
+    if not reconcile.has_settled(context, job):
+        return job, False
+    return remote_import.start(context, job)
 
 
 HoldJob = Callable[[str], AbstractContextManager[None]]
