@@ -15,7 +15,7 @@ from xlbridge.upload import Resolution, open_context
     "resolve",
     help=str(
         Text(
-            pt="Registra o que uma pessoa viu no sistema de um envio em dúvida.",
+            pt="Registra o que uma pessoa viu no sistema sobre um envio em dúvida.",
             en="Records what a person saw in the system of an upload in doubt.",
         )
     ),

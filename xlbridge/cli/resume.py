@@ -47,10 +47,12 @@ def _only_open_job(journal: Journal) -> Job:
     if len(waiting) == 1:
         return waiting[0]
     if not waiting:
-        raise UsageError(Text(pt="Não há envio a continuar.", en="There is no upload to continue."))
+        raise UsageError(
+            Text(pt="Não há envio para continuar.", en="There is no upload to continue.")
+        )
     raise UsageError(
         Text(
-            pt="Há mais de um envio a continuar: {jobs}. Diga qual.",
+            pt="Há mais de um envio para continuar: {jobs}. Informe qual.",
             en="There is more than one upload to continue: {jobs}. Say which.",
         ).format(jobs=", ".join(job.id for job in waiting))
     )

@@ -82,7 +82,7 @@ def command(
 def _mention_left_out(rows: int) -> None:
     if rows:
         left_out = Text(
-            pt="Linhas que ficam de fora (iguais, ou já enviadas): {n}.",
+            pt="Linhas que ficam de fora (sem alteração ou já enviadas): {n}.",
             en="Rows left out (unchanged, or sent already): {n}.",
         )
         remark(left_out.format(n=rows))

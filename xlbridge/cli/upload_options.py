@@ -40,7 +40,7 @@ again_option = option(
 chunk_rows_option = option(
     "--chunk-rows",
     type=click.IntRange(min=1),
-    pt="Envia em partes de tantas linhas, cada uma um envio próprio.",
+    pt="Envia em partes com esse número de linhas, cada uma como um envio.",
     en="Sends in parts of that many rows, each an upload of its own.",
 )
 

@@ -86,7 +86,7 @@ _HINTS = {
         '--again "reason".',
     ),
     State.NEEDS_PERSON: Text(
-        pt="Veja no sistema se as linhas estão lá, e diga o que viu: xlbridge resolve {job} "
+        pt="Confira no sistema se as linhas estão lá e registre o que viu: xlbridge resolve {job} "
         '--as applied|not-applied --reason "…".',
         en="Check in the system whether the rows are there, and record what you saw: "
         'xlbridge resolve {job} --as applied|not-applied --reason "…".',

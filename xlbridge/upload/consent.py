@@ -23,7 +23,7 @@ _EXISTING_TEXTS: dict[ExistingPolicy, Text] = {
         pt="As que já existem são substituídas.", en="Those that are there are replaced."
     ),
     ExistingPolicy.ADDED: Text(
-        pt="As que já existem são incluídas mais uma vez.",
+        pt="As que já existem são incluídas de novo, em duplicidade.",
         en="Those that are there are added once more.",
     ),
 }
@@ -136,9 +136,10 @@ def _action_lines(job: Job, resource: Resource) -> Iterator[Text]:
     if plan is None:
         return
     counted = Text(
-        pt="  no sistema: {create} {create:nova|novas}, {update} já lá com outros valores, "
-        "{unchanged} já lá e {unchanged:igual|iguais}, {unread} {unread:não conferida|não "
-        "conferidas}",
+        pt="  no sistema: {create} {create:nova|novas}, {update} já "
+        "{update:existente|existentes} com outros valores, {unchanged} já "
+        "{unchanged:existente e idêntica|existentes e idênticas}, {unread} "
+        "{unread:não conferida|não conferidas}",
         en="  in the system: {create} new, {update} there with other values, "
         "{unchanged} there and the same, {unread} not looked up",
     )

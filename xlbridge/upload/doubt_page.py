@@ -39,7 +39,7 @@ _NONE_THERE = Text(
     en="If none is there, answer as below, and then upload the workbook again:",
 )
 _SOME_THERE = Text(
-    pt="Se só uma parte está lá, complete ou desfaça à mão no sistema, e então responda.",
+    pt="Se só uma parte está lá, complete ou desfaça manualmente no sistema e depois responda.",
     en="If only some are there, complete or undo it by hand in the system, and then answer.",
 )
 _MOMENTS = {

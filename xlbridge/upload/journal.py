@@ -243,7 +243,7 @@ class Journal:
                 Text(pt="O envio {job!r} não existe.", en="There is no upload {job!r}.").format(
                     job=job_id
                 ),
-                Text(pt="Veja os que existem: xlbridge jobs", en="See those: xlbridge jobs"),
+                Text(pt="Veja os envios existentes: xlbridge jobs", en="See those: xlbridge jobs"),
             )
         return Job(
             id=found[0],
@@ -363,7 +363,7 @@ class Journal:
 def _job_changed_error(job: Job) -> JournalError:
     return JournalError(
         Text(
-            pt="O envio {job} mudou enquanto era tratado; nada mais foi feito.",
+            pt="O envio {job} mudou durante a execução; nada mais foi feito.",
             en="The upload {job} changed while it was worked on; nothing more was done.",
         ).format(job=job.id),
         Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}").format(job=job.id),

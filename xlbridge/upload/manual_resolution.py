@@ -49,16 +49,17 @@ def _record_resolution(
     reason is given, or rows that may still arrive are said not to be there.
     """
     if not reason.strip():
-        raise UsageError(Text(pt="--reason pede um motivo.", en="--reason needs a reason."))
+        raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
     _require_in_doubt(job)
     end = job.settles_at(settle_seconds)
     if seen is Resolution.NOT_APPLIED and end is not None and journal.now() < end:
         raise UsageError(
             Text(
-                pt="As linhas ainda podem chegar até {end}; até lá ninguém pode dizer que não.",
+                pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
+                "não dá para afirmar que não foram.",
                 en="The rows may still arrive until {end}; until then nobody can say they did not.",
             ).format(end=f"{end:%d/%m/%Y %H:%M:%S}"),
-            Text(pt="Espere, e então: {go}", en="Wait, and then: {go}").format(
+            Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
                 go=f"xlbridge resume {job.id}"
             ),
         )

@@ -20,11 +20,12 @@ _MAX_SNAPSHOT_AGE = timedelta(minutes=5)
 """Age that a snapshot may have when the rows are sent: others work in the system, too."""
 
 _CHUNK_ROWS_HINT = Text(
-    pt="; com --chunk-rows {most} cada parte é lida",
+    pt="; com --chunk-rows {most}, cada parte é lida",
     en="; with --chunk-rows {most} each part is read",
 ).format(most=MAX_REQUESTS)
 _LOOKUP_REJECTED = Text(
-    pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
+    pt="o sistema não permitiu a leitura: {reason}",
+    en="the system did not let them be read: {reason}",
 )
 
 

@@ -24,7 +24,7 @@ MAX_SETTLE_WAIT = 30.0
 
 _BETWEEN_SNAPSHOTS = 1.0
 _NO_PROOF = Text(
-    pt="nada prova se as linhas foram gravadas: {why}",
+    pt="não há prova de que as linhas foram ou não gravadas: {why}",
     en="nothing proves whether the rows were written: {why}",
 )
 _NOT_READ = Text(
@@ -34,10 +34,10 @@ _NO_CHANGE = Text(
     pt="os registros estão como antes do envio", en="the records are as they were before sending"
 )
 _NO_KEY = Text(
-    pt="há linhas sem chave pela qual se encontrem", en="some rows have no key to be found by"
+    pt="há linhas sem chave para localizá-las", en="some rows have no key to be found by"
 )
 _UNREADABLE = Text(
-    pt="o sistema não deixou ler de novo: {reason}",
+    pt="o sistema não permitiu nova leitura: {reason}",
     en="the system did not let them be read again: {reason}",
 )
 

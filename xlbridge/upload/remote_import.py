@@ -19,7 +19,7 @@ from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQ
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0
 
 _UNPROVEN = Text(
-    pt="as contagens do log não dão conta de todas as linhas",
+    pt="os totais do log não fecham com as linhas enviadas",
     en="the log's counts do not account for every row",
 )
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"

@@ -128,7 +128,7 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
     rules = drifted_rules(verdict)
     if rules:
         yield Text(
-            pt="Recusas que a conferência local não previu, por regra:",
+            pt="Rejeições que a conferência local não previu, por regra:",
             en="Rejections that the local check did not foresee, by rule:",
         )
     for rule in rules:

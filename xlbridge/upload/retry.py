@@ -40,7 +40,7 @@ def require_rejected(job: Job) -> None:
     if job.parent is not None:
         raise UsageError(
             Text(
-                pt="O envio {job} é parte de {parent}; as linhas rejeitadas são reenviadas de lá.",
+                pt="O envio {job} é parte de {parent}; reenvie as linhas rejeitadas a partir dele.",
                 en="The upload {job} is a part of {parent}; retry its rejected rows from there.",
             ).format(job=job.id, parent=job.parent),
             Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(p=job.parent),
@@ -110,7 +110,7 @@ def _rows_at(
 
 
 _NOTHING_CORRECTED = Text(
-    pt="Não há em {file} linha rejeitada que tenha sido corrigida e não reenviada.",
+    pt="{file} não tem linhas rejeitadas já corrigidas e ainda não reenviadas.",
     en="{file} has no rejected row that was corrected and not sent again yet.",
 )
 
@@ -136,7 +136,7 @@ def _require_unmoved_rows(
         if not correctable and values not in (before.get(row), settled.get(row)):
             raise NotRetriable(
                 Text(
-                    pt="{file}, linha {row}: não é a linha que foi enviada dali.",
+                    pt="{file}, linha {row}: não é a mesma linha que foi enviada.",
                     en="{file}, row {row}: this is not the row that was sent from there.",
                 ).format(file=sheet.file, row=row),
                 _KEEP_ACCEPTED_ROWS,
@@ -144,7 +144,7 @@ def _require_unmoved_rows(
 
 
 _KEEP_ACCEPTED_ROWS = Text(
-    pt="Linhas aceitas ficam como e onde estão; linhas novas vão em outro arquivo.",
+    pt="Não altere nem mova as linhas aceitas; inclua linhas novas em outro arquivo.",
     en="Leave accepted rows as and where they are; put new rows into another workbook.",
 )
 

@@ -25,7 +25,7 @@ _INTERRUPTED = Text(
 )
 
 _LOG_UNPROVEN = Text(
-    pt="o log terminou, e as suas contagens não dão conta de todas as linhas",
+    pt="o log terminou, mas os totais não fecham com as linhas enviadas",
     en="the log is finished, and its counts do not account for every row",
 )
 
@@ -123,7 +123,7 @@ _OTHER_PART_REJECTED = Text(
 )
 
 _RESOLVED_AS_MISSING = Text(
-    pt="Não está no sistema, como uma pessoa conferiu.",
+    pt="Não está no sistema, conforme conferido por uma pessoa.",
     en="Not in the system, as a person has seen.",
 )
 

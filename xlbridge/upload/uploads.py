@@ -23,7 +23,7 @@ from xlbridge.upload.runner import JobRunner, run_split, update_parent
 from xlbridge.validation import ValidatedSheet
 
 _JOB_BUSY = Text(
-    pt="O envio {job} está sendo tratado por outro processo.",
+    pt="O envio {job} está em execução em outro processo.",
     en="The upload {job} is being worked on by another process.",
 )
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
@@ -53,7 +53,7 @@ class Uploads:
         """
         if options.again is not None and not options.again.strip():
             raise UsageError(
-                Text(pt="--again pede um motivo.", en="--again needs a reason."),
+                Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
                 Text(pt="Nada foi enviado.", en="Nothing was sent."),
             )
         resource = _valid_resource(sheet)
@@ -162,9 +162,9 @@ def _run_part(context: RunContext, job: Job) -> Job:
                 pt="O envio {job} é parte de {parent}, ainda não confirmado.",
                 en="The upload {job} is a part of {parent}, which is not confirmed yet.",
             ).format(job=job.id, parent=parent.id),
-            Text(pt="Continue o todo: xlbridge resume {p}", en="Go on: xlbridge resume {p}").format(
-                p=parent.id
-            ),
+            Text(
+                pt="Continue o envio completo: xlbridge resume {p}", en="Go on: xlbridge resume {p}"
+            ).format(p=parent.id),
         )
     try:
         return JobRunner(context).run(job)

@@ -26,7 +26,8 @@ _REPLACED = Text(
     en="a later row of this batch replaced the record",
 )
 _REFUSED = Text(
-    pt="o sistema não deixou ler: {reason}", en="the system did not let them be read: {reason}"
+    pt="o sistema não permitiu a leitura: {reason}",
+    en="the system did not let them be read: {reason}",
 )
 _READING = Text(
     pt="Lendo de volta {resource}, linhas: {rows}", en="Reading back {resource}, rows: {rows}"

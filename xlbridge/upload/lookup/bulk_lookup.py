@@ -29,11 +29,11 @@ _MAX_SINGLE_REQUESTS = 50
 """Requests that are made one by one before whole listings are read."""
 
 _NO_KEY = Text(
-    pt="as linhas não têm chave pela qual o sistema as encontre",
+    pt="as linhas não têm chave para o sistema localizá-las",
     en="the rows have no key by which the system finds them",
 )
 _TOO_MANY_REQUESTS = Text(
-    pt="seriam precisas {n} consultas, e o limite é {most}{way_out}",
+    pt="seriam necessárias {n} consultas, e o limite é {most}{way_out}",
     en="it would take {n} requests, and the limit is {most}{way_out}",
 )
 

@@ -119,7 +119,7 @@ _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
 _EFFECTS: Mapping[ExistingPolicy, Text] = {
     ExistingPolicy.ADDED: Text(
-        pt="a linha será mais um registro", en="the row will be one more record"
+        pt="a linha incluirá mais um registro", en="the row will be one more record"
     ),
     ExistingPolicy.REPLACED: Text(pt="a linha o substituirá", en="the row will replace it"),
 }
