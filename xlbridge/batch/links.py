@@ -111,6 +111,7 @@ def _linked_column(column: Column, registry: str, by: str, catalogue: Catalogue)
         column,
         kind=like.kind,
         example=like.example,
+        width=like.width,
         references=None,
         registers=None,
         checks={name: body for name, body in like.checks.items() if name != _UNIQUENESS_CHECK},
