@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
-from xlbridge.sandbox.problems import Problem
+from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Operation, WireModel
@@ -99,6 +99,11 @@ class Call:
         """
         construct = cast("Callable[..., Model]", model.model_construct)
         return [construct(**row) for row in self.connection.execute(statement).mappings()]
+
+    def require_row(self, condition: ColumnElement[bool], key: str, message: str) -> None:
+        """Raise ``RequestError`` (404) where no row meets a condition."""
+        if not self.connection.scalar(select(exists().where(condition))):
+            raise not_found(key, message)
 
     @cached_property
     def now(self) -> datetime:
@@ -188,6 +193,14 @@ def _end_of_window(moment: datetime, span: timedelta) -> datetime:
 def _is_whole_day(call: Call, upper: datetime) -> bool:
     texts = {name.lower(): value.strip() for name, value in call.query_text.items()}
     return texts.get("datasuperior") == upper.strftime(DAY_FORMAT)
+
+
+def equal_conditions(table: Table, query: WireModel, *names: str) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions that columns equal the parameters of their names, where given."""
+    for name in names:
+        value = getattr(query, name)
+        if value is not None:
+            yield table.c[name] == value
 
 
 def document_lines(

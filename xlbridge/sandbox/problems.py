@@ -25,6 +25,7 @@ _PYDANTIC_MESSAGES: Mapping[str, str] = {
     "greater_than_equal": "Valor inválido: deve ser maior ou igual a {ge}.",
 }
 
+Found = TypeVar("Found")
 Problem = tuple[str, str]
 """The field concerned, and what is wrong with it."""
 
@@ -65,6 +66,13 @@ def invalid(*problems: Problem) -> RequestError:
 def not_found(key: str, message: str) -> RequestError:
     """Return the error for something in the path or query that does not exist (404)."""
     return RequestError(404, [(key, message)])
+
+
+def first_found(records: Sequence[Found], key: str, message: str) -> Found:
+    """Return the first of the records found; raise ``RequestError`` (404) where there is none."""
+    if not records:
+        raise not_found(key, message)
+    return records[0]
 
 
 _AMOUNT_LIMIT = Decimal(10) ** 12

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Table,
     and_,
     delete,
-    exists,
     func,
     insert,
     select,
@@ -41,7 +40,13 @@ from xlbridge.sandbox.areas.financial.tables import (
 )
 from xlbridge.sandbox.areas.registry.tables import abc_costs, accounts, clients
 from xlbridge.sandbox.call import Call, handles, window_conditions
-from xlbridge.sandbox.problems import RequestError, invalid, not_found, register_one
+from xlbridge.sandbox.problems import (
+    first_found,
+    invalid,
+    not_found,
+    register_one,
+    require_no_problems,
+)
 from xlbridge.wire import Attachment
 from xlbridge.wire.financial import (
     CASH_STATEMENT,
@@ -100,8 +105,8 @@ def _receivables(call: Call, *conditions: ColumnElement[bool]) -> list[Receivabl
 
 
 def _require_client(call: Call, client: int) -> None:
-    if not call.connection.scalar(select(exists().where(clients.c.codigoDoCliente == client))):
-        raise not_found("codigoDoCliente", "Cliente não encontrado.")
+    found = clients.c.codigoDoCliente == client
+    call.require_row(found, "codigoDoCliente", "Cliente não encontrado.")
 
 
 @handles(PAYABLE_CREATE)
@@ -114,9 +119,7 @@ def alter_payable(call: Call) -> Payable:
     change = call.body_as(PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
     _require_open(call, key)
-    problems = PayableIntake(call.connection, call.now).problems(change)
-    if problems:
-        raise RequestError(400, problems)
+    require_no_problems(PayableIntake(call.connection, call.now).problems(change))
     values = change.model_dump(exclude={"rateio", *TITLE_KEY})
     call.connection.execute(update(payables).where(title_condition(payables, key)).values(values))
     call.connection.execute(
@@ -157,9 +160,9 @@ def _key_in_path(call: Call) -> tuple[int, ...]:
 
 
 def _payable(call: Call, key: Sequence[int]) -> Payable:
-    for title in read_payables(call.connection, title_condition(payables, key)):
-        return title.model_copy(update={"Arquivos": read_files(call.connection, key)})
-    raise not_found("numeroDaTransacao", "Título não encontrado.")
+    found = read_payables(call.connection, title_condition(payables, key))
+    title = first_found(found, "numeroDaTransacao", "Título não encontrado.")
+    return title.model_copy(update={"Arquivos": read_files(call.connection, key)})
 
 
 def _require_open(call: Call, key: Sequence[int]) -> None:

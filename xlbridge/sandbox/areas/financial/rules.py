@@ -5,7 +5,7 @@ Source: the spec, Receivable entry (Contas a Receber), Payable entry (Contas a P
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from decimal import ROUND_DOWN, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
 
 from sqlalchemy import Connection, exists, select
@@ -255,14 +255,19 @@ def _part_problems(
 _CENTS = Decimal("0.01")
 
 
-def round_to_cents(amount: Decimal) -> Decimal:
-    """Return an amount rounded to cents."""
-    return amount.quantize(_CENTS)
+def round_half_even(amount: Decimal) -> Decimal:
+    """Return an amount rounded to cents, half a cent to the even one: sums of documents."""
+    return amount.quantize(_CENTS, ROUND_HALF_EVEN)
+
+
+def round_half_up(amount: Decimal) -> Decimal:
+    """Return an amount rounded to cents, half a cent upwards: values of stock."""
+    return amount.quantize(_CENTS, ROUND_HALF_UP)
 
 
 def percent_of(amount: Decimal, percent: Decimal) -> Decimal:
     """Return so many per cent of an amount, in cents."""
-    return round_to_cents(amount * percent / 100)
+    return round_half_even(amount * percent / 100)
 
 
 def equal_parts(amount: Decimal, count: int) -> list[Decimal]:

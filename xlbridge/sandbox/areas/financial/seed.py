@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from xlbridge.resources.checks import is_boleto
-from xlbridge.sandbox.areas.financial.rules import allocation_rows
+from xlbridge.sandbox.areas.financial.rules import allocation_rows, percent_of, round_half_even
 from xlbridge.sandbox.areas.financial.tables import OWNER_KEY, TITLE_KEY
 from xlbridge.sandbox.areas.registry.seed import codes
 from xlbridge.sandbox.areas.registry.seed_demo import FIRST_DAY, TODAY
@@ -22,7 +22,6 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.wire.financial import Allocation
 
-_CENTS = Decimal("0.01")
 _DUE = timedelta(days=30)
 _DAYS_BETWEEN = 11
 _EXPENSES = {
@@ -76,7 +75,7 @@ def make_payables(random: Random, count: int) -> PayableRows:
 def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a title: 60 % for its own cost centre, the rest for the first other."""
     amount = title["valorDoLancamento"]
-    own = (amount * 6 / 10).quantize(_CENTS)
+    own = round_half_even(amount * 6 / 10)
     other = next(code for code in codes(cost_centres) if code != title["codigoDoCentroDeCusto"])
     branch = title["codigoDaFilial"]
     whole = Allocation(**title | {"codigoDaFilialDoRateio": branch, "valor": own})
@@ -90,7 +89,7 @@ def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]
     gross = Decimal(random.randrange(20_000, 2_000_000)).scaleb(-2)
     taxed = index % _TAXED_EACH == 0
     retained = {
-        name: (gross * percent / 100).quantize(_CENTS) if taxed else Decimal(0)
+        name: percent_of(gross, percent) if taxed else Decimal(0)
         for name, percent in _RETAINED_PERCENT.items()
     }
     net = gross - sum(retained.values())

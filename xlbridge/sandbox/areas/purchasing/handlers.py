@@ -6,8 +6,9 @@ Source: the spec, Purchasing, Errors.
 import unicodedata
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, delete, insert, select, update
 
 from xlbridge.sandbox.areas.purchasing.budget import limit_code_problems, spending_limit_problems
 from xlbridge.sandbox.areas.purchasing.rules import (
@@ -36,7 +37,13 @@ from xlbridge.sandbox.areas.registry.tables import (
     purchase_types,
 )
 from xlbridge.sandbox.call import Call, Model, document_lines, handles
-from xlbridge.sandbox.problems import Problem, RequestError, not_found, register_one
+from xlbridge.sandbox.problems import (
+    Problem,
+    RequestError,
+    first_found,
+    register_one,
+    require_no_problems,
+)
 from xlbridge.wire import Attachment
 from xlbridge.wire.budget import (
     SPENDING_LIMIT_CREATE,
@@ -105,9 +112,7 @@ def list_closed_requisitions(call: Call) -> list[PurchaseRequisition]:
 @handles(REQUISITION_GET)
 def show_requisition(call: Call) -> PurchaseRequisition:
     found = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
-    if not found:
-        raise not_found("id", "Requisição de compra não encontrada.")
-    return found[0]
+    return first_found(found, "id", "Requisição de compra não encontrada.")
 
 
 def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
@@ -124,18 +129,30 @@ def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
         yield _requisitions.codigoDoCentroDeCusto.in_(query.CodigosCentroCustos)
 
 
+def _documents(
+    call: Call,
+    headers: Table,
+    lines: tuple[Table, type[Model]],
+    statement: Select[Any],
+    *conditions: ColumnElement[bool],
+) -> Iterator[tuple[RowMapping, list[Model]]]:
+    """Yield the headers that a statement finds under conditions, each with its lines."""
+    (number,) = headers.primary_key
+    table, model = lines
+    items = document_lines(call, model, table, select(number).where(*conditions))
+    found = statement.where(*conditions).order_by(number)
+    for row in call.connection.execute(found).mappings():
+        yield row, items[row[number.name]]
+
+
 def _find_requisitions(call: Call, *conditions: ColumnElement[bool]) -> list[PurchaseRequisition]:
-    statement = (
-        select(purchase_requisitions, projects.c.name.label("DescricaoDoProjeto"))
-        .outerjoin(projects, projects.c.code == _requisitions.CodigoDoProjeto)
-        .where(*conditions)
-        .order_by(_requisitions.numeroDaRequisicao)
-    )
-    numbers = select(_requisitions.numeroDaRequisicao).where(*conditions)
-    items = document_lines(call, RequestedItem, purchase_requisition_items, numbers)
+    statement = select(
+        purchase_requisitions, projects.c.name.label("DescricaoDoProjeto")
+    ).outerjoin(projects, projects.c.code == _requisitions.CodigoDoProjeto)
+    lines = (purchase_requisition_items, RequestedItem)
     return [
-        PurchaseRequisition.model_construct(**row, itens=items[row["numeroDaRequisicao"]])
-        for row in call.connection.execute(statement).mappings()
+        PurchaseRequisition.model_construct(**row, itens=items)
+        for row, items in _documents(call, purchase_requisitions, lines, statement, *conditions)
     ]
 
 
@@ -162,9 +179,7 @@ def list_closed_orders(call: Call) -> list[BuyingOrder]:
 @handles(ORDER_GET)
 def show_order(call: Call) -> BuyingOrder:
     found = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
-    if not found:
-        raise not_found("id", "Ordem de compra não encontrada.")
-    return found[0]
+    return first_found(found, "id", "Ordem de compra não encontrada.")
 
 
 def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder]:
@@ -179,14 +194,11 @@ def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder
             collaborators,
             collaborators.c.code == _orders.codigoDoColaboradorResponsavelCompras,
         )
-        .where(condition)
-        .order_by(_orders.numeroDaOrdem)
     )
-    numbers = select(_orders.numeroDaOrdem).where(condition)
-    items = document_lines(call, RequestedItem, buying_order_items, numbers)
+    lines = (buying_order_items, RequestedItem)
     return [
-        BuyingOrder.model_construct(**row, itens=items[row["numeroDaOrdem"]])
-        for row in call.connection.execute(statement).mappings()
+        BuyingOrder.model_construct(**row, itens=items)
+        for row, items in _documents(call, buying_orders, lines, statement, condition)
     ]
 
 
@@ -226,9 +238,8 @@ def list_closed_purchase_orders(call: Call) -> list[PurchaseOrder]:
 def show_purchase_order(call: Call) -> PurchaseOrder:
     number = call.path["numeroPedido"]
     found = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
-    if not found:
-        raise not_found("numeroPedido", "Pedido de compra não encontrado.")
-    return found[0].model_copy(
+    order = first_found(found, "numeroPedido", "Pedido de compra não encontrado.")
+    return order.model_copy(
         update={
             "Arquivos": _attached_files(call, number, of_invoice=False),
             "ArquivosNotasFiscais": _attached_files(call, number, of_invoice=True),
@@ -246,18 +257,15 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
-    statement = select(purchase_orders).where(condition).order_by(_purchase_orders.numeroPedido)
-    numbers = select(_purchase_orders.numeroPedido).where(condition)
-    items = document_lines(call, PurchaseOrderItem, purchase_order_items, numbers)
+    lines = (purchase_order_items, PurchaseOrderItem)
+    statement = select(purchase_orders)
     return [
         PurchaseOrder.model_construct(
             **row,
-            itens=items[row["numeroPedido"]],
-            valorTotal=sum(
-                (item.valorTotal or Decimal(0) for item in items[row["numeroPedido"]]), Decimal(0)
-            ),
+            itens=items,
+            valorTotal=sum((item.valorTotal or Decimal(0) for item in items), Decimal(0)),
         )
-        for row in call.connection.execute(statement).mappings()
+        for row, items in _documents(call, purchase_orders, lines, statement, condition)
     ]
 
 
@@ -315,17 +323,13 @@ def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
 def _existing_limit(call: Call, number: int) -> SpendingLimit:
     this = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
     found = call.read(SpendingLimit, this)
-    if not found:
-        raise not_found("idPlanejamento", "Planejamento não encontrado.")
-    return found[0]
+    return first_found(found, "idPlanejamento", "Planejamento não encontrado.")
 
 
 def _require_valid_limit(
     call: Call, wanted: SpendingLimitInput, replaces: int | None = None
 ) -> None:
-    problems = spending_limit_problems(call.connection, wanted, replaces)
-    if problems:
-        raise RequestError(400, problems)
+    require_no_problems(spending_limit_problems(call.connection, wanted, replaces))
 
 
 @handles(PURCHASE_TYPE_LIST)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, exists, select, update
 
-from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.financial.rules import round_half_even
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
@@ -188,7 +188,7 @@ def _ordered_item_problems(
 
 
 def _item_total(item: PurchaseOrderItemInput) -> Decimal:
-    return round_to_cents(item.quantidade * item.valorUnitario)
+    return round_half_even(item.quantidade * item.valorUnitario)
 
 
 AD_HOC = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.financial.rules import round_half_even
 from xlbridge.sandbox.areas.purchasing.rules import document_rows
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
@@ -232,7 +232,7 @@ def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
 
 
 def _bought(article: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
-    price = round_to_cents(article.price * _COST)
+    price = round_half_even(article.price * _COST)
     quantity = item.quantidade or _ZERO
     return PurchaseOrderItem(
         seq=item.seq,

@@ -29,7 +29,13 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.call import Call, handles, window_conditions
 from xlbridge.sandbox.columns import labelled_columns, to_row
-from xlbridge.sandbox.problems import RequestError, invalid, not_found, register_one
+from xlbridge.sandbox.problems import (
+    first_found,
+    invalid,
+    not_found,
+    register_one,
+    require_no_problems,
+)
 from xlbridge.wire.products import (
     PRODUCT_CREATE,
     PRODUCT_GET,
@@ -123,9 +129,7 @@ def show_contact(call: Call) -> Contact:
         contacts.c.codigoDoCliente == call.path["codcontato"],
         contacts.c.seqContato == call.path["seq"],
     )
-    for contact in call.read(Contact, found):
-        return contact
-    raise not_found("seq", "Contato não encontrado.")
+    return first_found(call.read(Contact, found), "seq", "Contato não encontrado.")
 
 
 @handles(SUPPLIER_CREATE)
@@ -148,11 +152,8 @@ def create_product(call: Call) -> Product:
 def alter_product(call: Call) -> Product:
     change = call.body_as(ProductChange)
     this = products.c.code == change.idProduto
-    if not call.connection.scalar(select(exists().where(this))):
-        raise not_found("idProduto", "Produto não encontrado.")
-    problems = ProductIntake(call.connection, call.now).problems(change)
-    if problems:
-        raise RequestError(400, problems)
+    call.require_row(this, "idProduto", "Produto não encontrado.")
+    require_no_problems(ProductIntake(call.connection, call.now).problems(change))
     values = to_row(change, PRODUCT_COLUMNS)
     call.connection.execute(update(products).where(this).values(values))
     return Product(**change.model_dump())
@@ -165,11 +166,8 @@ def list_products(call: Call) -> list[Product]:
 
 @handles(PRODUCT_GET)
 def show_product(call: Call) -> Product:
-    for product in call.read(
-        Product, _select_products().where(products.c.code == call.path["idProduto"])
-    ):
-        return product
-    raise not_found("idProduto", "Produto não encontrado.")
+    found = _select_products().where(products.c.code == call.path["idProduto"])
+    return first_found(call.read(Product, found), "idProduto", "Produto não encontrado.")
 
 
 def _select_products() -> Select[Any]:

@@ -25,8 +25,8 @@ from xlbridge.sandbox.areas.sales.tables import (
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.call import Call, handles, window_conditions
-from xlbridge.sandbox.problems import not_found, register_one
+from xlbridge.sandbox.call import Call, equal_conditions, handles, window_conditions
+from xlbridge.sandbox.problems import first_found, register_one
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
@@ -85,12 +85,13 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
     found = (
         select(sales_orders)
         .where(
-            *window_conditions(call, sales_orders.c.updated, query.dataInferior, query.dataSuperior)
+            *window_conditions(
+                call, sales_orders.c.updated, query.dataInferior, query.dataSuperior
+            ),
+            *equal_conditions(sales_orders, query, "codigoDaFilial"),
         )
         .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
     )
-    if query.codigoDaFilial is not None:
-        found = found.where(sales_orders.c.codigoDaFilial == query.codigoDaFilial)
     if query.qtde:
         found = found.limit(query.qtde)
     return load_orders(call.connection, call.connection.execute(found).all())
@@ -123,9 +124,8 @@ def show_product_invoice(call: Call) -> ProductInvoice:
 def _product_invoice(call: Call) -> ProductInvoice:
     invoice_id = call.path["id"]
     statement = select(product_invoices).where(product_invoices.c.idNF == invoice_id)
-    header = call.connection.execute(statement).one_or_none()
-    if header is None:
-        raise not_found("id", "Nota fiscal não encontrada.")
+    headers = call.connection.execute(statement).all()
+    header = first_found(headers, "id", "Nota fiscal não encontrada.")
     items = (
         select(product_invoice_items)
         .where(product_invoice_items.c.idNF == invoice_id)
@@ -178,14 +178,11 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
         .where(
             *window_conditions(
                 call, columns.ultimaAtualizacao, query.dataInferior, query.dataSuperior
-            )
+            ),
+            *equal_conditions(service_invoices, query, "codigoDaFilial", "codigoDoCliente"),
         )
         .order_by(columns.ultimaAtualizacao, columns.idNF)
     )
-    if query.codigoDaFilial is not None:
-        found = found.where(columns.codigoDaFilial == query.codigoDaFilial)
-    if query.codigoDoCliente is not None:
-        found = found.where(columns.codigoDoCliente == query.codigoDoCliente)
     if query.qtde:
         found = found.limit(query.qtde)
     return call.read(ServiceInvoice, found)
@@ -193,9 +190,7 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
 
 def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
     found = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
-    for invoice in call.read(ServiceInvoice, found):
-        return invoice
-    raise not_found("id", "Nota fiscal não encontrada.")
+    return first_found(call.read(ServiceInvoice, found), "id", "Nota fiscal não encontrada.")
 
 
 @handles(SERVICE_FORECAST_CREATE)
@@ -219,19 +214,16 @@ def show_forecast(call: Call) -> ServiceForecast:
 @handles(SERVICE_FORECAST_LIST)
 def list_forecasts(call: Call) -> list[ServiceForecast]:
     query = call.query_as(ServiceForecastQuery)
-    columns = service_forecasts.c
-    found = select(service_forecasts).order_by(columns.codigoDaPrevisao)
-    if query.codigoDaFilial is not None:
-        found = found.where(columns.codigoDaFilial == query.codigoDaFilial)
-    if query.codigoDoCliente is not None:
-        found = found.where(columns.codigoDoCliente == query.codigoDoCliente)
+    found = (
+        select(service_forecasts)
+        .where(*equal_conditions(service_forecasts, query, "codigoDaFilial", "codigoDoCliente"))
+        .order_by(service_forecasts.c.codigoDaPrevisao)
+    )
     if query.somenteAtivos:
-        found = found.where(columns.ativo)
+        found = found.where(service_forecasts.c.ativo)
     return call.read(ServiceForecast, found)
 
 
 def _forecast(call: Call, code: int) -> ServiceForecast:
     found = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
-    for forecast in call.read(ServiceForecast, found):
-        return forecast
-    raise not_found("id", "Previsão não encontrada.")
+    return first_found(call.read(ServiceForecast, found), "id", "Previsão não encontrada.")

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
-from xlbridge.sandbox.areas.financial.rules import round_to_cents
+from xlbridge.sandbox.areas.financial.rules import round_half_even
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     invoice_models,
@@ -96,7 +96,7 @@ class ProductInvoiceIntake(RecordIntake):
 
 
 def _item_total(item: ProductInvoiceItemInput) -> Decimal:
-    return round_to_cents(item.quantidade * item.valorUnitario)
+    return round_half_even(item.quantidade * item.valorUnitario)
 
 
 def _products_total(data: ProductInvoiceInput) -> Decimal:

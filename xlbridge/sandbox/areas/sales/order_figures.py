@@ -15,7 +15,7 @@ from xlbridge.sandbox.areas.financial.rules import (
     percent_of,
     proportional_parts,
     rate_problems,
-    round_to_cents,
+    round_half_even,
 )
 from xlbridge.sandbox.problems import Problem, amount_problems
 from xlbridge.wire.sales import (
@@ -27,8 +27,9 @@ from xlbridge.wire.sales import (
     SalesOrderItemTerms,
 )
 
-_ZERO = Decimal("0.00")
-_HUNDRED = Decimal(100)
+ZERO = Decimal("0.00")
+"""No money, with the two places that stored amounts have."""
+
 _AMOUNTS = ("valorFrete", "valorSeguro", "valorOutros", "valorAcrescimo", "valorDesconto")
 _RATES = (
     "valorAcrescimoPercentual",
@@ -41,7 +42,7 @@ def priced_item(
     item: SalesOrderItemInput, product: Row[Any], order: int, seq: int
 ) -> SalesOrderItem:
     """Return a line of an order with all its figures, none of it processed yet."""
-    total = round_to_cents(item.quantidade * _price(item, product))
+    total = round_half_even(item.quantidade * _price(item, product))
     figures = _figures(item, total)
     weight = product.weight * item.quantidade
     return SalesOrderItem.model_validate(
@@ -93,24 +94,24 @@ def _figures(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
     discount, discount_rate = _adjustment(total, item.valorDesconto, item.valorDescontoPercentual)
     base = total + surcharge - discount
     ipi, st, icms = (
-        percent_of(base, rate or _ZERO)
+        percent_of(base, rate or ZERO)
         for rate in (item.aliquotaIPI, item.aliquotaICMSST, item.aliquotaICMS)
     )
-    extras = {name: getattr(item, name) or _ZERO for name in _AMOUNTS[:3]}
+    extras = {name: getattr(item, name) or ZERO for name in _AMOUNTS[:3]}
     return extras | {
         "valorAcrescimo": surcharge,
         "valorAcrescimoPercentual": surcharge_rate,
         "valorDesconto": discount,
         "valorDescontoPercentual": discount_rate,
         "baseIPI": base,
-        "aliquotaIPI": item.aliquotaIPI or _ZERO,
+        "aliquotaIPI": item.aliquotaIPI or ZERO,
         "valorIPI": ipi,
-        "aliquotaICMSST": item.aliquotaICMSST or _ZERO,
+        "aliquotaICMSST": item.aliquotaICMSST or ZERO,
         "valorICMSST": st,
         "baseICMS": base,
-        "aliquotaICMS": item.aliquotaICMS or _ZERO,
+        "aliquotaICMS": item.aliquotaICMS or ZERO,
         "valorICMS": icms,
-        "totalLiquido": base + ipi + st + sum(extras.values(), _ZERO),
+        "totalLiquido": base + ipi + st + sum(extras.values(), ZERO),
     }
 
 
@@ -119,8 +120,8 @@ def _adjustment(
 ) -> tuple[Decimal, Decimal]:
     """A surcharge or discount, as amount and as rate; a given amount goes before the rate."""
     if amount is None:
-        return percent_of(total, rate or _ZERO), rate or _ZERO
-    return amount, round_to_cents(amount * _HUNDRED / total) if total else _ZERO
+        return percent_of(total, rate or ZERO), rate or ZERO
+    return amount, round_half_even(amount * 100 / total) if total else ZERO
 
 
 _USUAL_DAYS_BETWEEN = 30

@@ -24,6 +24,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 )
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceIntake
 from xlbridge.sandbox.areas.sales.order_figures import (
+    ZERO,
     instalment_problems,
     item_problems,
     make_instalments,
@@ -46,7 +47,6 @@ from xlbridge.wire.financial import Receivable, ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
 from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
 
-_ZERO = Decimal("0.00")
 _LISTS = ("parcelas", "produtos")
 _REFERENCES = {
     "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
@@ -154,8 +154,8 @@ def _client_fields(client: Row[Any]) -> dict[str, Any]:
 def _total(data: SalesOrderInput, items: list[SalesOrderItem]) -> Decimal:
     """Total of the products; without products, the total of the instalments."""
     if items:
-        return sum((item.totalLiquido or _ZERO for item in items), _ZERO)
-    return sum((instalment.valor or _ZERO for instalment in data.parcelas), _ZERO)
+        return sum((item.totalLiquido or ZERO for item in items), ZERO)
+    return sum((instalment.valor or ZERO for instalment in data.parcelas), ZERO)
 
 
 def _figure_problems(

@@ -7,11 +7,11 @@ from typing import Any
 
 from xlbridge.sandbox.areas.financial.rules import percent_of
 from xlbridge.sandbox.areas.registry.seed_demo import Customer, DemoProduct
+from xlbridge.sandbox.areas.sales.order_figures import ZERO
 from xlbridge.wire.sales import SalesOrder
 
 _GRAMS = Decimal("0.001")
 _GROSS = Decimal("1.1")
-_ZERO = Decimal("0.00")
 _DISCOUNTS = (0, 0, 0, 5, 10)
 _IPI = (0, 0, 5)
 _ICMS = (7, 12, 18)
@@ -83,17 +83,17 @@ def _values(
         "valorUnitario": product.price,
         "valorTotal": total,
         "valorFrete": freight,
-        "valorSeguro": _ZERO,
-        "valorOutros": _ZERO,
-        "valorAcrescimo": _ZERO,
+        "valorSeguro": ZERO,
+        "valorOutros": ZERO,
+        "valorAcrescimo": ZERO,
         "valorDesconto": discount,
-        "valorAcrescimoPercentual": _ZERO,
+        "valorAcrescimoPercentual": ZERO,
         "valorDescontoPercentual": discount_rate,
         "baseIPI": base,
         "aliquotaIPI": ipi_rate,
         "valorIPI": ipi,
-        "aliquotaICMSST": _ZERO,
-        "valorICMSST": _ZERO,
+        "aliquotaICMSST": ZERO,
+        "valorICMSST": ZERO,
         "baseICMS": base,
         "aliquotaICMS": icms_rate,
         "valorICMS": percent_of(base, icms_rate),
@@ -106,7 +106,7 @@ def _progress(quantity: Decimal, net: Decimal, status: OrderStatus) -> dict[str,
     return {
         "quantidadeProcessadaParcial": quantity if status is OrderStatus.PROCESSED else Decimal(0),
         "quantidadeDisponivelParaProcessamento": quantity if pending else Decimal(0),
-        "valorDisponivelParaProcessamento": net if pending else _ZERO,
+        "valorDisponivelParaProcessamento": net if pending else ZERO,
         "disponivelParaProcessamentoParcial": pending,
     }
 

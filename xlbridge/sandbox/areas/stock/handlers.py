@@ -61,8 +61,7 @@ def list_balances(call: Call) -> list[StockBalance]:
 @handles(STOCK_BALANCES_OF_BRANCH)
 def list_branch_balances(call: Call) -> list[StockBalance]:
     branch = call.path["id"]
-    if not call.connection.scalar(select(exists().where(branches.c.code == branch))):
-        raise not_found("id", "Filial não encontrada.")
+    call.require_row(branches.c.code == branch, "id", "Filial não encontrada.")
     return call.read(StockBalance, _select_balances().where(branches.c.code == branch))
 
 
@@ -148,8 +147,7 @@ def create_entry(call: Call) -> StockEntry:
 @handles(STOCK_MOVEMENTS_OF_PRODUCT)
 def list_product_movements(call: Call) -> list[StockMovement]:
     product = call.path["id"]
-    if not call.connection.scalar(select(exists().where(products.c.code == product))):
-        raise not_found("id", "Produto não encontrado.")
+    call.require_row(products.c.code == product, "id", "Produto não encontrado.")
     return call.read(StockMovement, _select_movements().where(movements.c.idProd == product))
 
 
@@ -252,8 +250,7 @@ def list_settled_requisitions(call: Call) -> list[StockRequisition]:
 
 def _requisitions(call: Call, *, pending: bool) -> list[StockRequisition]:
     query = call.query_as(StockRequisitionQuery)
-    if not call.connection.scalar(select(exists().where(branches.c.code == query.filial))):
-        raise not_found("filial", "Filial não encontrada.")
+    call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
     found = select(stock_requisitions).where(
         stock_requisitions.c.branch == query.filial, _is_pending() == pending
     )

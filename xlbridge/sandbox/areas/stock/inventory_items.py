@@ -19,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import products, projects
 from xlbridge.sandbox.areas.stock.movements import (
@@ -30,7 +31,6 @@ from xlbridge.sandbox.areas.stock.movements import (
     format_quantity,
     measure_problems,
     record_movement,
-    to_cents,
     value_columns,
 )
 from xlbridge.sandbox.areas.stock.tables import inventories, inventory_items, movements
@@ -171,7 +171,7 @@ def _surplus_value(
     connection: Connection, balance_key: BalanceKey, quantity: Decimal
 ) -> dict[str, Decimal]:
     unit_cost = average_cost(connection, balance_key)
-    return value_columns(unit_cost, to_cents(quantity * unit_cost))
+    return value_columns(unit_cost, round_half_up(quantity * unit_cost))
 
 
 def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, insert, select
 
+from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import branches, products, projects, warehouses
 from xlbridge.sandbox.areas.stock.tables import movements
 from xlbridge.sandbox.problems import Problem, invalid
 from xlbridge.wire.stock import StockEntryInput, StockOutputInput
 
-CENTS = Decimal("0.01")
 _UNIT_COST_STEP = Decimal("0.000001")
 
 _BALANCE_KEY_COLUMNS = (
@@ -60,17 +60,12 @@ class Balance:
         """Return the cost of a part, to the cent; the last part takes the rounding difference."""
         if quantity == self.quantity:
             return self.value
-        return to_cents(self.value * quantity / self.quantity)
+        return round_half_up(self.value * quantity / self.quantity)
 
 
 def value_columns(unit_cost: Decimal, value: Decimal) -> dict[str, Decimal]:
     """Return what a movement is worth, as the columns of its table."""
     return {"valorUnitario": unit_cost, "valorTotal": value}
-
-
-def to_cents(value: Decimal) -> Decimal:
-    """Round an amount to the cent, half up."""
-    return value.quantize(CENTS, ROUND_HALF_UP)
 
 
 def unit_value(quantity: Decimal, value: Decimal) -> Decimal:
@@ -141,7 +136,7 @@ def product_balance(connection: Connection, product: int) -> Balance:
 
 QUANTITY_PLACES, COST_PLACES = 4, 6
 
-_MEASURE_LIMIT = Decimal(10) ** 9
+_LIMIT = Decimal(10) ** 9
 
 
 def movement_problems(known: CodeLookup, data: StockEntryInput | StockOutputInput) -> list[Problem]:
@@ -159,7 +154,7 @@ def measure_problems(key: str, measure: Decimal | None, places: int) -> list[Pro
     """Return the problem of a quantity or unit cost that is too large or too fine."""
     if measure is None:
         return []
-    if measure >= _MEASURE_LIMIT:
+    if measure >= _LIMIT:
         return [(key, "Valor fora do intervalo permitido.")]
     if measure != round(measure, places):
         return [(key, f"Valor com mais de {places} casas decimais.")]
@@ -200,9 +195,6 @@ def record_movement(
     return number
 
 
-_VALUE_LIMIT = Decimal(10) ** 9
-
-
 def register_entry(connection: Connection, data: StockEntryInput, now: datetime) -> int:
     """Record an entry, and return its number.
 
@@ -218,8 +210,8 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     if warehouse is None:
         warehouse = default_warehouse(connection, data.codigoDaFilial)
     unit_cost = _unit_cost(connection, data, warehouse)
-    value = to_cents(data.quantidade * unit_cost)
-    if value >= _VALUE_LIMIT:
+    value = round_half_up(data.quantidade * unit_cost)
+    if value >= _LIMIT:
         raise invalid(("valorUnitario", "Valor fora do intervalo permitido."))
     row = data.model_dump(exclude={"dataDaEntrada"}) | value_columns(unit_cost, value)
     row |= {"codigoDoAlmoxarifado": warehouse, "moved": data.dataDaEntrada}

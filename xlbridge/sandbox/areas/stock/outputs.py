@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import collaborators, cost_centres, units
 from xlbridge.sandbox.areas.stock.movements import (
@@ -30,7 +31,6 @@ from xlbridge.sandbox.areas.stock.movements import (
     format_quantity,
     movement_problems,
     record_movement,
-    to_cents,
     unit_value,
     value_columns,
 )
@@ -177,7 +177,7 @@ def _changed_value(
     """Return an output's value with another quantity; an increase is taken at today's cost."""
     more = quantity - output.quantidade
     if more <= 0 or output.idProd is None:
-        rest = to_cents(output.valorTotal * quantity / output.quantidade)
+        rest = round_half_up(output.valorTotal * quantity / output.quantidade)
         return value_columns(output.valorUnitario, rest)
     problems = settlement_problems(
         connection, StockOutputInput.model_validate(output._mapping), more

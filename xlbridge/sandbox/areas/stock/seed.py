@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import counters
 from xlbridge.sandbox.areas.registry.seed import WAREHOUSES, codes, section_codes, write_rows
 from xlbridge.sandbox.areas.registry.seed_demo import (
@@ -20,7 +21,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
 )
 from xlbridge.sandbox.areas.registry.tables import branches, collaborators, cost_centres, projects
 from xlbridge.sandbox.areas.stock.inventories import open_inventory
-from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey, to_cents
+from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey
 from xlbridge.sandbox.areas.stock.tables import (
     addressings,
     movements,
@@ -122,13 +123,13 @@ def _balance_keys(
 def _make_movements(
     random: Random, rows: _StockRows, balance_key: BalanceKey, product: DemoProduct
 ) -> Balance:
-    cost = to_cents(product.price * _COST)
+    cost = round_half_up(product.price * _COST)
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
     balance = _add_entry(random, rows, balance_key, moved, cost)
     for _ in range(random.randrange(_MOST_MOVES)):
         moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
         if random.random() < 1 / _MOST_MOVES:
-            dearer = to_cents(cost * Decimal(random.choice(_RISES)))
+            dearer = round_half_up(cost * Decimal(random.choice(_RISES)))
             received = _add_entry(random, rows, balance_key, moved, dearer)
             balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
         elif balance.quantity:
