@@ -37,7 +37,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault: its seconds, and the share of the requests that it strikes."""
+    """Fault of one kind: its seconds, and the share of requests that it applies to."""
 
     kind: FaultKind
     value: float = 1.0
@@ -68,7 +68,7 @@ def parse_faults(text: str) -> FaultPlan:
     """Read a plan such as ``delay=0.5@0.2,cut-after@0.05,seed=7``.
 
     Each part is a kind, ``=`` its seconds, ``@`` the share of requests (from 0 to 1) that it
-    strikes; without them one second, and every request. Raises ``UsageError``.
+    applies to; without them one second, and every request. Raises ``UsageError``.
     """
     faults, seed = [], 0
     for part in filter(None, map(str.strip, text.split(","))):

@@ -171,7 +171,7 @@ def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], N
 
 
 def stop_when_stdin_closes() -> None:
-    """End this process when its standard input closes: its starter is gone, however it ended."""
+    """End this process when its standard input closes, as its parent process has ended."""
     Thread(target=_wait_for_end_of_input, name="end-with-stdin", daemon=True).start()
 
 

@@ -41,7 +41,7 @@ def read_upload(
 ) -> UploadedSheet:
     """Read an uploaded workbook; its lines carry what the resource's schema finds wrong.
 
-    Raises ``RequestError`` (400) when it is not a readable .xlsx, it cannot be told which of its
+    Raises ``RequestError`` (400) when it is not a readable .xlsx, it is unclear which of its
     sheets is meant, or its layout is wrong.
     """
     # pandas and pandera cost most of a second: they are loaded when the first file comes.

@@ -84,13 +84,13 @@ def _open_engines(url: URL) -> Engines:
 
 TURN_SECONDS = 50.0
 """Seconds that a writing transaction waits for those before it: less than the minute that clients
-commonly wait for an answer, so that nothing is written whose sender has gone away meanwhile."""
+commonly wait for an answer, so that nothing is written after its sender has timed out."""
 
 
 class WriteQueue:
     """The queue of this process's writing transactions.
 
-    A database's own lock is taken by whoever happens to ask next, so that one may wait for ever.
+    A database's own lock is not fair: one transaction may wait for it indefinitely.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class WriteQueue:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for one's turn, and have it for the block. Raises ``Busy``."""
+        """Hold the write lock for the block, in order of arrival. Raises ``Busy``."""
         self._wait()
         try:
             yield

@@ -1,6 +1,6 @@
 """Rules of purchase requisitions, orders (Ordem) and purchase orders (Pedido).
 
-Each document closes the one that it comes from. Source: the spec, Purchasing and States
+Each document closes the one that it was made from. Source: the spec, Purchasing and States
 (purchase flow); its approvals are not shown there.
 """
 
@@ -287,7 +287,7 @@ def origin_problems(
 
 
 def approve_origin(connection: Connection, headers: Table, items: Table, number: object) -> None:
-    """Close the document that another comes from, if one is named, with all of it approved."""
+    """Approve and close the document that another was made from, if one is named."""
     if number is None:
         return
     (own_number,) = headers.primary_key

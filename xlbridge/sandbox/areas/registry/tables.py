@@ -71,7 +71,7 @@ issuers = registry_table(
     Column("cost_centre", ForeignKey("cost_centres.code"), nullable=False),
     Column("account", ForeignKey("accounts.code"), nullable=False),
 )
-"""Each branch as the issuer of invoices, and what it bills with unless told otherwise."""
+"""Branches as issuers of invoices, with its billing defaults."""
 products = registry_table(
     "products",
     Integer,

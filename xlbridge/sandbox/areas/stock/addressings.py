@@ -32,7 +32,7 @@ class AddressingIntake:
         ]
 
     def accept(self, data: AddressingInput) -> AddressingInput:
-        """Take in an address without problems; a section defaults to the same warehouse."""
+        """Take in an address without problems; its section is by default in the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
             update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}

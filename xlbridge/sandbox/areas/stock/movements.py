@@ -221,7 +221,7 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
 def average_cost(connection: Connection, balance_key: BalanceKey) -> Decimal:
     """Return the average unit cost of a balance; without stock there, that of the product.
 
-    0 for a product of which there is none.
+    The result is 0 for a product without stock.
     """
     here = balance_at(connection, balance_key)
     return here.unit_cost or product_balance(connection, balance_key.product).unit_cost
