@@ -15,7 +15,7 @@ _MONTH_PARAMETER = "month"
 """The parameter that ``--month`` sets."""
 
 RELATIVE_MONTHS = ("current", "previous")
-"""What a month may be called instead of being written."""
+"""Names of months that may stand instead of a date."""
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
@@ -31,7 +31,7 @@ _MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
     "previous": lambda first: f"{first - timedelta(days=1):%Y-%m}",
     "next": lambda first: f"{_last_day(first) + timedelta(days=1):%Y-%m}",
 }
-"""What can be taken of a parameter that is a month."""
+"""Parts of a parameter that is a month."""
 
 
 class UnknownParameter(ValueError):

@@ -180,7 +180,7 @@ _FILTER_READERS: Mapping[ValueKind, _FilterReader] = {
     ValueKind.TEXTS: lambda texts, _value: texts,
     ValueKind.FLAG: lambda _texts, value: value,
 }
-"""How the values of filters come out of a plan, by what they are."""
+"""Conversion of the values of filters in a plan, by their kind."""
 
 
 def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> BatchPlan:

@@ -195,7 +195,7 @@ _METAVARS = {
         Text(en="YYYY", pt="AAAA"),
     )
 } | dict.fromkeys(("INTEGER", "INTEGER RANGE"), Text(pt="N", en="N"))
-"""What the values of options and arguments are called in helps."""
+"""Names of the values of options and arguments in help texts."""
 
 BY_ENGLISH = {text.en: text for text in _TEXTS}
 """The texts by click's own wording."""

@@ -35,7 +35,7 @@ from xlbridge.export.windows import (
 )
 
 _RECORDS_PER_PART = 100
-"""Most records of a part that are read one by one."""
+"""Maximum number of records of a part that are read one by one."""
 
 
 class Fetcher:

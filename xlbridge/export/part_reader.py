@@ -86,7 +86,7 @@ class LineWorkers:
         return bool(self._begun)
 
     def make(self, part: Part, on_records: Callable[[int], None]) -> dict[str, Any] | None:
-        """Have the lines of a part made of its answer, when one of the processes is free.
+        """Make the lines of a part from its answer, when one of the processes is free.
 
         ``on_records`` is told how many more records came. Returns the answer's envelope without
         the records, None where the part has to be made here.
@@ -107,7 +107,7 @@ class _LineWorker(HelperProcess):
             self._send(pickle.dumps(recipe))
 
     def envelope_of(self, part: Part, on_records: Callable[[int], None]) -> dict[str, Any] | None:
-        """Have a part made; None where the process made nothing of it, or is gone."""
+        """Make a part; None where the process returned nothing, or is gone."""
         counted = 0
         with suppress(OSError):
             self._send(json.dumps(str(part.folder)).encode() + b"\n")
@@ -208,7 +208,7 @@ class PartReader:
             part.forget_answer()
 
     def _made_elsewhere(self, part: Part) -> bool:
-        """Have the lines made of an answer on disk; say whether it was one, and nothing else."""
+        """Make the lines of an answer on disk; return whether it was a valid one."""
         envelope = self._workers.make(part, self._on_records)
         if envelope is None or is_plain_success(envelope):
             return envelope is not None

@@ -111,7 +111,7 @@ class MarkedDigits(str):
 
 
 _MAX_DIGITS = 40
-"""Most digits before or after the decimal point; more is no amount of anything."""
+"""Maximum digits before or after the decimal point; more is no amount of anything."""
 
 _PATH_PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
 """Parameters of a path segment."""

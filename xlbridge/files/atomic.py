@@ -16,7 +16,7 @@ from xlbridge.i18n import Text
 _OWNER_ONLY = 0o600
 _ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
 _MAX_PREFIX_LENGTH = 200
-"""Most characters of a name that its temporary file takes over: file systems allow 255 bytes."""
+"""Characters of a name that its temporary file keeps: file systems allow 255 bytes."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCe
 from xlbridge.workbook.write import new_workbook, write_plain_text
 
 CellValue = str | float | bool | dt.date | dt.datetime
-"""What a cell holds; an empty one holds ``""``."""
+"""Content of a cell; an empty one holds ``""``."""
 
 FRAME_FILE = Path("dataframe.xlsx")
 """The file that findings of a DataFrame are said to be of."""

@@ -35,7 +35,7 @@ _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
 
 
 class Report:
-    """What validating a sheet found, and its rows as typed DataFrames.
+    """Result of validating a sheet: findings, and the rows as typed DataFrames.
 
     Every DataFrame is indexed by row: of a workbook by Excel's row number (the index is called
     ``row``), of a DataFrame by the labels of its own index. Blank rows are left out. Made by
@@ -48,7 +48,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the sheet may be uploaded: there is no error, warnings are allowed."""
+        """True when the sheet may be uploaded: no errors; warnings are allowed."""
         return self._sheet.ok
 
     @property
@@ -68,12 +68,12 @@ class Report:
 
     @property
     def errors(self) -> int:
-        """How many findings stop an upload."""
+        """Number of findings that stop an upload."""
         return self._sheet.errors
 
     @property
     def warnings(self) -> int:
-        """How many findings are only worth a look."""
+        """Number of findings that do not stop an upload."""
         return self._sheet.warnings
 
     @cached_property

@@ -31,7 +31,7 @@ _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 
 @dataclass(frozen=True, slots=True)
 class UploadOutcome:
-    """What became of an upload.
+    """Outcome of an upload.
 
     ``job`` is its id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None where
     the sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
@@ -55,7 +55,7 @@ class UploadOutcome:
 
     @property
     def ok(self) -> bool:
-        """Whether no row was rejected and none is in doubt, as exit code 0 of the command."""
+        """True when no row was rejected or is in doubt, as exit code 0 of the command."""
         return self.state in _GOOD_STATES
 
 

@@ -41,7 +41,7 @@ class _CellRule:
 
     @property
     def turn(self) -> tuple[bool, bool]:
-        """When it is its turn: what reads several columns after the others, repetition last."""
+        """Order of the rule: those of several columns after the others, repetition last."""
         return self.code == _REPEATED, bool(self.others)
 
 

@@ -21,7 +21,7 @@ from xlbridge.workbook.read import SheetCells, read_workbook
 
 _SEARCHED_ROWS = 50
 _MAX_CHOICES = 8
-"""Most different texts that are proposed as the allowed ones."""
+"""Maximum number of different texts that are proposed as the allowed ones."""
 _ROWS_PER_CHOICE = 5
 _CODE = re.compile(r"(?=.*\d)[0-9A-Za-z./\-_]{1,60}")
 _AMOUNT_WORDS = frozenset({"valor", "preco", "total", "saldo", "custo", "desconto", "amount"})

@@ -14,7 +14,7 @@ from xlbridge.wire.products import PRODUCT_CREATE, PRODUCT_GET, PRODUCT_LIST, PR
 from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
 
 CLIENT_CAP = 500
-"""Most records of one GET /v2/cliente without a single-record filter (the spec, Limits)."""
+"""Maximum records of a GET /v2/cliente without a single-record filter (the spec, Limits)."""
 
 
 class PartyInput(WireModel):

@@ -31,7 +31,7 @@ from xlbridge.wire.services import (
 )
 
 MAX_INSTALLMENTS = 360
-"""Most instalments of one order: thirty years of months."""
+"""Maximum number of instalments of an order: thirty years of months."""
 
 
 class SalesOrderInstallmentInput(WireModel):

@@ -27,7 +27,7 @@ class WorkbookMark:
     name: str
 
     def is_on(self, path: Path) -> bool:
-        """Whether a file is a workbook with this mark."""
+        """Return whether a file is a workbook with this mark."""
         try:
             with zipfile.ZipFile(path) as archive, archive.open(self.part) as content:
                 return f'name="{self.name}"'.encode() in content.read(_MAX_READ)

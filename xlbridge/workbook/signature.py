@@ -32,7 +32,7 @@ COVER_SHEET = Text(pt="Exportação", en="Export cover")
 """The first sheet of an export: what was asked for, counts, control totals; never data."""
 
 INSTRUCTIONS_TITLE = "Modelo de importação: "
-"""How the first cell of the instructions begins."""
+"""Beginning of the first cell of the instructions."""
 
 SUMMARY_TITLE = Text(pt="Resultado da conferência do xlbridge", en="What xlbridge found")
 """The first cell of the sheet that lists the findings."""
@@ -55,7 +55,7 @@ _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
 
 
 def starts_like_ours(sheet: str, first_texts: Iterable[object]) -> bool:
-    """Whether a sheet of a name that we give begins as we let it begin.
+    """Return whether a sheet that bears a name of ours begins as ours do.
 
     For workbooks that lost the marks: not every program keeps properties and names.
     ``first_texts`` are the first cells of the first two rows.

@@ -16,7 +16,7 @@ NUMBER_FORMATS: Mapping[Kind, str] = {
     Kind.DATE: "dd/mm/yyyy",
     Kind.BOOLEAN: "General",
 }
-"""How cells of a kind are shown. Text is ``@``, so that leading zeros survive the typing."""
+"""Number formats by kind. Text is ``@``, so that leading zeros survive the typing."""
 
 FONT = "Calibri"
 FONT_SIZE = 11

@@ -10,7 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
 Value = str | int | Decimal | date | Text | None
-"""What a cell holds: an ``int`` counts, a ``Decimal`` is money, None is nothing."""
+"""Content of a cell: an ``int`` counts, a ``Decimal`` is money, None is nothing."""
 
 
 class Tone(StrEnum):

@@ -23,7 +23,7 @@ from xlbridge.i18n import Text
 from xlbridge.pages import render_page
 
 MOST_LINES = 200
-"""How many lines of a table the page shows."""
+"""Maximum number of lines of a table on the page."""
 
 _CUT = Text(
     pt="Mostradas {n} de {all} linhas{first}; o arquivo da prova tem todas.",

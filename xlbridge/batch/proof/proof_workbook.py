@@ -23,7 +23,7 @@ from xlbridge.workbook import MAX_TEXT_LENGTH, PROOF_PROPERTY, style
 from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
 
 MOST_LINES = 1_000_000
-"""How many lines of a table a sheet has; Excel holds few more."""
+"""Maximum number of lines of a table on a sheet; Excel holds few more."""
 
 _COVER = Text(pt="Prova", en="Proof")
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96

@@ -32,7 +32,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
         (ViolationKind.NO_VERDICT,),
     ),
 }
-"""What a rehearsal asserts, by its key in JSON, and its violations."""
+"""Assertions of a rehearsal, by its key in JSON, and its violations."""
 
 _FATE_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),

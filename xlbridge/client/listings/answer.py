@@ -32,7 +32,7 @@ from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
 
 _MAX_OPENING_LENGTH = 10_000
-"""Most characters of a body that are shown, without secrets."""
+"""Maximum number of characters of a body that are shown, without secrets."""
 
 _TRUNCATED = Text(
     pt="A resposta parou no meio, depois de {n} {n:registro|registros}: nada diz que foram todos.",

@@ -35,7 +35,7 @@ class TruncatedBody(Exception):
 
 
 _MAX_VALUE_LENGTH = 64 * 2**20
-"""Most characters of one value; a longer one is no record of anything."""
+"""Maximum number of characters of one value; a longer one is no record of anything."""
 
 _MAX_TOKEN_LENGTH = 16
 """An error farther than this from the end of the text so far stays one, whatever follows."""

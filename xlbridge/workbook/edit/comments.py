@@ -26,7 +26,7 @@ from xlbridge.workbook.edit.sheets import ColumnWidths, insert_in_order, new_ele
 _SEPARATOR = "——— xlbridge ———"
 _AUTHOR = "xlbridge"
 _THREAD_AUTHOR = "tc="
-"""How the author of a comment begins that only stands for a thread of newer comments."""
+"""Beginning of the author's name of a comment that stands for a thread of newer comments."""
 
 _WIDTH, _LINE_HEIGHT, _LINE_LENGTH, _ROW_HEIGHT = 340, 18, 50, 20
 _FIRST_SHAPE = 1025

@@ -126,7 +126,7 @@ def merged_ranges(frame: Element) -> dict[tuple[int, int, int, int], str]:
 
 
 class ColumnWidths:
-    """How wide the columns of a sheet are, in pixels."""
+    """Widths of the columns of a sheet, in pixels."""
 
     def __init__(self, frame: Element) -> None:
         preset = find_child(frame, "sheetFormatPr")
@@ -200,7 +200,7 @@ class SheetList:
 
     @property
     def begins_in_1904(self) -> bool:
-        """Whether the workbook counts its days from 1904, as old ones of the Mac do."""
+        """True when the workbook counts its days from 1904, as old ones of the Mac do."""
         properties = find_child(self._root, "workbookPr")
         return properties is not None and properties.get("date1904") in {"1", "true", "on"}
 

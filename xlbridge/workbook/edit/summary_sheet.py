@@ -52,7 +52,7 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSummary:
-    """What was judged, and how much was found in all.
+    """Validated sheet, and the number of its findings.
 
     ``resources`` has the resource of each sheet, by the sheet's name.
     """
@@ -73,7 +73,7 @@ class AnnotationSummary:
 
     @property
     def place(self) -> Text:
-        """What was judged, in words."""
+        """Description of the validated sheet."""
         if len(self.resources) == 1:
             [(sheet, resource)] = self.resources.items()
             return _SUBJECT.format(file=self.file, sheet=sheet, resource=resource)

@@ -53,7 +53,7 @@ _ZIP_ERRORS = (
     ValueError,
     RuntimeError,
 )
-"""What ``zipfile`` raises over damaged archives."""
+"""Exceptions that ``zipfile`` raises for damaged archives."""
 
 
 class WorkbookArchive:

@@ -91,7 +91,7 @@ def _layout_attributes(raw: bytes) -> dict[str, str]:
 
 @dataclass(slots=True)
 class RawSheet:
-    """What the raw XML of a sheet shows and a parser of its values would not.
+    """Facts of a sheet that its raw XML shows and a parser of its values would not.
 
     ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
     no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
@@ -110,7 +110,7 @@ class RawSheet:
 
 
 class CellKind(IntEnum):
-    """What a cell is in the file."""
+    """Type of a cell in the file."""
 
     EMPTY = 0
     TEXT = 1
@@ -283,7 +283,7 @@ class SheetCells:
 
     @property
     def height(self) -> int:
-        """How many rows there are down to the last one that is filled."""
+        """Number of rows down to the last one that is filled."""
         return len(self.columns[0].kinds) if self.columns else 0
 
     def row(self, position: int) -> list[object]:

@@ -61,7 +61,7 @@ def format_code(identity: str, own: str) -> str:
 
 
 def is_date_or_time(code: str) -> bool:
-    """Whether a format shows a number as a date or a time."""
+    """Return whether a format shows a number as a date or a time."""
     bare = _LITERAL.sub("", code).replace("General", "")
     return _DATE_LETTERS.search(bare) is not None
 
@@ -108,7 +108,7 @@ def cell_number_formats(
 
 
 def _is_usual_markup(block: bytes) -> bool:
-    """Whether each cell begins with its address, in double quotes and without a prefix."""
+    """Return whether each cell begins with its address, in double quotes, without a prefix."""
     return (
         block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
     )
@@ -168,7 +168,7 @@ _TOKEN = re.compile(
 _CONDITION = re.compile(r"[<>=]")
 
 FormatToken = tuple[str, str]
-"""What a piece of a format is, and its text."""
+"""Piece of a number format: its kind and its text."""
 
 
 def shown_number(code: str, value: int) -> Text | None:

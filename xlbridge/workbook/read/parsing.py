@@ -174,7 +174,7 @@ def _parse_sheet(
 
 
 class _Budget:
-    """What all sheets of a workbook may hold together."""
+    """Budget of cells and text that all sheets of a workbook share."""
 
     def __init__(self, limits: WorkbookLimits) -> None:
         self._limits = limits

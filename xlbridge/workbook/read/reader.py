@@ -80,10 +80,10 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
 
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
-"""Whether the system keeps a process within the memory that it was given."""
+"""True where the system keeps a process within the memory that it was given."""
 
 _WALL_TIME_FACTOR = 4
-"""How many times its processor time a parsing process may take by the clock."""
+"""Wall time of a parsing process, as a multiple of its processor time."""
 
 
 @contextmanager

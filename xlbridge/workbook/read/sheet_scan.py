@@ -82,7 +82,7 @@ def _float_or_zero(text: str) -> float:
 
 
 class _ElementHandler:
-    """Where the parser is, and what it has seen of the present cell."""
+    """Position of the parser, and what it has read of the present cell."""
 
     def __init__(self, parser: expat.XMLParserType, scaling: Mapping[int, float]) -> None:
         self.scan = SheetScan()
@@ -219,7 +219,7 @@ def _row_blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _is_addressed(block: bytes) -> bool:
-    """Whether the first row and the first cell of the sheet say where they stand."""
+    """Return whether the first row and the first cell of the sheet have addresses."""
     firsts = (_ROW.search(block), _CELL.search(block))
     return all(first is None or _ADDRESSED.search(first[0]) for first in firsts)
 

@@ -189,7 +189,7 @@ _HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_
 REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
 OPTIONAL_HEADER = {**_HEADER, "bg_color": style.SOFT, "font_color": style.STRONG}
 REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_color": style.QUIET}
-"""How the headers of required, optional and added columns look; the legend shows the same."""
+"""Formats of the headers of required, optional and added columns, as in the legend."""
 
 
 def add_data_sheet(

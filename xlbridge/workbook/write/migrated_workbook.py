@@ -51,7 +51,7 @@ class MigratedColumn:
 
 
 class SourceFormatting:
-    """What the older workbook's cells look like, and the comments on them.
+    """Look of the older workbook's cells, and the comments on them.
 
     ``formulas`` counts the formulas that were seen, ``other_sheets`` are all but ours.
     """

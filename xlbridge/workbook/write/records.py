@@ -71,7 +71,7 @@ def write_rejects(
 
 @dataclass(frozen=True, slots=True)
 class _ColumnWriter:
-    """How the cells of one column are written; a value of None leaves the cell empty."""
+    """Writer of the cells of one column; a value of None leaves the cell empty."""
 
     write: Callable[[int, int, Any, Format], int]
     values: Sequence[Any]

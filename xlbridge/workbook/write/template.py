@@ -34,7 +34,7 @@ from xlbridge.workbook.write.new_workbook import new_workbook, print_across_page
 
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (32, 15, 18, 46, 36, 30)
-"""Of the columns of the table behind the first, which is as wide as the names that it holds."""
+"""Widths of the table's columns after the first, which is as wide as its names."""
 _NARROWEST_NAME, _WIDEST_NAME = 32, 48
 _LINE_HEIGHT, _PADDING = 15, 5
 _HIGHEST_ROW = 409  # Excel's own
@@ -122,7 +122,7 @@ class _InstructionsWriter:
 
 
 def _line_count(cell: tuple[str, str], width: int) -> int:
-    """How many lines a cell's text takes; no program works it out for a file that it opens."""
+    """Return the number of lines of a cell's text; no program computes it on opening a file."""
     look, text = cell
     return len(wrap(text, width - 3)) if look == "cell" else 1
 
