@@ -22,9 +22,9 @@ from xlbridge.cli.options import (
     worker_options,
 )
 from xlbridge.cli.output import ProgressDisplay, show_progress
+from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
-from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.parallel import executor_for, validate_files
 from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequest
@@ -105,7 +105,8 @@ def command(**options: Any) -> ExitCode:
     _require_possible(task)
     settings = settings_without_profile()
     requests = [_request(task, file) for file in task.files]
-    with gc_paused():
+    # What it imports stays, and so do the findings: the collector need not walk them at the end.
+    with heavy_imports():
         with (
             executor_for(task.files, task.workers, task.scheduler) as executor,
             show_progress(Text(pt="Conferindo", en="Checking"), total=len(requests)) as display,
