@@ -10,6 +10,7 @@ from pathlib import Path
 
 from forked import shared_zygote
 from processes_seen import awaited, lives
+from sqlalchemy import text
 
 from xlbridge.sandbox import RunningSandbox, SeedKind, prepare_account, seed_database
 from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
@@ -74,6 +75,9 @@ def _filled(kind: SeedKind, scale: int) -> Path:
     database = folder / "sandbox.db"
     with closing(open_database(database_url(str(database)))) as storage:
         _fill(storage, kind, scale)
+        with storage.transaction(writing=True) as connection:
+            # Each copy is a system of its own.
+            connection.execute(text("drop table sandbox_system"))
     return database
 
 

@@ -42,7 +42,9 @@ def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Cl
         ).format(home=settings.home)
     )
     with embedded_sandbox(settings) as server:
-        target = Target(EMBEDDED_NAME, server.base_url, server.email, server.password)
+        target = Target(
+            EMBEDDED_NAME, server.base_url, server.email, server.password, system=server.system
+        )
         with Client(target) as client:
             yield client
 

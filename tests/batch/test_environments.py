@@ -1,6 +1,7 @@
 """Batches over several environments, over one that is production, and over one that goes down."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +110,7 @@ def test_an_environment_that_does_not_answer_stops_its_own_steps_only(
     write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
     plan = write_plan(PLAN)
     with lossy_proxy(other_sandbox.base_url) as proxy:
-        through = RunningSandbox(
-            proxy.base_url, other_sandbox.email, other_sandbox.password, other_sandbox.pid
-        )
+        through = replace(other_sandbox, base_url=proxy.base_url)
         write_profile(home, "second", through)
         proxy.decide = lambda _method, path: "unavailable" if "importacao" in path else "pass"
         found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 4)

@@ -12,6 +12,7 @@ from environment import Xlbridge
 from servers import log_in
 from test_durability import wait_for
 
+from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox import RunningSandbox, embedded_sandbox, sandbox_process
@@ -44,8 +45,19 @@ def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None
     assert not default_ready_file(Settings(home=tmp_path)).exists()
 
 
+def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path) -> None:
+    known = []
+    for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
+        with connect(Settings(home=home), lambda _text: None) as client:
+            known.append((client.target.system, client.target.base_url))
+    (first, one), (again, other), (third, _) = known
+    assert first == again != third
+    assert one != other
+    assert None not in (first, third)
+
+
 def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> None:
-    stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1)
+    stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
     write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
     with embedded_sandbox(Settings(home=tmp_path)) as server:
         assert server.base_url != stale.base_url

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,25 @@ def test_any_change_of_a_table_changes_the_fingerprint(change: Callable[[MetaDat
     assert fingerprint(copied) == fingerprint(metadata)
     change(copied)
     assert fingerprint(copied) != fingerprint(metadata)
+
+
+def test_each_database_has_an_id_of_its_own_that_stays(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    ids = []
+    for home in (first, first, second):
+        home.mkdir(exist_ok=True)
+        with closing(open_storage(home)) as storage:
+            ids.append(storage.system)
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_a_database_from_before_systems_had_ids_is_given_one(tmp_path: Path) -> None:
+    with connected(tmp_path, writing=True) as connection:
+        connection.execute(text("drop table sandbox_system"))
+    with closing(open_storage(tmp_path)) as storage:
+        given = storage.system
+    with closing(open_storage(tmp_path)) as storage:
+        assert storage.system == given
 
 
 def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Path) -> None:

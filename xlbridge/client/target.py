@@ -19,7 +19,8 @@ class Target:
     What the service does.
 
     ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the usual
-    ones.
+    ones. ``system`` is the id that the embedded sandbox keeps in its database, as its address
+    changes; None for every other system.
     """
 
     profile: str
@@ -28,6 +29,7 @@ class Target:
     password: str = field(repr=False)
     production: bool = False
     ca_bundle: str | Path | None = None
+    system: str | None = None
 
 
 def parse_base_url(base_url: str) -> httpx.URL:

@@ -28,12 +28,16 @@ from xlbridge.wire.authentication import AUTHENTICATE
 
 @dataclass(frozen=True, slots=True)
 class RunningSandbox:
-    """Address and credentials of a running sandbox."""
+    """Address and credentials of a running sandbox.
+
+    ``system`` is the id that its database keeps, whatever port it listens on.
+    """
 
     base_url: str
     email: str
     password: str = field(repr=False)
     pid: int
+    system: str
 
 
 def write_ready_file(path: Path, running: RunningSandbox) -> None:

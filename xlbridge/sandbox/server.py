@@ -88,7 +88,9 @@ def serve(
         worker, sandbox = _build_sandbox(plan, settings, storage)
         worker.start()
         stack.callback(worker.stop)
-        running = RunningSandbox(_base_url(listener), account.email, account.password, os.getpid())
+        running = RunningSandbox(
+            _base_url(listener), account.email, account.password, os.getpid(), storage.system
+        )
 
         def ready() -> None:
             for path in _ready_files(plan, settings):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
+from uuid import uuid4
 
 from sqlalchemy import (
     URL,
@@ -31,9 +32,11 @@ from xlbridge.sandbox.storage.failures import Busy, layout_error, translate_data
 class Storage:
     """A database with given tables.
 
-    Opening an empty one makes them. Raises ``ConfigError`` when it cannot be opened, or has other
-    tables.
+    Opening an empty one makes them. ``system`` is the id of the system that lives in it, which no
+    other database has. Raises ``ConfigError`` when it cannot be opened, or has other tables.
     """
+
+    system: str
 
     def __init__(self, url: URL, tables: MetaData) -> None:
         self.url = url
@@ -73,9 +76,19 @@ class Storage:
                 found = check_layout(connection, self._tables)
                 if found.empty:
                     create_tables(connection, self._tables)
-                    return
+                    found = check_layout(connection, self._tables)
         if not found.fits:
             raise layout_error(self.url, found.maker)
+        self.system = self._system_id()
+
+    def _system_id(self) -> str:
+        """Return the database's id of its own, after giving one to a database without it."""
+        with self.transaction(writing=False) as connection:
+            known = read_system_id(connection)
+        if known is None:
+            with self.transaction(writing=True) as connection:
+                known = read_system_id(connection) or give_system_id(connection)
+        return known
 
 
 def _open_engines(url: URL) -> Engines:
@@ -137,6 +150,26 @@ _layout = Table(
     Column("version", Text, nullable=False),
 )
 """One row: which layout the database has, and which version of xlbridge made it."""
+
+
+_system = Table("sandbox_system", MetaData(), Column("id", Text, primary_key=True))
+"""One row: the id of the system that lives in the database. No part of the layout, so that
+databases of earlier versions stay usable."""
+
+
+def read_system_id(connection: Connection) -> str | None:
+    """Return the id of the system in a database, None where it was given none yet."""
+    if not inspect(connection).has_table(_system.name):
+        return None
+    return connection.scalar(select(_system.c.id))
+
+
+def give_system_id(connection: Connection) -> str:
+    """Give a database without an id one of its own, and return it."""
+    _system.create(connection, checkfirst=True)
+    made = str(uuid4())
+    connection.execute(insert(_system).values(id=made))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
