@@ -15,22 +15,46 @@ CR = "contasreceber"
 DUE = "dataDeVencimento"
 
 
+@pytest.mark.parametrize("months", [(1, 2, 3), (1, 2), (3,)])
 def test_dates_that_seem_swapped_are_told_once_and_their_texts_are_left(
-    tmp_path: Path, catalogue: Catalogue
+    tmp_path: Path, catalogue: Catalogue, months: tuple[int, ...]
 ) -> None:
-    swapped = [{"dataDeEmissao": None, DUE: date(2026, month, 11)} for month in (1, 2, 3)]
+    swapped = [{"dataDeEmissao": None, DUE: date(2026, month, 11)} for month in months]
     texts = [{"dataDeEmissao": None, DUE: f"{day}/11/2026"} for day in (13, 20, 30)]
     path = write_records(tmp_path / "a.xlsx", CR, [*swapped, *texts])
+    cells = [f"H{row}" for row in range(len(months) + 2, len(months) + 5)]
     judged, changes, after = fixed(path, catalogue)
     assert [(finding.cell, finding.kind.code) for finding in judged.findings] == [
         ("H2", "dates-swapped"),
-        *((cell, "date-as-text") for cell in ("H5", "H6", "H7")),
+        *((cell, "date-as-text") for cell in cells),
     ]
     assert changes == []
     assert places(after) == places(judged)
     [fixes] = write_fixed_copy([judged], path.with_name("again.xlsx"))
-    assert [left.finding.cell for left in fixes.left] == ["H5", "H6", "H7"]
+    assert [left.finding.cell for left in fixes.left] == cells
     assert "trocados" in fixes.left[0].reason.pt
+
+
+@pytest.mark.parametrize(
+    ("days", "texts"),
+    [
+        ([date(2026, 5, 11), date(2026, 3, 12)], ["13/11/2026"]),
+        ([date(2026, 5, 11), date(2026, 3, 12)], ["11/13/2026", "12/25/2026"]),
+        ([date(2026, 8, 11)], ["13/11/2026", "30/10/2026"]),
+        (
+            [date(2026, 1 + n % 12, 1 + n % 11) for n in range(30)] + [date(2026, 6, 15)],
+            ["13/6/2026"],
+        ),
+    ],
+)
+def test_few_dates_that_fit_their_texts_only_when_swapped_are_told(
+    tmp_path: Path, catalogue: Catalogue, days: list[date], texts: list[str]
+) -> None:
+    records = [{"dataDeEmissao": None, DUE: value} for value in (*days, *texts)]
+    judged, changes, after = fixed(write_records(tmp_path / "a.xlsx", CR, records), catalogue)
+    assert changes == []
+    assert [f.cell for f in judged.findings if f.kind.code == "dates-swapped"] == ["H2"]
+    assert places(after) == places(judged)
 
 
 def november(*days: int) -> list[date]:
@@ -45,6 +69,7 @@ def november(*days: int) -> list[date]:
         [*november(1, 2, 13), "13/11/2026", "14/11/2026", "15/11/2026"],
         [*november(1, 2, 3), "10/11/2026", "14/11/2026", "15/11/2026", "16/11/2026"],
         [*november(1, 2, 3), "2026-11-14", "2026-11-15", "2026-11-16"],
+        [*(date(2026, month, 1) for month in range(1, 13)), "31/12/2026"],
     ],
 )
 def test_dates_beside_texts_need_not_be_swapped(

@@ -83,10 +83,12 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "dates-swapped",
         Text(
-            pt="Dia e mês podem estar trocados: as {dates} datas da coluna têm dia até 12, e as "
-            "{texts} que ficaram como texto têm dia acima de 12.",
-            en="Day and month may be swapped: the {dates} dates of the column have a day up to 12, "
-            "and the {texts} that stayed text have a day above 12.",
+            pt="Dia e mês podem estar trocados: {dates} {dates:data da coluna tem|datas da coluna "
+            "têm} dia até 12, e {texts} {texts:que ficou como texto tem|que ficaram como texto "
+            "têm} dia acima de 12.",
+            en="Day and month may be swapped: {dates} {dates:date of the column has|dates of the "
+            "column have} a day up to 12, and {texts} that stayed text {texts:has|have} a day "
+            "above 12.",
         ),
         Text(
             pt="Compare com a origem; se estiverem trocados, importe-a de novo dizendo que a "

@@ -6,6 +6,7 @@ one bad cell makes it slow, and hides other findings of the column.
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any
@@ -23,41 +24,66 @@ from xlbridge.validation.cells.text_parsing import (
     DATE_PARSER,
     FIRST_YEAR,
     NUMBER_PARSERS,
-    column_convention,
+    Evidence,
     date_meanings,
     has_time,
+    meanings_of,
     parse_texts,
 )
 from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
 from xlbridge.workbook.read import CellKind
 
-_FEWEST_DATES = 3
-"""Fewest texts of each kind that do not come together by chance."""
 _MONTHS = 12
+_MOST_LATER = 20
+"""Of so many dates one may have been typed after day and month of the others were swapped."""
+_FEWEST_DATES = 3
+"""Fewest texts, and days of dates, that do not come together by chance."""
+_Days = npt.NDArray[np.datetime64]
 
 
-def note_swapped_dates(
-    cells: ColumnCells, days: npt.NDArray[np.datetime64], problems: CellProblems
-) -> bool:
+def note_swapped_dates(cells: ColumnCells, days: _Days, problems: CellProblems) -> bool:
     """Say of the first date of a column that day and month seem to be swapped, and return whether
-    they do: all ``days`` are up to 12, and those of all texts, which have one order, are above."""
-    positions = np.flatnonzero(~np.isnat(days))
-    if len(positions) < _FEWEST_DATES or _largest_day(days[positions]) > _MONTHS:
-        return False
+    they do: nearly all ``days`` are up to 12, and those of all texts, which have one order, are
+    above. Where they are few, the dates must also fit the texts better with both swapped."""
     _, texts = cells.texts()
-    meanings = [meaning for meaning in map(date_meanings, texts) if meaning is not None]
-    order, _ = column_convention(meanings)
-    in_order = sum((m.native is None) != (m.foreign is None) for m in meanings)
-    if order is None or in_order < max(_FEWEST_DATES, len(meanings)):
+    positions = np.flatnonzero(~np.isnat(days))
+    if not texts or not len(positions):
         return False
-    problems.add(int(positions[0]), "dates-swapped", {"dates": len(positions), "texts": in_order})
-    return True
+    written = Counter(texts)
+    meanings = meanings_of(written, date_meanings)
+    native = Evidence.of(meanings.values()).shown
+    wanted = [meaning.native if native else meaning.foreign for meaning in meanings.values()]
+    if native is None or not all(day is not None and day.day > _MONTHS for day in wanted):
+        return False
+    count = sum(written[text] for text in meanings)
+    low = _seem_swapped(days[positions], np.array(wanted, dtype="datetime64[D]"), count)
+    if low:
+        problems.add(int(positions[0]), "dates-swapped", {"dates": low, "texts": count})
+    return low > 0
 
 
-def _largest_day(days: npt.NDArray[np.datetime64]) -> int:
+def _seem_swapped(days: _Days, texts: _Days, count: int) -> int:
+    """Return how many dates seem to have day and month swapped, beside ``count`` texts."""
     whole = days.astype("datetime64[D]")
-    return int((whole - whole.astype("datetime64[M]")).astype(int).max()) + 1
+    years, months = whole.astype("datetime64[Y]"), whole.astype("datetime64[M]")
+    day = (whole - months).astype(int) + 1
+    low = day <= _MONTHS
+    if (len(low) - low.sum()) * _MOST_LATER > len(low):
+        return 0
+    by_chance = count < _FEWEST_DATES or len(np.unique(day[low])) < _FEWEST_DATES
+    month = (months - years).astype(int)
+    swapped = years[low].astype("datetime64[M]") + (day[low] - 1)
+    swapped = swapped.astype("datetime64[D]") + month[low]
+    if by_chance and _distance(swapped, texts) >= _distance(whole[low], texts):
+        return 0
+    return int(low.sum())
+
+
+def _distance(days: _Days, others: _Days) -> float:
+    """Return how far on average days are from the span of others."""
+    before, after = others.min() - days, days - others.max()
+    return float(np.maximum(np.maximum(before, after).astype(int), 0).mean())
 
 
 _EXCEL_DIGITS = Context(prec=15)

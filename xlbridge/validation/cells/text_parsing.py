@@ -58,6 +58,11 @@ class Meanings(Generic[Value]):
         both = self.native is not None and self.foreign is not None
         return both and self.native != self.foreign
 
+    @property
+    def neutral(self) -> bool:
+        """Return whether the two conventions give the same value."""
+        return self.native == self.foreign
+
 
 def date_meanings(text: str) -> Meanings[date] | None:
     """Return what a text may mean as a date, None when it is none.
@@ -148,14 +153,50 @@ def _date(year: str, month: str, day: str) -> date | None:
         return None
 
 
-def column_convention(meanings: Iterable[Meanings[Value]]) -> tuple[bool | None, bool]:
-    """Tell what the unambiguous texts of a column follow: the Brazilian convention (True), the
-    other one (False), or neither alone (None); and whether they contradict one another."""
-    native = foreign = False
-    for meaning in meanings:
-        native = native or meaning.foreign is None
-        foreign = foreign or meaning.native is None
-    return (native if native != foreign else None), native and foreign
+_FEWEST_WITNESSES = 2
+_MOST_DECIDED = 4
+"""So many texts of two meanings at most are decided by each text of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Count of the distinct texts of a column by the convention in which they make sense: only the
+    Brazilian one, only the other one, or both with two values."""
+
+    native: int
+    foreign: int
+    ambiguous: int
+
+    @classmethod
+    def of(cls, meanings: Iterable[Meanings[Value]]) -> "Evidence":
+        """Count the meanings of distinct texts."""
+        native = foreign = ambiguous = 0
+        for meaning in meanings:
+            native += meaning.foreign is None
+            foreign += meaning.native is None
+            ambiguous += meaning.ambiguous
+        return cls(native, foreign, ambiguous)
+
+    @property
+    def shown(self) -> bool | None:
+        """The convention that the texts of one meaning have in common: True for the Brazilian one,
+        False for the other one, None where there are none or they differ."""
+        return None if bool(self.native) == bool(self.foreign) else bool(self.native)
+
+    @property
+    def settled(self) -> bool | None:
+        """The convention in which the ambiguous texts are read, None where it is not certain.
+
+        One text does not decide, nor do a few of many, as another hand may have written them; but
+        in the Brazilian convention, which is to be expected here, one does for one other.
+        """
+        witnesses = max(self.native, self.foreign)
+        is_enough = (
+            witnesses * _MOST_DECIDED >= self.ambiguous
+            if witnesses >= _FEWEST_WITNESSES
+            else self.native >= self.ambiguous
+        )
+        return self.shown if is_enough else None
 
 
 def meanings_of(
@@ -200,10 +241,9 @@ def parse_texts(
         texts = [strip_invisible(normalise_width(text))[0] for text in texts]
     meanings = meanings_of(texts, form.understand)
     declared = form.declared(reading)
-    native, _ = column_convention(meanings.values())
-    certain = declared is not None or _is_certain(form, meanings, native)
-    if declared is not None:
-        native = declared
+    evidence = Evidence.of(meanings.values())
+    native = evidence.settled if declared is None else declared
+    is_evidence = declared is None and _have_dependents(form, meanings, evidence)
     for position, text in zip(positions.tolist(), texts, strict=True):
         meaning = meanings.get(text)
         if meaning is not None and meaning.ambiguous and native is None:
@@ -211,25 +251,22 @@ def parse_texts(
             problems.add(position, form.ambiguous, {"first": first, "second": second})
             continue
         value = None if meaning is None else _choose_meaning(meaning, native, declared is not None)
-        if value is None:
+        if meaning is None or value is None:
             other = None if meaning is None else meaning.foreign if native else meaning.native
             problems.add(position, *form.wrong(text, declared, other))
         else:
-            yield position, value, certain
+            yield position, value, meaning.neutral or not is_evidence
 
 
-def _is_certain(
-    form: TextParser[Value], meanings: Mapping[str, Meanings[Value]], native: bool | None
+def _have_dependents(
+    form: TextParser[Value], meanings: Mapping[str, Meanings[Value]], evidence: Evidence
 ) -> bool:
-    """Return whether the texts that stay mean the same without the others of the column."""
-    staying = [
-        meaning
-        for text, meaning in meanings.items()
-        if form.lasting(text) or (meaning.ambiguous and native is None)
-    ]
-    return (
-        not any(meaning.ambiguous for meaning in staying) or column_convention(staying)[0] == native
-    )
+    """Return whether texts that stay would lose what tells their meaning, or hints at it, if the
+    others of the column were fixed."""
+    if evidence.ambiguous and evidence.settled is None:
+        return evidence.shown is not None
+    staying = Evidence.of(meaning for text, meaning in meanings.items() if form.lasting(text))
+    return staying.ambiguous > 0 and staying.settled != evidence.settled
 
 
 def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:

@@ -1,0 +1,65 @@
+"""Texts of two meanings, and the other texts of their column that tell which is meant."""
+
+from pathlib import Path
+
+import pytest
+from fixed_copies import fixed
+from sheets import write_records
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation import validate_workbook
+
+CR = "contasreceber"
+DUE, AMOUNT = "dataDeVencimento", "valorDoLancamento"
+
+
+@pytest.mark.parametrize(
+    ("column", "texts", "doubtful"),
+    [
+        (DUE, ["05/11/2026", "03/12/2026", "07/10/2026", "08/11/2026", "10/30/2026"], 4),
+        (DUE, ["05/11/2026", "03/12/2026", "30/10/2026"], 2),
+        (DUE, ["05/11/2026", "10/30/2026", "10/30/2026"], 1),
+        (DUE, [f"{day:02}/11/2026" for day in range(1, 11)] + ["13/11/2026", "14/11/2026"], 10),
+        (DUE, ["05/11/2026", "30/10/2026", "10/30/2026"], 1),
+        (AMOUNT, ["12.5", "1.234"], 1),
+        (AMOUNT, ["12,5", "1.234", "4.321"], 2),
+    ],
+)
+def test_one_text_does_not_decide_what_others_mean(
+    tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str], doubtful: int
+) -> None:
+    changes = [{"dataDeEmissao": None, column: text} for text in texts]
+    path = write_records(tmp_path / "a.xlsx", CR, changes)
+    judged = validate_workbook(path, catalogue)
+    found = [f for f in judged.findings if f.kind.code.endswith("-ambiguous")]
+    assert len(found) == doubtful
+    assert [f.corrected for f in found] == [None] * doubtful
+
+
+@pytest.mark.parametrize("texts", [["10/30/2026", "05/11/2026"], ["12.5", "1.234"]])
+def test_a_text_that_hints_at_what_others_mean_is_not_fixed(
+    tmp_path: Path, catalogue: Catalogue, texts: list[str]
+) -> None:
+    column = DUE if "/" in texts[0] else AMOUNT
+    changes = [{"dataDeEmissao": None, column: text} for text in texts]
+    judged, changed, after = fixed(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    assert changed == []
+    assert judged.findings == after.findings
+
+
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        (DUE, ["30/10/2026", "31/10/2026", *(f"0{day}/11/2026" for day in range(1, 9))]),
+        (DUE, ["10/30/2026", "10/31/2026", "05/11/2026"]),
+        (AMOUNT, ["12.50", "13.50", "1,234"]),
+    ],
+)
+def test_texts_that_agree_decide(
+    tmp_path: Path, catalogue: Catalogue, column: str, texts: list[str]
+) -> None:
+    changes = [{"dataDeEmissao": None, column: text} for text in texts]
+    judged, changed, after = fixed(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
+    assert len(changed) == len(texts)
+    assert after.findings == []
+    assert after.frame.equals(judged.frame)
