@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -165,7 +166,7 @@ def _balances(connection: Connection, _ledger: Ledger) -> Iterator[str]:
         sums[place] += row.quantidade if row.inward else -row.quantidade
         if sums[place] < 0:
             yield f"{place} fell to {sums[place]} with movement {row.id}"
-    for where, balance in balances_of(connection):
+    for where, balance in balances_of(connection, datetime.now()):
         expected = sums[where.branch, where.warehouse, where.product]
         if balance.quantity != expected:
             yield f"{where} is {balance.quantity}, its movements give {expected}"

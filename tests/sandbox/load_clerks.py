@@ -120,7 +120,7 @@ class Clerk:
 
     def take_in_goods(self) -> None:
         mark = self._mark("entry")
-        day = {"dataDaEntrada": "2026-11-01", "valorUnitario": self._random.randint(1, 9)}
+        day = {"dataDaEntrada": "2025-11-01", "valorUnitario": self._random.randint(1, 9)}
         data = self._ask("/v2/estoque/entrada", self._goods(mark) | day)
         self._created("entry", data, mark, "numeroDaEntrada")
 

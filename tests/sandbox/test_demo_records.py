@@ -67,7 +67,7 @@ def test_it_has_what_the_contract_names(demo: Connection) -> None:
     assert {client["ativo"] for client in registered} == {True, False}
     settled = {title["dataDeBaixa"] is not None for title in rows(demo, receivables)}
     assert settled == {True, False}
-    empty = {balance.quantity == 0 for _, balance in balances_of(demo)}
+    empty = {balance.quantity == 0 for _, balance in balances_of(demo, TODAY)}
     assert empty == {True, False}
 
 

@@ -112,11 +112,11 @@ def count(connection: Connection, product: int, warehouse: int, quantity: Decima
     )
     start_count(connection, opened, 1, NOW)
     counted = InventoryCount(itens=[CountedProduct(idProd=product, quantidade=quantity)])
-    record_counts(connection, require_running_count(connection, opened, 1), 1, counted)
+    record_counts(connection, require_running_count(connection, opened, 1), 1, counted, NOW)
     validate_inventory(connection, opened, NOW)
     process_inventory(connection, opened, NOW)
     place = BalanceKey(1, warehouse, product)
-    balance = dict(balances_of(connection)).get(place, Balance())
+    balance = dict(balances_of(connection, NOW)).get(place, Balance())
     assert balance.quantity == quantity
     processed = find_inventory(connection, opened)
     assert processed is not None
@@ -144,7 +144,7 @@ def assert_balanced(connection: Connection) -> None:
         quantities[place] += sign * row.quantidade
         worths[place] += sign * row.valorTotal
         assert row.valorTotal == row.valorTotal.quantize(CENT)
-    balances = dict(balances_of(connection))
+    balances = dict(balances_of(connection, NOW))
     assert {place: balance.quantity for place, balance in balances.items()} == quantities
     assert {place: balance.value for place, balance in balances.items()} == worths
     for balance in balances.values():
@@ -155,7 +155,7 @@ def assert_balanced(connection: Connection) -> None:
 
 def test_of_many_outputs_at_once_none_takes_what_another_took(http: httpx.Client) -> None:
     stock = {"codigoDaFilial": 1, "idProd": 2030, "numeroDeSerie": "GX-T"}
-    entry = stock | {"dataDaEntrada": "2026-11-01", "quantidade": 25, "valorUnitario": 1.01}
+    entry = stock | {"dataDaEntrada": "2025-11-01", "quantidade": 25, "valorUnitario": 1.01}
     assert http.post("/v2/estoque/entrada", json=entry).status_code == 200
     with ThreadPoolExecutor(8) as pool:
         answers = list(
@@ -174,7 +174,7 @@ def test_of_many_outputs_at_once_none_takes_what_another_took(http: httpx.Client
 
 def test_movements_of_all_kinds_at_once_lose_no_update(http: httpx.Client) -> None:
     place = {"codigoDaFilial": 2, "idProd": 2031, "numeroDeSerie": "GX-U"}
-    entry = place | {"dataDaEntrada": "2026-11-01", "quantidade": 3, "valorUnitario": 2}
+    entry = place | {"dataDaEntrada": "2025-11-01", "quantidade": 3, "valorUnitario": 2}
 
     def move(turn: int) -> None:
         assert http.post("/v2/estoque/entrada", json=entry).status_code == 200
@@ -227,7 +227,7 @@ def test_the_demo_balances_follow_from_its_history(http: httpx.Client, branch: i
 def test_a_bad_field_of_an_entry_gives_400_under_its_name(
     http: httpx.Client, field: str, value: object
 ) -> None:
-    entry = {"codigoDaFilial": 3, "dataDaEntrada": "2026-11-01", "quantidade": 2, "idProd": 2033}
+    entry = {"codigoDaFilial": 3, "dataDaEntrada": "2025-11-01", "quantidade": 2, "idProd": 2033}
     refused = http.post("/v2/estoque/entrada", json=entry | {field: value})
     assert refused.status_code == 400
     assert [error["key"] for error in refused.json()["errors"]] == [field]
@@ -235,7 +235,7 @@ def test_a_bad_field_of_an_entry_gives_400_under_its_name(
 
 def test_what_is_not_named_is_taken_where_it_suffices(http: httpx.Client) -> None:
     stock = {"codigoDaFilial": 3, "idProd": 2034}
-    large = stock | {"dataDaEntrada": "2026-11-01", "quantidade": 5000, "codigoDoProjeto": 2}
+    large = stock | {"dataDaEntrada": "2025-11-01", "quantidade": 5000, "codigoDoProjeto": 2}
     entered = http.post("/v2/estoque/entrada", json=large | {"codigoDoAlmoxarifado": 2})
     assert entered.status_code == 200
     out = http.post("/v2/estoque/saida", json=stock | {"quantidade": 4000}).json()["data"]
@@ -247,7 +247,7 @@ def test_what_is_not_named_is_taken_where_it_suffices(http: httpx.Client) -> Non
 def test_an_output_at_average_cost_leaves_no_cent_behind(http: httpx.Client) -> None:
     stock = {"codigoDaFilial": 3, "idProd": 2035, "numeroDeSerie": "GX-C"}
     for quantity, cost in ((1, 10), (2, 0.01)):
-        entry = stock | {"dataDaEntrada": "2026-11-01", "quantidade": quantity}
+        entry = stock | {"dataDaEntrada": "2025-11-01", "quantidade": quantity}
         http.post("/v2/estoque/entrada", json=entry | {"valorUnitario": cost})
     outputs = [
         http.post("/v2/estoque/saida", json=stock | {"quantidade": 1}).json()["data"]
@@ -260,7 +260,7 @@ def test_an_output_at_average_cost_leaves_no_cent_behind(http: httpx.Client) -> 
 def test_reversing_an_output_opens_its_requisition_again(http: httpx.Client) -> None:
     pending = http.get("/v2/estoque/requisicao/pendentes", params={"filial": 3}).json()["data"]
     requisition, item = pending[0], pending[0]["itens"][0]
-    entry = {"codigoDaFilial": 3, "dataDaEntrada": "2026-11-01", "idProd": item["idProd"]}
+    entry = {"codigoDaFilial": 3, "dataDaEntrada": "2025-11-01", "idProd": item["idProd"]}
     amount = item["quantidadePendente"]
     assert http.post("/v2/estoque/entrada", json=entry | {"quantidade": amount}).status_code == 200
     output = {
@@ -287,11 +287,12 @@ def test_reversing_an_output_opens_its_requisition_again(http: httpx.Client) -> 
 
 def test_an_adjustment_of_an_inventory_is_final(http: httpx.Client) -> None:
     opened = http.post(
-        "/v2/estoque/inventario", json={"codigoDaFilial": 1, "codigoDoAlmoxarifado": 1}
+        "/v2/estoque/inventario", json={"codigoDaFilial": 1, "codigoDoAlmoxarifado": 2}
     ).json()["data"]
     path = f"/v2/estoque/inventario/{opened['idInventario']}"
     stock = {"codigoDaFilial": 1, "idProd": 2036, "numeroDeSerie": "GX-A"}
-    http.post("/v2/estoque/entrada", json=stock | {"dataDaEntrada": "2026-11-01", "quantidade": 5})
+    stock |= {"codigoDoAlmoxarifado": 2}
+    http.post("/v2/estoque/entrada", json=stock | {"dataDaEntrada": "2025-11-01", "quantidade": 5})
     http.post(f"{path}/contagem/1/iniciar")
     item = {"idProd": 2036, "numeroDeSerieLote": "GX-A", "quantidade": 3}
     http.post(f"{path}/contagem/1", json={"itens": [item]})

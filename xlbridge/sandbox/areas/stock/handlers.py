@@ -8,7 +8,19 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, case, exists, false, func, literal, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    select,
+    true,
+    tuple_,
+)
 
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
@@ -55,14 +67,14 @@ _ZERO = Decimal(0)
 
 @handles(STOCK_BALANCES)
 def list_balances(call: Call) -> list[StockBalance]:
-    return call.read(StockBalance, _select_balances())
+    return call.read(StockBalance, _select_balances(call))
 
 
 @handles(STOCK_BALANCES_OF_BRANCH)
 def list_branch_balances(call: Call) -> list[StockBalance]:
     branch = call.path["id"]
     call.require_row(branches.c.code == branch, "id", "Filial não encontrada.")
-    return call.read(StockBalance, _select_balances().where(branches.c.code == branch))
+    return call.read(StockBalance, _select_balances(call).where(branches.c.code == branch))
 
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
@@ -71,7 +83,7 @@ def show_product_balance(call: Call) -> StockBalance:
     product = call.connection.execute(select(products).where(of_code)).one_or_none()
     if product is None:
         raise not_found("id", "Produto não encontrado.")
-    balance = product_balance(call.connection, product.code)
+    balance = product_balance(call.connection, call.now, product.code)
     return StockBalance(
         idProd=product.code,
         descricaoDoProduto=product.name,
@@ -80,9 +92,9 @@ def show_product_balance(call: Call) -> StockBalance:
     )
 
 
-def _select_balances() -> Select[Any]:
+def _select_balances(call: Call) -> Select[Any]:
     """Every product in every warehouse, with and without balance."""
-    sums = balance_sums().subquery()
+    sums = balance_sums(call.now).subquery()
     return (
         select(
             branches.c.code.label("codigoDaFilial"),
@@ -158,7 +170,7 @@ def _output(call: Call, number: int) -> StockOutput:
 
 
 def _select_movements() -> Select[Any]:
-    """Movements in the order in which they were recorded, under the names of their models."""
+    """Movements in the order of their dates, under the names of their models."""
     return (
         select(*_movement_columns(), *_description_columns())
         .select_from(movements)
@@ -181,7 +193,7 @@ def _select_movements() -> Select[Any]:
         )
         .outerjoin(_requesters, _requesters.c.code == movements.c.codigoDoColaboradorSolicitante)
         .outerjoin(_recipients, _recipients.c.code == movements.c.codigoDoColaboradorDestino)
-        .order_by(movements.c.id)
+        .order_by(movements.c.moved, movements.c.id)
     )
 
 
@@ -234,7 +246,7 @@ def _is_last_movement() -> ColumnElement[bool]:
         later.c.idProd == movements.c.idProd,
         later.c.codigoDaFilial == movements.c.codigoDaFilial,
         later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
-        later.c.id > movements.c.id,
+        tuple_(later.c.moved, later.c.id) > tuple_(movements.c.moved, movements.c.id),
     )
 
 

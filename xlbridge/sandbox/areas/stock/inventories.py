@@ -13,11 +13,12 @@ from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, warehouses
 from xlbridge.sandbox.areas.stock.inventory_items import adjust_stock, all_counted, load_balances
 from xlbridge.sandbox.areas.stock.tables import inventories
-from xlbridge.sandbox.problems import Problem, RequestError, invalid
+from xlbridge.sandbox.problems import Problem, RequestError, invalid, require_no_problems
 from xlbridge.wire.inventory import Inventory, InventoryChange, InventoryInput, InventorySituation
 
 _COUNTS = (1, 2, 3)
 _BEFORE_VALIDATION = (InventorySituation.OPEN, InventorySituation.COUNTING)
+_BEFORE_PROCESSING = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
 
 
 def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -> list[Inventory]:
@@ -60,8 +61,7 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
         *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
         *_cost_centre_problems(known, data.codigoDoCentroDeCusto),
     ]
-    if problems:
-        raise invalid(*problems)
+    require_no_problems(problems or _unfinished_problems(connection, data))
     numbers = Numbers(connection)
     number = numbers.next("inventory")
     numbers.write()
@@ -74,8 +74,21 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     }
     connection.execute(insert(inventories).values(row))
     if data.carregarBaseDeProdutos:
-        load_balances(connection, number, data)
+        load_balances(connection, number, data, now)
     return number
+
+
+def _unfinished_problems(connection: Connection, data: InventoryInput) -> list[Problem]:
+    """Two inventories that count the same goods would adjust them twice."""
+    same = (
+        (inventories.c.codigoDaFilial == data.codigoDaFilial)
+        & (inventories.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado)
+        & inventories.c.situation.in_(_BEFORE_PROCESSING)
+    )
+    number = connection.scalar(select(inventories.c.idInventario).where(same).limit(1))
+    if number is None:
+        return []
+    return [("codigoDoAlmoxarifado", f"O inventário {number} deste almoxarifado está aberto.")]
 
 
 def edit_inventory(connection: Connection, data: InventoryChange, now: datetime) -> None:
@@ -147,7 +160,7 @@ def process_inventory(connection: Connection, number: int, now: datetime) -> Non
 
 
 def close_inventory(connection: Connection, number: int, now: datetime) -> None:
-    """Close a processed inventory.
+    """Close an inventory; one that was not processed has adjusted nothing then.
 
     Raises ``RequestError`` (400) where the inventory does not allow it now.
     """
@@ -209,13 +222,12 @@ def _inventory(row: RowMapping) -> Inventory:
 
 def _permissions(situation: InventorySituation, count: int, *, counted: bool) -> dict[str, bool]:
     counting = situation is InventorySituation.COUNTING
-    before_processing = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
     return {
         "podeEditar": situation in _BEFORE_VALIDATION,
-        "podeAtualizarSaldos": situation in before_processing,
+        "podeAtualizarSaldos": situation in _BEFORE_PROCESSING,
         "podeIniciarContagem1": situation is InventorySituation.OPEN,
         "podeIniciarContagem2": counting and count == 1 and counted,
         "podeIniciarContagem3": counting and count == 2 and counted,
         "podeProcessar": situation is InventorySituation.VALIDATED,
-        "podeEncerrar": situation is InventorySituation.PROCESSED,
+        "podeEncerrar": situation is not InventorySituation.CLOSED,
     }

@@ -76,10 +76,11 @@ def inventory_rows(number: int) -> Select[Any]:
     )
 
 
-def load_balances(connection: Connection, number: int, data: InventoryInput) -> None:
+def load_balances(connection: Connection, number: int, data: InventoryInput, now: datetime) -> None:
     """Add every product with a balance in the inventory's warehouse to the count."""
     found = balances_of(
         connection,
+        now,
         movements.c.codigoDaFilial == data.codigoDaFilial,
         movements.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado,
     )
@@ -93,7 +94,7 @@ def load_balances(connection: Connection, number: int, data: InventoryInput) -> 
 
 
 def record_counts(
-    connection: Connection, inventory: Inventory, count: int, data: InventoryCount
+    connection: Connection, inventory: Inventory, count: int, data: InventoryCount, now: datetime
 ) -> None:
     """Write down quantities of a count; products that the inventory has not yet join it.
 
@@ -116,15 +117,15 @@ def record_counts(
         if balance_key not in there:
             there[balance_key] = len(there) + 1
             row = _item_row(inventory.idInventario, there[balance_key], balance_key)
-            row["balance"] = balance_at(connection, balance_key).quantity
+            row["balance"] = balance_at(connection, now, balance_key).quantity
             connection.execute(insert(inventory_items).values(row))
         _update_item(connection, inventory, there[balance_key], {f"count{count}": item.quantidade})
 
 
-def refresh_balances(connection: Connection, inventory: Inventory) -> None:
+def refresh_balances(connection: Connection, inventory: Inventory, now: datetime) -> None:
     """Bring the balances that the counts are compared with up to date."""
     for row in connection.execute(inventory_rows(inventory.idInventario)).all():
-        balance = balance_at(connection, _balance_key(inventory, row))
+        balance = balance_at(connection, now, _balance_key(inventory, row))
         _update_item(connection, inventory, row.seq, {"balance": balance.quantity})
 
 
@@ -145,12 +146,16 @@ def _adjust_product(
     connection: Connection, inventory: Inventory, row: Row[Any], now: datetime
 ) -> Iterator[str]:
     balance_key = _balance_key(inventory, row)
-    balance = balance_at(connection, balance_key)
+    balance = balance_at(connection, now, balance_key)
     surplus = row.counted - balance.quantity
     if not surplus:
         return
     inward, quantity = surplus > 0, abs(surplus)
-    worth = _surplus_value(connection, balance_key, quantity) if inward else balance.part(quantity)
+    if inward:
+        unit_cost = average_cost(connection, now, balance_key)
+        worth = value_columns(unit_cost, round_half_up(quantity * unit_cost))
+    else:
+        worth = balance.part(quantity)
     movement = {
         "codigoDaFilial": balance_key.branch,
         "codigoDoAlmoxarifado": balance_key.warehouse,
@@ -165,13 +170,6 @@ def _adjust_product(
     number = record_movement(connection, movement, inward=inward, now=now)
     kind = "entrada" if inward else "saída"
     yield f"Produto {balance_key.product}: {kind} {number} de {format_quantity(quantity)}."
-
-
-def _surplus_value(
-    connection: Connection, balance_key: BalanceKey, quantity: Decimal
-) -> dict[str, Decimal]:
-    unit_cost = average_cost(connection, balance_key)
-    return value_columns(unit_cost, round_half_up(quantity * unit_cost))
 
 
 def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:

@@ -5,7 +5,7 @@ Source: the spec, Stock balance row, Stock entry (entrada).
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -85,25 +85,35 @@ def net_sum(amount: ColumnElement[Decimal]) -> ColumnElement[Decimal]:
     return func.sum(case((movements.c.inward, amount), else_=-amount))
 
 
-def balance_sums() -> Select[Any]:
-    """Select every balance that ever had a movement."""
+def has_happened(now: datetime) -> ColumnElement[bool]:
+    """Return whether a movement counts: an entry that is dated after today does not yet.
+
+    What was recorded on its own date or later counts whatever the clock says, as in the demo, which
+    has a calendar of its own.
+    """
+    tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return (movements.c.moved < tomorrow) | (movements.c.moved <= movements.c.ultimaAtualizacao)
+
+
+def balance_sums(now: datetime) -> Select[Any]:
+    """Select every balance that has had a movement."""
     return (
         select(
             *_BALANCE_KEY_COLUMNS,
             net_sum(movements.c.quantidade).label("quantity"),
             net_sum(movements.c.valorTotal).label("value"),
         )
-        .where(movements.c.idProd.is_not(None))
+        .where(movements.c.idProd.is_not(None), has_happened(now))
         .group_by(*_BALANCE_KEY_COLUMNS)
     )
 
 
 def balances_of(
-    connection: Connection, *conditions: ColumnElement[bool]
+    connection: Connection, now: datetime, *conditions: ColumnElement[bool]
 ) -> Iterator[tuple[BalanceKey, Balance]]:
     """Yield the balances whose movements meet conditions; unassigned stock first."""
     ordered = (
-        balance_sums()
+        balance_sums(now)
         .where(*conditions)
         .order_by(
             movements.c.idProd,
@@ -117,18 +127,18 @@ def balances_of(
         yield BalanceKey(*row[: len(_BALANCE_KEY_COLUMNS)]), Balance(row.quantity, row.value)
 
 
-def balance_at(connection: Connection, balance_key: BalanceKey) -> Balance:
+def balance_at(connection: Connection, now: datetime, balance_key: BalanceKey) -> Balance:
     """Return the balance of a key."""
     conditions = [
         column.is_not_distinct_from(value)
         for column, value in zip(_BALANCE_KEY_COLUMNS, astuple(balance_key), strict=True)
     ]
-    return next((balance for _, balance in balances_of(connection, *conditions)), Balance())
+    return next((balance for _, balance in balances_of(connection, now, *conditions)), Balance())
 
 
-def product_balance(connection: Connection, product: int) -> Balance:
+def product_balance(connection: Connection, now: datetime, product: int) -> Balance:
     """Return the balance of a product in all places together."""
-    found = balances_of(connection, movements.c.idProd == product)
+    found = balances_of(connection, now, movements.c.idProd == product)
     parts = [balance for _, balance in found]
     quantity = sum((part.quantity for part in parts), Decimal(0))
     return Balance(quantity, sum((part.value for part in parts), Decimal(0)))
@@ -209,7 +219,7 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     warehouse = data.codigoDoAlmoxarifado
     if warehouse is None:
         warehouse = default_warehouse(connection, data.codigoDaFilial)
-    unit_cost = _unit_cost(connection, data, warehouse)
+    unit_cost = _unit_cost(connection, now, data, warehouse)
     value = round_half_up(data.quantidade * unit_cost)
     if value >= _LIMIT:
         raise invalid(("valorUnitario", "Valor fora do intervalo permitido."))
@@ -218,16 +228,18 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
     return record_movement(connection, row, inward=True, now=now)
 
 
-def average_cost(connection: Connection, balance_key: BalanceKey) -> Decimal:
+def average_cost(connection: Connection, now: datetime, balance_key: BalanceKey) -> Decimal:
     """Return the average unit cost of a balance; without stock there, that of the product.
 
     The result is 0 for a product without stock.
     """
-    here = balance_at(connection, balance_key)
-    return here.unit_cost or product_balance(connection, balance_key.product).unit_cost
+    here = balance_at(connection, now, balance_key)
+    return here.unit_cost or product_balance(connection, now, balance_key.product).unit_cost
 
 
-def _unit_cost(connection: Connection, data: StockEntryInput, warehouse: int) -> Decimal:
+def _unit_cost(
+    connection: Connection, now: datetime, data: StockEntryInput, warehouse: int
+) -> Decimal:
     if data.idProd is None:
         return data.valorUnitario or Decimal(0)
     if data.valorUnitario is not None:
@@ -235,4 +247,4 @@ def _unit_cost(connection: Connection, data: StockEntryInput, warehouse: int) ->
     balance_key = BalanceKey(
         data.codigoDaFilial, warehouse, data.idProd, data.numeroDeSerie, data.codigoDoProjeto
     )
-    return average_cost(connection, balance_key)
+    return average_cost(connection, now, balance_key)

@@ -22,7 +22,12 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
-from xlbridge.sandbox.areas.registry.tables import collaborators, cost_centres, units
+from xlbridge.sandbox.areas.registry.tables import (
+    collaborators,
+    cost_centres,
+    products,
+    units,
+)
 from xlbridge.sandbox.areas.stock.movements import (
     BalanceKey,
     balance_at,
@@ -70,7 +75,7 @@ def register_output(connection: Connection, data: StockOutputInput, now: datetim
     ]
     if problems:
         raise invalid(*problems)
-    row = data.model_dump() | _source_columns(connection, data)
+    row = data.model_dump() | _source_columns(connection, now, data)
     return record_movement(connection, row, inward=False, now=now)
 
 
@@ -84,9 +89,10 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
     output = connection.execute(select(movements).where(this)).one_or_none()
     if output is None:
         raise not_found("numeroDaSaida", "Saída não encontrada.")
+    own = {name: getattr(output, name) for name in _FIXED_FIELDS if getattr(data, name) is None}
     problems = [
         *_alteration_problems(output, data),
-        *_code_problems(CodeLookup(connection), data),
+        *_code_problems(CodeLookup(connection), data.model_copy(update=own)),
     ]
     if problems:
         raise invalid(*problems)
@@ -98,7 +104,7 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
         _record_return(connection, output, now)
         values |= {"reversed": True, "reversal": data.descricaoDoEstorno}
     else:
-        values |= _changed_value(connection, output, data.quantidade)
+        values |= _changed_value(connection, now, output, data.quantidade)
     connection.execute(update(movements).where(this).values(values))
 
 
@@ -111,15 +117,26 @@ def _code_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
         *known.problems(
             "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
         ),
-        *known.problems(
-            "codigoDaUnidadeDeMedida", units, data.codigoDaUnidadeDeMedida, "Unidade de medida"
-        ),
+        *_unit_problems(known, data),
         *known.problems("codigoDoColaboradorSolicitante", collaborators, asks, "Colaborador"),
         *known.problems("codigoDoColaboradorDestino", collaborators, receives, "Colaborador"),
     ]
 
 
-def _source_columns(connection: Connection, data: StockOutputInput) -> dict[str, Any]:
+def _unit_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
+    """A quantity is in the product's own unit: no factor is known that would convert another."""
+    key, code = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
+    problems = known.problems(key, units, code, "Unidade de medida")
+    product = known.entry(products, data.idProd)
+    if problems or code is None or product is None or product.unit in (None, code):
+        return problems
+    own = known.required(units, product.unit).symbol
+    return [(key, f"O produto {product.code} é medido em {own}.")]
+
+
+def _source_columns(
+    connection: Connection, now: datetime, data: StockOutputInput
+) -> dict[str, Any]:
     """The first balance that fits what the output names and suffices, and what the goods cost.
 
     An output without a product is recorded, and moves no balance.
@@ -130,7 +147,7 @@ def _source_columns(connection: Connection, data: StockOutputInput) -> dict[str,
             warehouse = default_warehouse(connection, data.codigoDaFilial)
         return {"codigoDoAlmoxarifado": warehouse} | value_columns(_ZERO, _ZERO)
     most = _ZERO
-    for balance_key, balance in balances_of(connection, *_source_conditions(data)):
+    for balance_key, balance in balances_of(connection, now, *_source_conditions(data)):
         if balance.quantity >= data.quantidade:
             return {
                 "codigoDoAlmoxarifado": balance_key.warehouse,
@@ -172,7 +189,7 @@ def _record_return(connection: Connection, output: Row[Any], now: datetime) -> N
 
 
 def _changed_value(
-    connection: Connection, output: Row[Any], quantity: Decimal
+    connection: Connection, now: datetime, output: Row[Any], quantity: Decimal
 ) -> dict[str, Decimal]:
     """Return an output's value with another quantity; an increase is taken at today's cost."""
     more = quantity - output.quantidade
@@ -186,7 +203,7 @@ def _changed_value(
         raise invalid(*problems)
     balance_key = BalanceKey(output.codigoDaFilial, output.codigoDoAlmoxarifado, output.idProd,
                   output.numeroDeSerie, output.codigoDoProjeto)  # fmt: skip
-    balance = balance_at(connection, balance_key)
+    balance = balance_at(connection, now, balance_key)
     if balance.quantity < more:
         raise _insufficient(output.idProd, balance.quantity)
     value = balance.cost_of(more) + output.valorTotal

@@ -179,7 +179,7 @@ def start_inventory_count(call: Call) -> Inventory:
 def record_inventory_count(call: Call) -> list[InventoryItem]:
     running = call.path["contagem"]
     inventory = require_running_count(call.connection, call.path["idInventario"], running)
-    record_counts(call.connection, inventory, running, call.body_as(InventoryCount))
+    record_counts(call.connection, inventory, running, call.body_as(InventoryCount), call.now)
     return _inventory_items(call, inventory)
 
 
@@ -188,7 +188,7 @@ def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
     inventory = require_permission(
         call.connection, call.path["idInventario"], "podeAtualizarSaldos"
     )
-    refresh_balances(call.connection, inventory)
+    refresh_balances(call.connection, inventory, call.now)
     return _inventory_items(call, inventory)
 
 
