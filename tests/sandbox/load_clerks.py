@@ -136,6 +136,9 @@ class Clerk:
         data = self._ask("/v2/estoque/inventario", place)
         self._created("inventory", data, mark, "idInventario")
         if data is None:
+            # One that a kill left open keeps the warehouse from the next.
+            if number := self._recent("inventory"):
+                self._ask(f"/v2/estoque/inventario/{number}/encerrar")
             return
         number = data["idInventario"]
         counted = {"idProd": self._random.choice(self._ground.products)}
