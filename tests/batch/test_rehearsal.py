@@ -36,6 +36,15 @@ steps:
     mode: direct
 """
 
+ONE_STEP = """\
+name: month
+parameters: {month: 2026-10}
+steps:
+  one:
+    upload: ../books/one.xlsx
+    resource: contasreceber
+"""
+
 
 @pytest.fixture
 def month(tmp_path: Path) -> Month:
@@ -79,7 +88,7 @@ def test_a_month_is_rehearsed_apart_and_every_row_of_it_accounted_for(month: Mon
         assert asked == []
     assert month.files() == before
     assert [path.name for path in month.home.iterdir()] == ["profiles.toml"]
-    assert found["faults"] == f"{faults},seed=1"
+    assert (found["faults"], found["state"]) == (f"{faults},seed=1", "passed")
     assert (found["copied"], found["runs"]["faulty"] > 0) == (5, True)
     assert found["assertions"] == dict.fromkeys(
         ("none_twice", "none_lost", "verdict_for_every_row"), True
@@ -114,6 +123,7 @@ def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
     month.plan.write_text(PLANTED, "utf-8")
     found = month.report(5, "--db", database, "--faults", "error-before@0.1")
     assert database.read_bytes() == content
+    assert (found["state"], found["verdict"][:25]) == ("broken", "✗✗ Do not run this batch:")
     assert found["assertions"] == {
         "none_twice": False, "none_lost": False, "verdict_for_every_row": True
     }  # fmt: skip
@@ -128,6 +138,26 @@ def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
     doubt = {"step": "failing", "workbook": "../books/failing.xlsx", "row": 2, "there": False}
     assert found["in_doubt"] == [doubt]
     assert set(found["open_steps"]) == {"one", "failing"}
+
+
+def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
+    month = Month(tmp_path / "month", tmp_path / "home")
+    for folder in ("plans", "books"):
+        (month.folder / folder).mkdir(parents=True)
+    write_records(month.folder / "books" / "one.xlsx", "contasreceber", [{"historico": "one"}])
+    month.plan.write_text(ONE_STEP, "utf-8")
+    calm = month.rehearse("--stand-ins")
+    assert calm.returncode == 0, calm.stderr
+    assert [line[:35] for line in calm.stdout.splitlines()[-3:-1]] == [
+        "! No faults were asked for: only th",
+        "✓ Rehearsal passed: 1 row, each in ",
+    ]
+    assert calm.stdout.endswith("plan.yaml --set month=2026-10\n")
+    assert "batch run" in calm.stdout.splitlines()[-1]
+    disturbed = month.rehearse("--faults", "expire@0.1")
+    assert disturbed.returncode == 1
+    assert disturbed.stdout.splitlines()[-1].startswith("✗ The batch is not ready yet: fix what")
+    assert "No faults were asked for" not in disturbed.stdout
 
 
 def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Path) -> None:

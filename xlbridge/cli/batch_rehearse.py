@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +15,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
 
-if TYPE_CHECKING:
-    from xlbridge.batch.rehearsal import RehearsalResult
+_EXIT_CODES = {
+    "passed": ExitCode.GOOD,
+    "not_ready": ExitCode.DATA_ERRORS,
+    "in_doubt": ExitCode.IN_DOUBT,
+    "broken": ExitCode.IN_DOUBT,
+}
 
 
 @click.command(
@@ -164,14 +167,4 @@ def rehearse_command(
     else:
         for line in rehearsal_text(rehearsed):
             print_result(line)
-    return _exit_code(rehearsed)
-
-
-def _exit_code(rehearsed: "RehearsalResult") -> ExitCode:
-    counted = rehearsed.counted
-    if counted.tally.violations or counted.tally.doubts:
-        return ExitCode.IN_DOUBT
-    imperfect = counted.refusals or counted.tally.preexisting or counted.open_steps
-    if imperfect or rehearsed.differences:
-        return ExitCode.DATA_ERRORS
-    return ExitCode.GOOD
+    return _EXIT_CODES[rehearsed.state]

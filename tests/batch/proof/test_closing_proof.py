@@ -221,7 +221,7 @@ def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]
 
 
-def test_records_that_were_there_before_are_nobody_s(
+def test_records_that_were_there_before_are_nobody_s_and_double_the_key(
     bench: Bench, new_bench: Callable[[], Bench]
 ) -> None:
     ana = bench.customer()
@@ -230,7 +230,35 @@ def test_records_that_were_there_before_are_nobody_s(
     bench.steps.clear()
     later = new_bench()
     later.send("agora", later.write("agora.xlsx", "contasreceber", row))
-    assert closed(later).counts == ProofCounts(read=1, accepted=1, same=1)
+    proof = closed(later)
+    assert proof.counts == ProofCounts(read=1, accepted=1, doubled=1)
+    (doubled,) = proof.rows
+    assert (doubled.state, len(doubled.codes)) == (OpenReason.DOUBLED, 2)
+    assert all(total.agrees for t in proof.totals for total in t.totals)
+
+
+def test_rows_of_one_key_in_two_workbooks_are_one_too_many(bench: Bench) -> None:
+    ana = bench.customer()
+    documents = ("K-1", "K-2", "K-3")
+    for name in ("a", "b"):
+        rows = [
+            title_row(ana, document, 10, OCTOBER) | {"historico": f"{name} {document}"}
+            for document in documents[: 3 if name == "a" else 2]
+        ]
+        bench.send("receber", bench.write(f"{name}.xlsx", "contasreceber", *rows), again="outra")
+    proof = closed(bench)
+    assert proof.counts == ProofCounts(read=5, accepted=5, same=1, doubled=4)
+    assert [len(row.codes) for row in proof.rows] == [2] * 4
+    (breach,) = map(str, proof.breaches)
+    assert breach.startswith("b.xlsx, row 2: the same key as a.xlsx, row 2 (codigoDaFilial, ")
+    assert breach.endswith("and both were accepted; likewise 1 more row of these workbooks")
+
+
+def test_rows_of_one_key_in_one_workbook_have_a_record_each(bench: Bench) -> None:
+    ana = bench.customer()
+    rows = [title_row(ana, "SPLIT", amount, OCTOBER) for amount in (10, 20, 30)]
+    bench.send("receber", bench.write("receber.xlsx", "contasreceber", *rows))
+    assert closed(bench).counts == ProofCounts(read=3, accepted=3, same=3)
 
 
 def test_jobs_of_another_environment_are_not_proven_here(bench: Bench, client: Client) -> None:

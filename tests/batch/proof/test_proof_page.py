@@ -85,7 +85,7 @@ def test_the_page_speaks_portuguese(tmp_path: Path, page: Page, month: Proof) ->
 def test_a_proof_without_anything_open_says_so(tmp_path: Path, page: Page, month: Proof) -> None:
     clean = replace(month, steps=(), exports=(), totals=(), cells=(), rows=(), refused=())
     page.open(written(tmp_path, clean), width=360)
-    assert page.run("document.querySelector('.verdict.good').innerText").startswith(
+    assert page.run("document.querySelector('.verdict.verified').innerText").startswith(
         "Everything accounted for"
     )
 

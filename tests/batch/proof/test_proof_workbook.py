@@ -30,7 +30,7 @@ def lines(book: Workbook, sheet: str) -> Iterator[list[object]]:
 def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
     book = written(tmp_path, month)
     said = [line[0] for line in lines(book, "Proof")]
-    assert said[:3] == ["Closing proof · fechamento", None, "Open: 10"]
+    assert said[:3] == ["Closing proof · fechamento", None, "Open: 10. Read back: 5 of 12 rows."]
     facts = {line[0]: line[1] for line in lines(book, "Proof")}
     assert facts["Environment"] == "rehearsal"
     assert facts["Proven at"] == "02/11/2026 08:30:00"
@@ -116,4 +116,4 @@ def test_it_is_written_in_portuguese_and_opens_in_libreoffice(tmp_path: Path, mo
     (again,) = save_with_libreoffice([tmp_path / "proof.xlsx"], tmp_path / "saved")
     book = load_workbook(again)
     assert book.sheetnames[:3] == ["Prova", "Etapas", "Totais de controle"]
-    assert book["Prova"]["A3"].value == "Em aberto: 10"
+    assert book["Prova"]["A3"].value == "Em aberto: 10. Lidas de volta: 5 de 12 linhas."

@@ -15,6 +15,7 @@ from xlbridge.batch.proof.figures import (
     count_unread,
     open_rows,
     refused_rows,
+    summarize_resource,
     total_tables,
 )
 from xlbridge.batch.proof.inputs import (
@@ -30,6 +31,7 @@ from xlbridge.batch.proof.model import ComparedFields, FileProof, Proof, StepPro
 from xlbridge.batch.proof.proof_page import write_proof_page
 from xlbridge.batch.proof.proof_workbook import write_proof_workbook
 from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
+from xlbridge.batch.proof.repeated_keys import mark_repeated_keys, repeated_key_breaches
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus
@@ -208,7 +210,7 @@ def build_proof(
     for job in (job for file in files for job in file.jobs):
         job.require_profile(client.target.profile)
     read = [
-        (resource, read_back(context, client, resource, rows, tell))
+        (resource, mark_repeated_keys(resource, read_back(context, client, resource, rows, tell)))
         for resource, rows in _rows_by_resource(context, files)
     ]
     by_file = _rows_by_file(files, [row for _, rows in read for row in rows])
@@ -222,13 +224,18 @@ def build_proof(
         at=at,
         steps=tuple(_step_proofs(steps, proofs)),
         exports=tuple(exports),
+        resources=tuple(summarize_resource(r, rows) for r, rows in accepted if rows),
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
         cells=tuple(cell_differences(in_order, context.catalogue)),
         rows=tuple(open_rows(in_order)),
         refused=tuple(refused for file in files for refused in refused_rows(file)),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in read),
-        breaches=(*(b for f in files for b in f.breaches), *_breaches(proofs, in_order)),
+        breaches=(
+            *(breach for file in files for breach in file.breaches),
+            *(breach for r, rows in read for breach in repeated_key_breaches(r, rows)),
+            *_breaches(proofs, in_order),
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from xlbridge.batch.proof.model import (
     ProofCounts,
     ReadBackStatus,
     RefusedRow,
+    ResourceSummary,
     Total,
     TotalTable,
     UnreadRows,
@@ -48,6 +49,25 @@ def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[Un
     reasons: Counter[Text] = Counter(row.reason for row in rows if row.reason is not None)
     for reason, count in reasons.items():
         yield UnreadRows(resource.name, reason, count)
+
+
+def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
+    """Add up the accepted rows of a resource, as they were sent and as the system has them."""
+    amount = resource.totals.amount
+    returned = amount is not None and _is_returned(resource, amount)
+    in_system = (
+        _amount_of(_system_value(row, record, amount))
+        for row in rows
+        for record in _found_records(row)
+    )
+    return ResourceSummary(
+        resource=resource.name,
+        title=resource.title,
+        accepted=len(rows),
+        found=sum(row.match is not None and row.match.record is not None for row in rows),
+        amount=None if amount is None else sum((row.amount for row in rows), _ZERO),
+        found_amount=sum(in_system, _ZERO) if returned else None,
+    )
 
 
 _MONTH_LENGTH = 7  # of an ISO date
@@ -131,9 +151,7 @@ def _total_table(
 
 def _found_records(row: ReadBackRow) -> Iterator[FoundRecord]:
     if row.match is not None:
-        if row.match.record is not None:
-            yield row.match.record
-        yield from row.match.extra_records
+        yield from row.match.own_records
 
 
 def _system_value(row: ReadBackRow, record: FoundRecord, column: str | None) -> str | None:
@@ -203,12 +221,12 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
     for row in rows:
         state = _open_reason(row)
         if state is not None:
-            found = () if row.match is None else (row.match.record, *row.match.extra_records)
+            found = () if row.match is None else row.match.all_records
             yield OpenRow(
                 location=row.file.location(row.sent),
                 state=state,
                 key={} if row.reading is None else row.reading.key,
-                codes=tuple(r.code for r in found if r is not None and (row.accepted or r.same)),
+                codes=tuple(r.code for r in found if row.accepted or r.same),
             )
 
 

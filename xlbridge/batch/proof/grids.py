@@ -104,7 +104,7 @@ def value_text(value: Value) -> str:
         case int():
             return str(grouped_number(value))
         case Decimal():
-            return str(_in_both_languages(f"{value:,.2f}"))
+            return str(grouped_amount(value))
         case date():
             return value.strftime("%d/%m/%Y")
 
@@ -112,6 +112,11 @@ def value_text(value: Value) -> str:
 def grouped_number(number: int) -> Text:
     """Return a count as each language groups its digits."""
     return _in_both_languages(f"{number:,}")
+
+
+def grouped_amount(amount: Decimal) -> Text:
+    """Return an amount of money as each language writes it."""
+    return _in_both_languages(f"{amount:,.2f}")
 
 
 def _in_both_languages(number: str) -> Text:

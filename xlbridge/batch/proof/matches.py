@@ -15,12 +15,24 @@ _RecordKey = str | int
 class RecordMatch:
     """The record of a row, None where it has none, and ``extra_records`` beside it.
 
+    ``same_key`` are other records of the row's key, whoever brought them: more than there may be.
     ``replaced`` says that a later row of the same key was written over the row's record.
     """
 
     record: FoundRecord | None = None
     extra_records: tuple[FoundRecord, ...] = ()
+    same_key: tuple[FoundRecord, ...] = ()
     replaced: bool = False
+
+    @property
+    def own_records(self) -> tuple[FoundRecord, ...]:
+        """The records that no other row has."""
+        return (*(() if self.record is None else (self.record,)), *self.extra_records)
+
+    @property
+    def all_records(self) -> tuple[FoundRecord, ...]:
+        """The records of the row's key."""
+        return (*self.own_records, *self.same_key)
 
     @property
     def status(self) -> ReadBackStatus:
@@ -29,7 +41,7 @@ class RecordMatch:
             return ReadBackStatus.UNREAD
         if self.record is None:
             return ReadBackStatus.MISSING
-        if self.extra_records:
+        if self.extra_records or self.same_key:
             return ReadBackStatus.DOUBLED
         return ReadBackStatus.SAME if self.record.same else ReadBackStatus.DIFFERS
 

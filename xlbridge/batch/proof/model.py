@@ -60,6 +60,11 @@ class ProofCounts:
         return ProofCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
     @property
+    def found(self) -> int:
+        """Number of accepted rows that the system has, as they were sent or otherwise."""
+        return self.same + self.differs + self.doubled
+
+    @property
     def adds_up(self) -> bool:
         """True if every read row has an outcome, and every accepted row a read-back status."""
         sum_read_back = self.same + self.differs + self.missing + self.doubled + self.unread
@@ -170,6 +175,21 @@ class TotalTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceSummary:
+    """The accepted rows of a resource, and how many of them the system has.
+
+    ``amount`` is None where rows have none, ``found_amount`` also where the system returns none.
+    """
+
+    resource: str
+    title: Text
+    accepted: int
+    found: int
+    amount: Decimal | None
+    found_amount: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedFields:
     """Columns of a resource that are compared with the system, and those it does not return."""
 
@@ -214,6 +234,7 @@ class Proof:
     at: datetime
     steps: tuple[StepProof, ...]
     exports: tuple[ProofExport, ...]
+    resources: tuple[ResourceSummary, ...]
     totals: tuple[TotalTable, ...]
     cells: tuple[CellDifference, ...]
     rows: tuple[OpenRow, ...]

@@ -17,7 +17,7 @@ from xlbridge.batch.proof.grids import (
     value_text,
 )
 from xlbridge.batch.proof.model import Proof
-from xlbridge.batch.proof.verdict import open_items, verdict
+from xlbridge.batch.proof.verdict import open_items, proof_state, resource_lines, verdict
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.pages import render_page
@@ -47,6 +47,8 @@ def proof_page(proof: Proof) -> str:
         "xlbridge.batch.proof",
         title=proof_title(proof),
         verdict=verdict(proof),
+        state=proof_state(proof),
+        resource_lines=resource_lines(proof),
         open_items=list(open_items(proof)),
         facts=proof_facts(proof),
         sections=[

@@ -16,7 +16,13 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
 from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value
 from xlbridge.batch.proof.model import Proof
-from xlbridge.batch.proof.verdict import open_items, verdict
+from xlbridge.batch.proof.verdict import (
+    ProofState,
+    open_items,
+    proof_state,
+    resource_lines,
+    verdict,
+)
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, PROOF_PROPERTY, style
@@ -31,8 +37,12 @@ _LINE_HEIGHT = 15
 _HIGHEST_ROW = 409  # Excel's own
 _BOLD_WIDTH = 1.25
 _INDENT = 2
-_GOOD, _GOOD_GROUND = "1C6B3A", "E0F3E7"
 _OPEN, _OPEN_GROUND = "9C0006", "FFE3E6"
+_STATE_FORMATS: dict[ProofState, dict[str, Any]] = {
+    ProofState.VERIFIED: {"font_color": "1C6B3A", "bg_color": "E0F3E7"},
+    ProofState.PARTLY_VERIFIED: {"font_color": "7A5C00", "bg_color": "FFF3CC"},
+    ProofState.OPEN: {"font_color": _OPEN, "bg_color": _OPEN_GROUND},
+}
 _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.PLAIN: {},
     Tone.OPEN: {"bg_color": _OPEN_GROUND},
@@ -215,18 +225,15 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     name = _clean(proof_title(proof))
     print_across_pages(sheet, name)
     _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
-    items = list(open_items(proof))
-    properties = {"bg_color": _OPEN_GROUND, "font_color": _OPEN}
-    if not items:
-        properties = {"bg_color": _GOOD_GROUND, "font_color": _GOOD}
+    properties = _STATE_FORMATS[proof_state(proof)]
+    headline = styles.of(**properties, bold=True, text_wrap=True, font_size=12)
+    _write_across(sheet, 2, verdict(proof), headline)
     said = styles.of(**properties, text_wrap=True, indent=1, align="left")
-    _write_across(
-        sheet, 2, verdict(proof), styles.of(**properties, bold=True, text_wrap=True, font_size=12)
-    )
-    for row, item in enumerate(items, start=3):
-        _write_across(sheet, row, f"• {item}", said)
+    lines = [*map(str, resource_lines(proof)), *(f"• {item}" for item in open_items(proof))]
+    for row, line in enumerate(lines, start=3):
+        _write_across(sheet, row, line, said)
     label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
-    for row, (fact, value) in enumerate(proof_facts(proof), start=4 + len(items)):
+    for row, (fact, value) in enumerate(proof_facts(proof), start=4 + len(lines)):
         _fit_row(sheet, row, value, _TEXT_WIDTH)
         _write_text(sheet, row, 0, fact, label)
         _write_text(sheet, row, 1, value, text)

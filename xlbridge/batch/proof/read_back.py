@@ -14,6 +14,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
 from xlbridge.upload import RowOutcome, UploadContext, sent_rows
 from xlbridge.upload.lookup import RowSnapshot, comparable_value, look_up_rows
+from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]
 
@@ -39,14 +40,16 @@ class ReadBackRow:
     """A row that was accepted, is in doubt or was refused, and what the system has for it.
 
     ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
-    what they add up. ``reason`` says why the row cannot be read back, ``match`` is None then;
-    ``payload_missing`` that not even what was sent is known any more.
+    what they add up, ``keys`` those of the resource's ``unique_keys``, in their order. ``reason``
+    says why the row cannot be read back, ``match`` is None then; ``payload_missing`` that not even
+    what was sent is known any more, nor are its ``keys``.
     """
 
     file: SentFile
     sent: SentRow
     labels: tuple[str | None, ...]
     amount: Decimal = Decimal(0)
+    keys: tuple[tuple[str | None, ...], ...] = ()
     reading: RowSnapshot | None = None
     match: RecordMatch | None = None
     reason: Text | None = None
@@ -131,6 +134,7 @@ def _rows_of_job(
             (ReadBackRow(file, sent, unknown, reason=error.message, payload_missing=True), None)
             for file, sent in pairs
         ]
+    keys = [columns for _, columns in unique_keys(resource)]
     return [
         (
             ReadBackRow(
@@ -138,6 +142,9 @@ def _rows_of_job(
                 sent,
                 labels=tuple(_plain_value(resource, name, row) for name in resource.totals.by),
                 amount=Decimal(_plain_value(resource, resource.totals.amount, row) or 0),
+                keys=tuple(
+                    tuple(_plain_value(resource, name, row) for name in columns) for columns in keys
+                ),
             ),
             row,
         )

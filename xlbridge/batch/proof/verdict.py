@@ -1,28 +1,47 @@
-"""Verdict of a proof: everything accounted for, or the open items; report of a written proof."""
+"""Verdict of a proof: how much was verified and what is open; report of a written proof."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.proof.grids import grouped_number
+from xlbridge.batch.proof.grids import grouped_amount, grouped_number
 from xlbridge.batch.proof.inputs import ProofExport
-from xlbridge.batch.proof.model import OpenReason, Proof
+from xlbridge.batch.proof.model import OpenReason, Proof, ResourceSummary
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 
-ACCOUNTED_FOR = Text(
-    pt="Tudo conferido: cada linha lida está no sistema uma vez, com o valor enviado em cada campo "
-    "comparado.",
-    en="Everything accounted for: each row that was read is in the system once, with the value "
-    "that was sent in each field compared.",
+_VERIFIED = Text(
+    pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
+    "sistema uma vez, com o valor enviado em cada campo comparado.",
+    en="Everything accounted for: {found} of {read} {n:row|rows} read back, each in the system "
+    "once, with the value that was sent in each field compared.",
 )
-ACCEPTED = Text(
-    pt="Tudo conferido: cada linha lida foi aceita uma vez; nem todas podem ser lidas de volta.",
-    en="Everything accounted for: each row that was read was accepted once; not all can be read "
-    "back.",
+_PARTLY_VERIFIED = Text(
+    pt="{found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no sistema uma vez. "
+    "Quanto ao resto ({rest}), só a resposta do sistema ao envio prova que foi aceito.",
+    en="{found} of {read} {n:row|rows} read back, each in the system once. For the rest ({rest}), "
+    "only the system's answer to the upload proves that it was accepted.",
 )
-OPEN = Text(pt="Em aberto: {n}", en="Open: {n}")
+_NO_ROWS = Text(
+    pt="Tudo conferido: não havia linhas a enviar.",
+    en="Everything accounted for: there were no rows to send.",
+)
+_OPEN = Text(
+    pt="Em aberto: {open}. Lidas de volta: {found} de {read} {n:linha|linhas}.",
+    en="Open: {open}. Read back: {found} of {read} {n:row|rows}.",
+)
+_RESOURCE_ROWS = Text(
+    pt="{resource}: {accepted} {n:linha aceita|linhas aceitas}, lidas de volta: {found}",
+    en="{resource}: {accepted} {n:row|rows} accepted, read back: {found}",
+)
+_RESOURCE_AMOUNT = Text(
+    pt="{rows} · R$ {amount} enviados e aceitos, {found}",
+    en="{rows} · R$ {amount} sent and accepted, {found}",
+)
+_AMOUNT_FOUND = Text(pt="R$ {amount} lidos de volta", en="R$ {amount} read back")
+_AMOUNT_NOT_RETURNED = Text(pt="não informados pelo sistema", en="not returned by the system")
 
 _REJECTED = Text(
     pt="linhas rejeitadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
@@ -70,12 +89,56 @@ _INCOMPLETE = Text(
 _NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
 
 
+class ProofState(StrEnum):
+    """State of a proof: all verified, verified in part with nothing open, or something open."""
+
+    VERIFIED = "verified"
+    PARTLY_VERIFIED = "partly_verified"
+    OPEN = "open"
+
+
+def proof_state(proof: Proof) -> ProofState:
+    """Return the state of a proof."""
+    if any(open_items(proof)):
+        return ProofState.OPEN
+    return ProofState.PARTLY_VERIFIED if proof.counts.unread else ProofState.VERIFIED
+
+
 def verdict(proof: Proof) -> Text:
-    """Return the proof in one sentence."""
-    count = sum(1 for _ in open_items(proof))
-    if count:
-        return OPEN.format(n=grouped_number(count))
-    return ACCEPTED if proof.counts.unread else ACCOUNTED_FOR
+    """Return the proof in one sentence, which says how many rows were read back."""
+    counts = proof.counts
+    numbers: dict[str, object] = {
+        "n": counts.read,
+        "found": grouped_number(counts.found),
+        "read": grouped_number(counts.read),
+        "rest": grouped_number(counts.unread),
+    }
+    match proof_state(proof):
+        case ProofState.OPEN:
+            count = sum(1 for _ in open_items(proof))
+            return _OPEN.format(open=grouped_number(count), **numbers)
+        case ProofState.PARTLY_VERIFIED:
+            return _PARTLY_VERIFIED.format(**numbers)
+        case ProofState.VERIFIED:
+            return _VERIFIED.format(**numbers) if counts.read else _NO_ROWS
+
+
+def resource_lines(proof: Proof) -> Iterator[Text]:
+    """Yield a line for each resource: rows and amount accepted, and how much was read back."""
+    for each in proof.resources:
+        rows = _RESOURCE_ROWS.format(
+            resource=each.title,
+            accepted=grouped_number(each.accepted),
+            n=each.accepted,
+            found=grouped_number(each.found),
+        )
+        if each.amount is None:
+            yield rows
+            continue
+        found = _AMOUNT_NOT_RETURNED
+        if each.found_amount is not None:
+            found = _AMOUNT_FOUND.format(amount=grouped_amount(each.found_amount))
+        yield _RESOURCE_AMOUNT.format(rows=rows, amount=grouped_amount(each.amount), found=found)
 
 
 def open_items(proof: Proof) -> Iterator[Text]:
@@ -133,7 +196,7 @@ class WrittenProof:
     @property
     def settled(self) -> bool:
         """True if everything is accounted for."""
-        return not any(open_items(self.proof))
+        return proof_state(self.proof) is not ProofState.OPEN
 
 
 def proof_json(written: WrittenProof) -> dict[str, Any]:
@@ -141,10 +204,23 @@ def proof_json(written: WrittenProof) -> dict[str, Any]:
     return {
         "profile": written.proof.profile,
         "settled": written.settled,
+        "state": proof_state(written.proof).value,
         "verdict": str(verdict(written.proof)),
+        "rows": {"read": written.proof.counts.read, "read_back": written.proof.counts.found},
+        "resources": [_resource_json(each) for each in written.proof.resources],
         "open": [str(item) for item in open_items(written.proof)],
         "workbook": str(written.workbook),
         "page": str(written.page),
+    }
+
+
+def _resource_json(summary: ResourceSummary) -> dict[str, Any]:
+    amounts = {"amount": summary.amount, "amount_read_back": summary.found_amount}
+    return {
+        "resource": summary.resource,
+        "accepted": summary.accepted,
+        "read_back": summary.found,
+        **{name: None if each is None else f"{each:.2f}" for name, each in amounts.items()},
     }
 
 
@@ -153,6 +229,8 @@ def proof_text(written: WrittenProof) -> Iterator[Text]:
     yield Text(pt="Prova de fechamento: {verdict}", en="Closing proof: {verdict}").format(
         verdict=verdict(written.proof)
     )
+    for line in resource_lines(written.proof):
+        yield Text(pt="  {line}", en="  {line}").format(line=line)
     for item in open_items(written.proof):
         yield Text(pt="  ✗ {item}", en="  ✗ {item}").format(item=item)
     for path in (written.workbook, written.page):

@@ -6,4 +6,3 @@ from .report import (
     rehearsal_json as rehearsal_json,
     rehearsal_text as rehearsal_text,
 )
-from .result import RehearsalResult as RehearsalResult

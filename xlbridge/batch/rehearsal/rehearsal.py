@@ -92,8 +92,14 @@ def run_rehearsal(
         )
         trial = go("disturbed", disturbed)
     differences = None if calm is None else tuple(_differences(calm.counted, trial.counted))
-    faults = disturbed.faults or ""
-    return RehearsalResult(options.plan.batch, str(options.plan.path), faults, trial, differences)
+    return RehearsalResult(
+        batch=options.plan.batch,
+        plan=options.plan.path,
+        parameters=options.plan.parameters,
+        faults=disturbed.faults or "",
+        trial=trial,
+        differences=differences,
+    )
 
 
 def _fault_specification(options: RehearsalOptions, plan: FaultPlan) -> str | None:

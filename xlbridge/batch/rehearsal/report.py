@@ -1,4 +1,4 @@
-"""Report of a rehearsal, as JSON and as text."""
+"""Report of a rehearsal, as JSON and as text, with its verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from typing import Any
 
 from xlbridge.batch.rehearsal.result import (
     RehearsalResult,
+    RehearsalState,
     RowDifference,
     RowId,
     TrialCounts,
@@ -14,6 +15,7 @@ from xlbridge.batch.rehearsal.result import (
     ViolationKind,
     WorkbookResult,
 )
+from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload import RowOutcome
@@ -43,6 +45,62 @@ _FATE_NAMES = {
 }
 
 
+_PASSED = Text(
+    pt="✓ Ensaio aprovado: {rows} {rows:linha|linhas}, cada uma no sistema uma vez{faults}.",
+    en="✓ Rehearsal passed: {rows} {rows:row|rows}, each in the system once{faults}.",
+)
+_UNDER_FAULTS = Text(
+    pt=", apesar das falhas em {runs} {runs:corrida|corridas}",
+    en=", in spite of the faults in {runs} {runs:run|runs}",
+)
+_VERDICTS = {
+    RehearsalState.NOT_READY: Text(
+        pt="✗ O lote ainda não está pronto: corrija o que está acima e ensaie de novo.",
+        en="✗ The batch is not ready yet: fix what is named above, then rehearse again.",
+    ),
+    RehearsalState.IN_DOUBT: Text(
+        pt="✗ O lote ainda não está pronto: {doubts} {doubts:linha ficou|linhas ficaram} em "
+        "dúvida. Dê a elas uma chave pela qual possam ser lidas de volta e ensaie de novo.",
+        en="✗ The batch is not ready yet: {doubts} {doubts:row was|rows were} left in doubt. Give "
+        "them a key by which they can be read back, then rehearse again.",
+    ),
+    RehearsalState.BROKEN: Text(
+        pt="✗✗ Não rode este lote: {violations} "
+        "{violations:garantia foi quebrada|garantias foram quebradas}. É um defeito do xlbridge: "
+        "ensaie de novo com --keep PASTA e relate-o.",
+        en="✗✗ Do not run this batch: {violations} {violations:assertion was|assertions were} "
+        "broken. This is a defect of xlbridge: rehearse again with --keep FOLDER and report it.",
+    ),
+}
+_NEXT_RUN = Text(pt="  → xlbridge batch run {plan}", en="  → xlbridge batch run {plan}")
+_NO_FAULTS = Text(
+    pt="! Nenhuma falha foi pedida: só o caso sem falhas foi ensaiado. "
+    "Com falhas: --faults cut-after@0.05,error-before@0.1 --kill 3",
+    en="! No faults were asked for: only the case without faults was rehearsed. "
+    "With faults: --faults cut-after@0.05,error-before@0.1 --kill 3",
+)
+
+
+def _verdict(rehearsed: RehearsalResult) -> Text:
+    counted = rehearsed.counted
+    if rehearsed.state is not RehearsalState.PASSED:
+        return _VERDICTS[rehearsed.state].format(
+            doubts=len(counted.tally.doubts), violations=len(counted.tally.violations)
+        )
+    faults = "" if rehearsed.calm else _UNDER_FAULTS.format(runs=rehearsed.trial.faulty)
+    return _PASSED.format(rows=counted.rows, faults=faults)
+
+
+def _verdict_text(rehearsed: RehearsalResult) -> Iterator[Text]:
+    """Yield a remark where nothing was disturbed, the verdict, and what to do next."""
+    if rehearsed.calm:
+        yield _NO_FAULTS
+    yield _verdict(rehearsed)
+    if rehearsed.state is RehearsalState.PASSED:
+        options = "".join(f" --set {name}={value}" for name, value in rehearsed.parameters.items())
+        yield _NEXT_RUN.format(plan=f"{short_path(rehearsed.plan)}{options}")
+
+
 def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
     """Return a rehearsal as JSON."""
     trial, counted = rehearsed.trial, rehearsed.counted
@@ -50,7 +108,9 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
     return {
         "version": 1,
         "batch": rehearsed.batch,
-        "plan": rehearsed.plan,
+        "plan": str(rehearsed.plan),
+        "state": rehearsed.state.value,
+        "verdict": str(_verdict(rehearsed)),
         "faults": rehearsed.faults,
         "runs": {"faulty": trial.faulty, "calm": trial.calm, "killed": trial.killed},
         "copied": trial.copied,
@@ -84,7 +144,7 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
 
 
 def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    """Yield the lines of a report: what was rehearsed, what became of it, the assertions last."""
+    """Yield the lines of a report: what was rehearsed, what became of it, the verdict last."""
     yield from _trial_text(rehearsed)
     for workbook in rehearsed.counted.workbooks:
         yield _workbook_text(workbook)
@@ -95,6 +155,7 @@ def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     yield from _tables_text(rehearsed.counted)
     yield from _lists_text(rehearsed)
     yield from _assertions_text(rehearsed)
+    yield from _verdict_text(rehearsed)
 
 
 def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:

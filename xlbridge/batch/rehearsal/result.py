@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from xlbridge.i18n import Text
 from xlbridge.upload import RowOutcome
@@ -152,15 +153,25 @@ class TrialResult:
     killed: int
 
 
+class RehearsalState(StrEnum):
+    """Verdict on a rehearsal: ``BROKEN`` is a violation, ``NOT_READY`` what somebody must fix."""
+
+    PASSED = "passed"
+    NOT_READY = "not_ready"
+    IN_DOUBT = "in_doubt"
+    BROKEN = "broken"
+
+
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:
     """A rehearsal: its trial under faults, and how it differs from one without.
 
-    ``differences`` is None where there was none without.
+    ``parameters`` are those of the plan; ``differences`` is None where there was none without.
     """
 
     batch: str
-    plan: str
+    plan: Path
+    parameters: Mapping[str, str]
     faults: str
     trial: TrialResult
     differences: tuple[RowDifference, ...] | None = None
@@ -169,6 +180,23 @@ class RehearsalResult:
     def counted(self) -> TrialCounts:
         """Counts of the trial under faults."""
         return self.trial.counted
+
+    @property
+    def state(self) -> RehearsalState:
+        """The gravest that was found."""
+        counted = self.counted
+        if counted.tally.violations:
+            return RehearsalState.BROKEN
+        if counted.tally.doubts:
+            return RehearsalState.IN_DOUBT
+        if counted.refusals or counted.tally.preexisting or counted.open_steps or self.differences:
+            return RehearsalState.NOT_READY
+        return RehearsalState.PASSED
+
+    @property
+    def calm(self) -> bool:
+        """True if neither faults nor kills were asked for."""
+        return not self.trial.faulty
 
     def violations(self, *kinds: ViolationKind) -> list[Violation]:
         """Return the violations of these kinds."""
