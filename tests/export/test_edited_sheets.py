@@ -102,7 +102,7 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
 ) -> None:
     resource = catalogue.named(name)
     assert resource.read_back is not None
-    layout = Layout(template=resource)
+    layout = Layout(template=resource, settled=LISTINGS[listing].is_settled)
     path = tmp_path / "sheet.xlsx"
     export_listing(client, LISTINGS[listing], Filters(), path, FORMATS["xlsx"], layout=layout)
     sheet = validate_workbook(path, catalogue)

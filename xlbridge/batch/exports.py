@@ -143,6 +143,7 @@ def _prepared(batch: Batch, step: ExportStep) -> PreparedExport:
             filters=step.filters,
             flat=step.flat,
             as_template=step.as_template,
+            settled=step.settled,
         ),
         OutputFile(batch.plan.folder / step.output),
         lambda: batch.environments.context(step.profile).catalogue,

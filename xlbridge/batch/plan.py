@@ -61,6 +61,7 @@ class ExportStep(Step):
     filters: Filters = field(default_factory=Filters)
     flat: str | None = None
     as_template: str | None = None
+    settled: bool = False
     manifest: str | None = None
 
 

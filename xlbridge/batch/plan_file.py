@@ -134,8 +134,13 @@ class StepReader:
         filters = self._filters((*key_path, "filters"), body.get("filters", {}))
         output = self._document.text((*key_path, "output"), body["output"])
         flat, as_template = body.get("flat"), body.get("as_template")
+        settled = body.get("settled", False)
         request = ExportRequest(
-            listing=listing.name, filters=filters, flat=flat, as_template=as_template
+            listing=listing.name,
+            filters=filters,
+            flat=flat,
+            as_template=as_template,
+            settled=settled,
         )
         prepare_export(request, OutputFile(Path(output)), lambda: self._catalogue)
         manifest = body.get("manifest")
@@ -146,6 +151,7 @@ class StepReader:
             filters=filters,
             flat=flat,
             as_template=as_template,
+            settled=settled,
             manifest=None
             if manifest is None
             else self._document.text((*key_path, "manifest"), manifest),

@@ -126,6 +126,7 @@ _BLOCKS: Mapping[str, Schema] = {
         "filters": _filters(),
         "flat": described(_TEXT, "One sheet only: each row of this one beside its record."),
         "as_template": described(_TEXT, "Written in the layout of that resource's import sheet."),
+        "settled": described(_FLAG, "Settled titles may be written into an import sheet."),
         "manifest": described(_TEXT, "Where the manifest goes."),
     },
 }

@@ -113,6 +113,16 @@ def _parameter_of(name: Filter) -> str:
     ),
 )
 @click.option(
+    "--settled",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Com --as-template: aceita títulos baixados, que enviados seriam novos.",
+            en="With --as-template: takes settled titles, which uploaded would be new ones.",
+        )
+    ),
+)
+@click.option(
     "--with-files",
     is_flag=True,
     help=str(

@@ -47,6 +47,7 @@ class ExportArguments:
     since_last: bool
     flat: str | None
     as_template: str | None
+    settled: bool
     with_files: bool
     attachments: Path | None
     keep_unknown: bool
@@ -91,6 +92,7 @@ def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
         filters=parse_filters(task.filter_texts),
         flat=task.flat,
         as_template=task.as_template,
+        settled=task.settled,
         in_detail=task.with_files or task.attachments is not None,
         keep_unknown=task.keep_unknown,
         at_once=task.at_once,

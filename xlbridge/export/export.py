@@ -10,12 +10,14 @@ from xlbridge.errors import UsageError
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import Filters
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
+from xlbridge.export.import_rows import add_up_left_out
 from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing, check_filters
+from xlbridge.export.parts import LineSpec
 from xlbridge.export.result import ExportResult
 from xlbridge.export.sheets import Sheet
 from xlbridge.export.spool import ResumeStore, Spool, temporary_folder
-from xlbridge.export.totals import TotalTable, total_tables
+from xlbridge.export.totals import total_tables
 from xlbridge.export.windows import OnProgress
 from xlbridge.i18n import Text
 
@@ -52,44 +54,35 @@ def export_listing(
     with (
         open_book(output, sheets) as book,
         unfinished.place(begun) if unfinished else temporary_folder() as folder,
-        closing(Spool(folder, len(sheets) + 1)) as spool,
     ):
         forms = list(map(book.form, sheets))
         arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
-        fetcher = Fetcher(
-            client,
-            wanted,
-            filters,
-            spool,
-            line_spec(wanted, sheets, forms, arrange, keep_unknown=keep_unknown),
-            on_record=on_record,
-            on_progress=on_progress,
-            at_once=at_once,
-            now=begun,
-        )
-        fetcher.run()
-        replaced = spool.settle()
-        tables = list(_tables(spool, sheets))
-        totals = total_tables(listing.totals, spool.blocks(len(sheets)))
-        result = _result(listing, fetcher, replaced, tables, totals)
-        book.write(tables, _summary(listing, filters, result))
+        recipe = line_spec(wanted, sheets, forms, arrange, keep_unknown=keep_unknown)
+        with closing(Spool(folder, recipe.tables)) as spool:
+            fetcher = Fetcher(
+                client,
+                wanted,
+                filters,
+                spool,
+                recipe,
+                on_record=on_record,
+                on_progress=on_progress,
+                at_once=at_once,
+                now=begun,
+            )
+            fetcher.run()
+            result, tables = _settled(listing, fetcher, spool, recipe)
+            book.write(tables, _summary(listing, filters, result))
     return result
 
 
-def _tables(spool: Spool, sheets: Sequence[Sheet]) -> Iterator[Table]:
-    for place, sheet in enumerate(sheets):
-        widths = spool.widths(place, len(sheet.columns))
-        yield Table(sheet, spool.rows(place), widths, spool.blocks(place))
-
-
-def _result(
-    listing: Listing,
-    fetcher: Fetcher,
-    replaced: int,
-    tables: Sequence[Table],
-    totals: Sequence[TotalTable],
-) -> ExportResult:
-    return ExportResult(
+def _settled(
+    listing: Listing, fetcher: Fetcher, spool: Spool, recipe: LineSpec
+) -> tuple[ExportResult, list[Table]]:
+    """Leave out what came twice; return what the export came to, and the tables to write."""
+    replaced = spool.settle()
+    tables = list(_tables(spool, recipe.sheets))
+    result = ExportResult(
         listing=listing.name,
         records=sum(window.records for window in fetcher.fetched) - replaced,
         sheets={table.sheet.name: table.rows for table in tables},
@@ -100,9 +93,20 @@ def _result(
         replaced=replaced,
         reused=fetcher.reused,
         newest=fetcher.newest,
-        totals=totals,
+        totals=total_tables(listing.totals, spool.blocks(recipe.totals_place)),
         begun=fetcher.begun,
+        zones=spool.zones(),
+        left_out=add_up_left_out(spool.blocks(recipe.left_out_place))
+        if recipe.left_out_place
+        else {},
     )
+    return result, tables
+
+
+def _tables(spool: Spool, sheets: Sequence[Sheet]) -> Iterator[Table]:
+    for place, sheet in enumerate(sheets):
+        widths = spool.widths(place, len(sheet.columns))
+        yield Table(sheet, spool.rows(place), widths, spool.blocks(place))
 
 
 def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from xlbridge.client import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
+from xlbridge.export.import_rows import ImportRow
 from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
 from xlbridge.export.sheets import ExportColumn, Sheet, as_json, key_column
 from xlbridge.export.totals import TotalsSpec
@@ -22,8 +23,8 @@ class Flattener:
     """Turns records, whose numbers are texts, into the lines of each sheet.
 
     The columns of the key that a child row lacks are filled from the record around it.
-    ``rearrange`` puts a record's fields where the sheets expect them; the last list has the
-    lines of ``totals``, of the record as it came.
+    ``rearrange`` puts a record's fields where the sheets expect them; the last lists have the
+    lines of ``totals`` and of what an import sheet leaves out, of the record as it came.
     """
 
     def __init__(
@@ -42,6 +43,15 @@ class Flattener:
         """Length of the longest text of each column so far, sheet by sheet."""
         return [sheet.writer.widths for sheet in self._sheets]
 
+    @property
+    def zones(self) -> dict[str, list[str]]:
+        """The zones that moments came with so far, by the column's name."""
+        found: dict[str, set[str]] = {}
+        for sheet in self._sheets:
+            for name, zones in sheet.writer.zones.items():
+                found[name] = found.get(name, set()) | zones
+        return {name: sorted(zones) for name, zones in found.items()}
+
     def lines(self, record: Record) -> list[list[str]]:
         """Return the lines of a record, sheet by sheet, the record's own first.
 
@@ -54,6 +64,8 @@ class Flattener:
         except (ValueError, TypeError):
             raise next(filter(None, (s.complaint(arranged) for s in self._sheets))) from None
         lines.append([] if self._totals is None else self._totals.lines(record))
+        if isinstance(self._rearrange, ImportRow):
+            lines.append(self._rearrange.left_out(record))
         return lines
 
 

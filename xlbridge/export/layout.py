@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
 from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
+from xlbridge.export.import_rows import ImportRow, import_row, number_columns
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.listing import Listing, children_of, columns_of
 from xlbridge.export.parts import LineSpec
@@ -33,18 +34,29 @@ class Layout:
 
     ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
     each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the
-    interface does not show. ``template`` is the resource in whose import sheet the records are.
+    interface does not show. ``template`` is the resource in whose import sheet the records are,
+    settled ones only where ``settled`` says so.
     """
 
     flat: str | None = None
     in_detail: bool = False
     keep_unknown: bool = False
     template: Resource | None = None
+    settled: bool = False
 
     def check(self, listing: Listing) -> None:
         """Raise ``UsageError`` for what the records of the listing do not have, or are not."""
         if self.template is not None:
             require_records_of(listing, self.template)
+            if listing.is_settled and not self.settled:
+                raise UsageError(_SETTLED.format(listing=listing.name), _HOW_TO_SETTLED)
+        elif self.settled:
+            raise UsageError(
+                Text(
+                    pt="--settled só vale com --as-template.",
+                    en="--settled is for --as-template only.",
+                )
+            )
         children = [sheet.name for sheet in listing.sheets[1:]]
         if self.flat is not None and self.flat not in children:
             raise UsageError(
@@ -75,9 +87,23 @@ class Layout:
 
     def rearrange(self, listing: Listing) -> Rearrange | None:
         """Return what puts a record's fields where the sheets expect them, if they are not."""
-        if self.template is not None and self.template.read_back is not None:
-            return self.template.read_back.as_row
+        if self.template is not None:
+            return import_row(self.template)
         return unknown_field_collector(listing.model) if self.keep_unknown else None
+
+
+_SETTLED = Text(
+    pt="Os registros de {listing} estão baixados: enviados de uma planilha de importação, seriam "
+    "títulos novos, em aberto.",
+    en="The records of {listing} are settled: uploaded from an import sheet they would be new "
+    "titles, open ones.",
+)
+_HOW_TO_SETTLED = Text(
+    pt="Exporte sem --as-template, ou confirme com --settled (num plano, settled: true) que a "
+    "planilha deve ter títulos baixados.",
+    en="Export without --as-template, or confirm by --settled (in a plan, settled: true) that the "
+    "sheet is to hold settled titles.",
+)
 
 
 def require_records_of(listing: Listing, resource: Resource) -> None:
@@ -106,9 +132,14 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
 
 
 def template_sheet(listing: Listing, resource: Resource) -> Sheet:
-    """Return the one sheet of a resource, for the records of a listing."""
-    columns = tuple(ExportColumn(c.name, c.kind) for c in resource.columns)
-    return Sheet(resource.name, columns, (), listing.key)
+    """Return the one sheet of a resource, for the records of a listing.
+
+    The columns of the record's own number come last.
+    """
+    columns = [ExportColumn(c.name, c.kind) for c in resource.columns]
+    numbers = set(number_columns(resource))
+    columns += (column for column in columns_of(listing.model) if column.name in numbers)
+    return Sheet(resource.name, tuple(columns), (), listing.key)
 
 
 def line_spec(
@@ -120,8 +151,10 @@ def line_spec(
     keep_unknown: bool = False,
 ) -> LineSpec:
     """Return how answers to a listing become lines of some sheets."""
+    # What an import sheet leaves out is told by count, fields that nobody knows among them.
+    is_import = isinstance(rearrange, ImportRow)
     return LineSpec(
-        shape=shape_of(listing.model, keep_unknown=keep_unknown),
+        shape=shape_of(listing.model, keep_unknown=keep_unknown or is_import),
         envelope=ENVELOPE_NAMES,
         key=listing.key,
         sheets=sheets,

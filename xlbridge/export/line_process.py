@@ -27,7 +27,7 @@ def main() -> None:
     recipe: LineSpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
     maker = PartWriter(recipe)
     for folder in sys.stdin.buffer:
-        part = Part(Path(json.loads(folder)), len(recipe.sheets) + 1)
+        part = Part(Path(json.loads(folder)), recipe.tables)
         try:
             _report(made=_make_part(part, recipe, maker))
         except (ValueError, TypeError, XlbridgeError, OSError):
@@ -45,7 +45,7 @@ def _make_part(part: Part, recipe: LineSpec, maker: PartWriter) -> dict[str, Any
                 _report(records=_REPORT_EVERY)
     if "data" in text.envelope or not text.has_list:
         return None
-    part.widths = maker.widths
+    maker.describe(part)
     return part.told() | {"envelope": text.envelope}
 
 

@@ -8,7 +8,7 @@ from operator import getitem, itemgetter
 from types import NoneType
 from typing import Any
 
-from xlbridge.export.sheets import Cell, ExportColumn, value_reader
+from xlbridge.export.sheets import Cell, ExportColumn, moment_suffix, value_reader
 from xlbridge.resources import Kind
 
 _Take = Callable[[Sequence[Any]], tuple[Any, ...]]
@@ -124,6 +124,23 @@ class _CellCache(dict[Any, str]):
         return written
 
 
+class _MomentCells(_CellCache):
+    """The same of moments; ``zones`` are those that they came with."""
+
+    __slots__ = ("zones",)
+
+    def __init__(self, write: WriteValue, nothing: str) -> None:
+        super().__init__(write, nothing, is_text=False)
+        self.zones: set[str] = set()
+
+    def __missing__(self, value: Any) -> str:
+        written = super().__missing__(value)
+        _, zone = moment_suffix(value)
+        if zone:
+            self.zones.add(zone)
+        return written
+
+
 class _ListCells:
     """Cells of a column whose values are lists of texts."""
 
@@ -146,6 +163,8 @@ def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCa
     write, nothing = form.cell(column, place), form.nothing(column)
     if column.is_list:
         return _ListCells(write, nothing)
+    if column.kind is Kind.DATE:
+        return _MomentCells(write, nothing)
     return _CellCache(write, nothing, is_text=column.kind is Kind.TEXT)
 
 
@@ -198,6 +217,15 @@ class LineWriter:
     def widths(self) -> list[int]:
         """Length of the longest text of each column so far; bare numbers are not counted."""
         return [cells.width for cells in self._cells]
+
+    @property
+    def zones(self) -> dict[str, set[str]]:
+        """The zones that the moments of a column came with so far, where they had any."""
+        return {
+            column.name: cells.zones
+            for column, cells in zip(self._columns, self._cells, strict=True)
+            if isinstance(cells, _MomentCells) and cells.zones
+        }
 
     def line(self, values: Sequence[Any]) -> str:
         """Write one row. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""

@@ -47,7 +47,8 @@ class Listing:
     own. ``of`` are the operations that take a filter's value in their path. ``cap`` is the most
     records that one answer can hold: an answer with that many may not be all. ``details`` are the
     operation that reads a record by its key, with what the listing itself leaves out, and the
-    field for each parameter of its path.
+    field for each parameter of its path. ``is_settled`` says that the records are settled titles,
+    which an import would create anew.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Listing:
     details: tuple[Operation, Mapping[str, str]] | None = None
     inner_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     totals: TotalsSpec | None = None
+    is_settled: bool = False
 
     @property
     def filters(self) -> tuple[Filter, ...]:

@@ -171,6 +171,7 @@ _FINANCIAL = (
         operation=financial.RECEIVABLE_LIST_SETTLED,
         key=_TITLE_KEY,
         totals=_SETTLED_TITLES,
+        is_settled=True,
     ),
     Listing(
         name="contaspagar",
@@ -187,6 +188,7 @@ _FINANCIAL = (
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
         totals=_SETTLED_TITLES,
+        is_settled=True,
     ),
     Listing(
         name="caixabancos",

@@ -203,7 +203,7 @@ class PartReader:
             if broken or not self._made_elsewhere(part):
                 with part:
                     self._add(part, answer, _read_until(part.answer(), broken), {})
-                part.widths = self._maker.widths
+                self._maker.describe(part)
         finally:
             part.forget_answer()
 
@@ -226,7 +226,7 @@ class PartReader:
         except BaseException:
             self._count_done(-done)
             raise
-        part.widths = self._maker.widths
+        self._maker.describe(part)
 
     def _count_done(self, more: int) -> None:
         with self._lock:

@@ -19,6 +19,7 @@ from typing import Any, Self
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Window, update_time
 from xlbridge.export.flatten import Flattener, Rearrange
+from xlbridge.export.import_rows import ImportRow
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.sheets import Digits, MarkedDigits, Sheet
 from xlbridge.export.totals import TotalsSpec
@@ -57,7 +58,8 @@ class Part:
 
     ``newest`` is the last update in it, ``updated`` all of them where they are asked for. Of a
     finished window ``window`` says which, and ``begun`` when its run began. ``widths`` is how long
-    the longest text of each column was, sheet by sheet.
+    the longest text of each column was, sheet by sheet; ``zones`` are those that moments came with,
+    by the column's name.
     """
 
     def __init__(self, folder: Path, sheets: int) -> None:
@@ -65,6 +67,7 @@ class Part:
         self.records = 0
         self.rows = [0] * sheets
         self.widths: list[list[int]] = []
+        self.zones: dict[str, list[str]] = {}
         self.newest = ""
         self.updated: list[datetime] = []
         self.window: Window | None = None
@@ -108,6 +111,7 @@ class Part:
             "records": self.records,
             "rows": self.rows,
             "widths": self.widths,
+            "zones": self.zones,
             "newest": self.newest,
             "updated": [moment.isoformat() for moment in self.updated],
         }
@@ -115,7 +119,7 @@ class Part:
     def take_in(self, told: dict[str, Any]) -> None:
         """Take over what came. Raises ``LookupError``, ``TypeError``, ``ValueError``."""
         self.records, self.rows, self.widths = told["records"], told["rows"], told["widths"]
-        self.newest = told["newest"]
+        self.zones, self.newest = told["zones"], told["newest"]
         self.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
 
     def finish(self, window: Window, begun: datetime) -> None:
@@ -209,6 +213,21 @@ class LineSpec:
     is_dated: bool = False
 
     @property
+    def totals_place(self) -> int:
+        """Position of the lines of the control totals, after those of the sheets."""
+        return len(self.sheets)
+
+    @property
+    def left_out_place(self) -> int | None:
+        """Position of the lines of what an import sheet leaves out, None for other layouts."""
+        return len(self.sheets) + 1 if isinstance(self.rearrange, ImportRow) else None
+
+    @property
+    def tables(self) -> int:
+        """Number of files of lines in a part."""
+        return (self.left_out_place or self.totals_place) + 1
+
+    @property
     def numbers(self) -> ParseNumber:
         """Type that a number is read as."""
         return MarkedDigits if self.shape.keep_unknown else Digits
@@ -221,10 +240,9 @@ class PartWriter:
         self._recipe = recipe
         self._flattener = Flattener(recipe.sheets, recipe.forms, recipe.rearrange, recipe.totals)
 
-    @property
-    def widths(self) -> list[list[int]]:
-        """Length of the longest text of each column so far, sheet by sheet."""
-        return self._flattener.widths
+    def describe(self, part: Part) -> None:
+        """Tell a part, once it is written, what its columns have held so far."""
+        part.widths, part.zones = self._flattener.widths, self._flattener.zones
 
     def add(self, part: Part, record: Record) -> None:
         """Add a record. Raises what ``Flattener.lines`` raises."""

@@ -43,6 +43,7 @@ class ExportRequest:
     ``flat`` names the list within a record that is joined to it in one sheet; ``as_template`` the
     resource in whose import sheet the records go. ``in_detail`` reads each record by its key,
     with its attached files; ``keep_unknown`` keeps the fields that the interface does not show.
+    ``settled`` lets settled titles into an import sheet.
     ``at_once`` is how many calls run side by side at most.
     """
 
@@ -50,6 +51,7 @@ class ExportRequest:
     filters: Filters = _NO_FILTERS
     flat: str | None = None
     as_template: str | None = None
+    settled: bool = False
     in_detail: bool = False
     keep_unknown: bool = False
     at_once: int = 2
@@ -231,6 +233,7 @@ def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Lis
         in_detail=request.in_detail,
         keep_unknown=request.keep_unknown,
         template=None if template is None else load_catalogue().named(template),
+        settled=request.settled,
     )
     layout.check(listing)
     return listing, layout

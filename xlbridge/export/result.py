@@ -31,6 +31,8 @@ class ExportResult:
     ``replaced`` counts the records that changed meanwhile and came again, ``reused`` the windows
     that an earlier run had finished; ``newest`` is the last update seen, as it came.
     ``attachments`` counts the attached files that were downloaded, None where none were wanted.
+    ``zones`` are those that the times of a column came with; ``left_out`` counts the filled fields
+    for which an import sheet has no column.
     """
 
     listing: str
@@ -47,6 +49,8 @@ class ExportResult:
     begun: datetime = field(default_factory=datetime.now)
     attachments: int | None = None
     attachment_problems: tuple[Text, ...] = ()
+    zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -60,9 +64,11 @@ class ExportResult:
 
     @property
     def remarks(self) -> list[Text]:
-        """Sentences on what may be missing and why, and on records that are not there."""
+        """Sentences on what may be missing and why, and on what is not as it came."""
         missing = [_missing_text(self.missing)] if self.missing else []
-        return [*map(_hole_text, self.holes), *missing]
+        left_out = [_left_out_text(self.left_out)] if self.left_out else []
+        zones = [_zones_text(self.zones)] if self.zones else []
+        return [*map(_hole_text, self.holes), *missing, *left_out, *zones]
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest as JSON has it; times are ISO 8601, an open end is null."""
@@ -78,6 +84,8 @@ class ExportResult:
             "windows": [_window_json(fetched) for fetched in self.windows],
             "holes": [_window_json(h) | {"message": str(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
+            "left_out": dict(self.left_out),
+            "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [_totals_json(table) for table in self.totals],
         }
 
@@ -113,6 +121,22 @@ def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
     return Text(pt="Não existem: {keys}", en="Not there: {keys}").format(
         keys="; ".join(keys) + (" …" if len(missing) > _SHOWN_MISSING else "")
     )
+
+
+def _left_out_text(counts: Mapping[str, int]) -> Text:
+    """Say which fields were filled and have no column in the import sheet."""
+    return Text(
+        pt="A planilha de importação não tem coluna para o que veio em: {fields}.",
+        en="The import sheet has no column for what came in: {fields}.",
+    ).format(fields=", ".join(f"{name} ({count})" for name, count in counts.items()))
+
+
+def _zones_text(zones: Mapping[str, Sequence[str]]) -> Text:
+    """Say in which zones times came: most formats have none, and nothing is converted."""
+    return Text(
+        pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
+        en="Times came with a zone and were written without conversion: {columns}.",
+    ).format(columns="; ".join(f"{name} {', '.join(found)}" for name, found in zones.items()))
 
 
 def _span(window: Window) -> Text | str:

@@ -20,8 +20,8 @@ Cell = str | bool | list[str] | None
 """Content of a cell on its way from an answer to a file.
 
 The column's kind tells what a text is: of a whole number, a number or an amount it is the exact
-digits, with a decimal point and without an exponent; of a date it is ISO 8601, naive local time. A
-format that has no lists writes several texts as one, a line each.
+digits, with a decimal point and without an exponent; of a date it is ISO 8601 with the fraction and
+the zone that it came with. A format that has no lists writes several texts as one, a line each.
 """
 
 
@@ -201,14 +201,33 @@ def _parse_number(value: Any) -> Decimal:
     return number
 
 
+_TIME = re.compile(r"[^0-9-][0-9:]+(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}(?::?[0-9]{2}){0,2})?$").search
+
+
 def _read_moment(value: Any) -> Cell:
     # Of the forms of ISO 8601 only those with hyphens: 20260131 is a number like any other.
     if not isinstance(value, str) or value[4:5] != "-":
         raise UnexpectedValue
     moment = datetime.fromisoformat(value)
-    if len(value) == 19 and value[10] == "T":
+    if len(value) == 19 and value[10] == "T" and moment.tzinfo is None:
         return value
-    return moment.replace(tzinfo=None).isoformat()
+    fraction, zone = moment_suffix(value)
+    return moment.replace(tzinfo=None, microsecond=0).isoformat() + fraction + zone
+
+
+def moment_suffix(text: str) -> tuple[str, str]:
+    """Return the fraction of a second of a moment, with its point, and its zone.
+
+    A fraction of zero, which systems write that always write one, is none.
+    """
+    time = _TIME(text)
+    fraction, zone = time.groups("") if time else ("", "")
+    return f".{fraction}" if fraction.strip("0") else "", zone
+
+
+def naive_moment(text: str) -> datetime:
+    """Return the day and time that a moment says, without its zone, and never rounded up."""
+    return datetime.fromisoformat(text).replace(tzinfo=None)
 
 
 def _read_boolean(value: Any) -> Cell:

@@ -66,6 +66,14 @@ class Spool:
             widths = list(map(max, widths, part.widths[sheet]))
         return widths
 
+    def zones(self) -> dict[str, list[str]]:
+        """Return the zones that moments came with, by the column's name."""
+        found: dict[str, set[str]] = {}
+        for part in self._parts:
+            for name, zones in part.zones.items():
+                found.setdefault(name, set()).update(zones)
+        return {name: sorted(zones) for name, zones in sorted(found.items())}
+
     def settle(self) -> int:
         """Find the records that a later part has again; return how many there are.
 

@@ -122,6 +122,7 @@ class Connection:
         limit: int | None = None,
         flat: str | None = None,
         as_template: str | None = None,
+        settled: bool = False,
         with_files: bool = False,
         keep_unknown: bool = False,
         at_once: int = 2,
@@ -134,9 +135,10 @@ class Connection:
         minute, both included; a day without a time as ``end`` means all of that day. ``client``,
         ``product``, ``cost_centre`` and ``id`` may be several. ``flat`` joins the list of that
         name to its records in one DataFrame; ``as_template`` gives the columns of a resource's
-        import sheet, ready for ``validate``; ``with_files`` reads each record by its key, with its
-        attached files; ``keep_unknown`` keeps fields that the interface does not show, as JSON in
-        the column ``outrosCampos``. ``at_once`` is how many calls run side by side.
+        import sheet, ready for ``validate``, settled titles only with ``settled``; ``with_files``
+        reads each record by its key, with its attached files; ``keep_unknown`` keeps fields that
+        the interface does not show, as JSON in the column ``outrosCampos``. ``at_once`` is how many
+        calls run side by side.
 
         Raises ``UsageError`` for a listing, filter or layout that cannot be, before the first
         call; ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` when the system
@@ -166,6 +168,7 @@ class Connection:
             filters=read_filters(given),
             flat=flat,
             as_template=as_template,
+            settled=settled,
             in_detail=with_files,
             keep_unknown=keep_unknown,
             at_once=at_once,

@@ -7,7 +7,7 @@ looked up when they are used.
 import hashlib
 import importlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
@@ -187,10 +187,17 @@ class RecordToRow:
     def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the row of a record; each key's column is filled where its ``when`` holds."""
         row = {name: record.get(name) for name in self.own} | dict.fromkeys(self.renamed)
+        return row | {c: record.get(f) for c, f in self._filled_by(record)}
+
+    def renamed_fields(self, record: Mapping[str, Any]) -> set[str]:
+        """Return the fields of a record that columns of another name are filled from."""
+        return {of_record for _, of_record in self._filled_by(record)}
+
+    def _filled_by(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for lookup in self.lookups:
             if all(record.get(name) in allowed for name, allowed in lookup.when.items()):
-                row |= {c: record.get(f) for c, f in lookup.key.items() if c in row and c != f}
-        return row
+                pairs = lookup.key.items()
+                yield from ((c, f) for c, f in pairs if c in self.renamed and c != f)
 
 
 class Mode(StrEnum):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table
 from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
-from xlbridge.export.sheets import Cell, ExportColumn, Sheet
+from xlbridge.export.sheets import Cell, ExportColumn, Sheet, naive_moment
 from xlbridge.resources import Kind
 
 
@@ -77,7 +77,8 @@ def _number(cells: Sequence[Any]) -> pd.Series:
 
 
 def _moment(cells: Sequence[Any]) -> pd.Series:
-    return pd.Series(pd.to_datetime(list(cells), format="ISO8601")).astype("datetime64[us]")
+    moments = [cell if cell is None else naive_moment(cell) for cell in cells]
+    return pd.Series(moments, dtype="datetime64[us]")
 
 
 def _boolean(cells: Sequence[Any]) -> pd.Series:

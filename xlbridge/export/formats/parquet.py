@@ -5,7 +5,6 @@ Needs the extra ``parquet`` (pyarrow).
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from decimal import Context, Decimal
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table, sheet_paths
 from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
-from xlbridge.export.sheets import ExportColumn, Sheet
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
@@ -37,7 +36,7 @@ _CONVERTERS: dict[Kind, Callable[[Any], Any]] = {
     Kind.INTEGER: int,
     Kind.NUMBER: Decimal,
     Kind.MONEY: Decimal,
-    Kind.DATE: datetime.fromisoformat,
+    Kind.DATE: naive_moment,
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,17 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, OutputWriter, Table
+from xlbridge.export.formats.xlsx_rows import FIRST_SAFE_DAY
 from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
-from xlbridge.export.sheets import Sheet
+from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource
-from xlbridge.workbook import MAX_ROWS
+from xlbridge.resources import Kind, Resource
+from xlbridge.workbook import MAX_ROWS, MAX_TEXT_LENGTH, cell_address
 from xlbridge.workbook.write import cell_format, template_workbook, write_plain_text
+
+_NUMBER_WIDTH = 24
+_DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
+"""In Portuguese whatever the language, as all of the template."""
 
 
 def template_opener(resource: Resource) -> OpenOutput:
@@ -27,18 +32,24 @@ def template_opener(resource: Resource) -> OpenOutput:
 
 @contextmanager
 def _open_template(
-    resource: Resource, path: Path, _sheets: Sequence[Sheet]
+    resource: Resource, path: Path, sheets: Sequence[Sheet]
 ) -> Iterator[OutputWriter]:
-    with template_workbook(path, resource) as (book, sheet):
+    (sheet,) = sheets
+    own = len(resource.columns)
+    numbers = {column.name: _NUMBER_WIDTH for column in sheet.columns[own:]}
+    with template_workbook(path, resource, numbers) as (book, worksheet):
+        for index in range(own, len(sheet.columns)):
+            worksheet.write_comment(0, index, _DO_NOT_EDIT)
+        plain = book.add_format()
         formats = [cell_format(book, column) for column in resource.columns]
-        yield _TemplateOutput(sheet, resource, formats)
+        yield _TemplateOutput(worksheet, sheet, [*formats, *(plain for _ in numbers)])
 
 
 class _TemplateOutput:
-    def __init__(self, sheet: Worksheet, resource: Resource, formats: Sequence[Format]) -> None:
+    def __init__(self, worksheet: Worksheet, sheet: Sheet, formats: Sequence[Format]) -> None:
         self._writers = [
-            (index, _writer(sheet, column), form)
-            for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True))
+            (index, _writer(worksheet, column), form)
+            for index, (column, form) in enumerate(zip(sheet.columns, formats, strict=True))
         ]
 
     def form(self, sheet: Sheet) -> LineFormat:
@@ -55,25 +66,47 @@ class _TemplateOutput:
             )
         for number, row in enumerate(cells_of(table.blocks), start=1):
             for cell, (index, put, form) in zip(row, self._writers, strict=True):
-                if cell is not None:
-                    put(number, index, cell, form)
+                if cell is not None and put(number, index, cell, form) < 0:
+                    raise UsageError(
+                        _TOO_LONG.format(
+                            cell=cell_address(number + 1, index),
+                            field=table.sheet.columns[index].name,
+                            limit=MAX_TEXT_LENGTH,
+                        )
+                    )
 
 
-def _writer(sheet: Worksheet, column: Column) -> Callable[[int, int, Any, Format], int]:
+_TOO_LONG = Text(
+    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, que uma célula não guarda.",
+    en="{cell}, field {field}: the text has more than {limit} characters, which no cell holds.",
+)
+
+
+def _writer(sheet: Worksheet, column: ExportColumn) -> Callable[[int, int, Any, Format], int]:
     match column.kind:
         case Kind.BOOLEAN:
             return sheet.write_boolean
         case Kind.INTEGER:
-            return lambda row, index, cell, _form: sheet.write_number(row, index, int(cell))
+            return lambda row, index, cell, _form: _write_number(sheet, row, index, cell, None)
         case Kind.NUMBER | Kind.MONEY:
-            return lambda row, index, cell, form: sheet.write_number(row, index, float(cell), form)
+            return partial(_write_number, sheet)
         case Kind.DATE:
             return partial(_write_day, sheet)
         case _:
             return partial(write_plain_text, sheet)
 
 
+def _write_number(sheet: Worksheet, row: int, index: int, digits: str, form: Format | None) -> int:
+    """Write a number, as text where a cell's number, of at most 16 digits, would be another one."""
+    number = float(digits)
+    if Decimal(f"{number:.16G}") != Decimal(digits):
+        return int(sheet.write_string(row, index, digits))
+    return int(sheet.write_number(row, index, number, form))
+
+
 def _write_day(sheet: Worksheet, row: int, index: int, text: str, form: Format) -> int:
-    # Days only: an import sheet has no times.
-    day = datetime.fromisoformat(text).replace(hour=0, minute=0, second=0, microsecond=0)
+    """Write a day without its time, which an import sheet has not, as text before March 1900."""
+    day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
+    if day.toordinal() < FIRST_SAFE_DAY:
+        return write_plain_text(sheet, row, index, text, form)
     return int(sheet.write_datetime(row, index, day, form))

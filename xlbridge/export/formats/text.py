@@ -18,7 +18,13 @@ from typing import Any, BinaryIO
 
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, OutputWriter, Table, sheet_paths
 from xlbridge.export.lines import LineFormat, WriteValue
-from xlbridge.export.sheets import ExportColumn, Sheet, value_reader
+from xlbridge.export.sheets import (
+    ExportColumn,
+    Sheet,
+    moment_suffix,
+    naive_moment,
+    value_reader,
+)
 from xlbridge.files import replace_atomically
 from xlbridge.resources import Kind
 
@@ -56,7 +62,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """Notation of values in CSV."""
+    """Notation of values in CSV; one with zones has fractions of seconds too."""
 
     delimiter: str
     decimal_point: str
@@ -64,11 +70,12 @@ class CsvDialect:
     time: str
     true: str
     false: str
+    has_zones: bool
 
 
 CSV_DIALECTS: dict[str, CsvDialect] = {
-    "plain": CsvDialect(",", ".", "%Y-%m-%d", "T%H:%M:%S", "true", "false"),
-    "pt-br": CsvDialect(";", ",", "%d/%m/%Y", " %H:%M:%S", "VERDADEIRO", "FALSO"),
+    "plain": CsvDialect(",", ".", "%Y-%m-%d", "T%H:%M:%S", "true", "false", has_zones=True),
+    "pt-br": CsvDialect(";", ",", "%d/%m/%Y", " %H:%M:%S", "VERDADEIRO", "FALSO", has_zones=False),
 }
 
 
@@ -135,11 +142,12 @@ def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]
 
 
 def _csv_moment(dialect: CsvDialect, text: str) -> str:
-    moment = datetime.fromisoformat(text)
+    moment = naive_moment(text)
     # Not strftime for the year: before 1000 it drops the leading zeros on some platforms.
     day = dialect.day.replace("%Y", f"{moment.year:04d}")
-    at_midnight = moment.time() == datetime.min.time()
-    return moment.strftime(day if at_midnight else day + dialect.time)
+    suffix = "".join(moment_suffix(text)) if dialect.has_zones else ""
+    is_day = not suffix and moment.replace(microsecond=0).time() == datetime.min.time()
+    return moment.strftime(day if is_day else day + dialect.time) + suffix
 
 
 def _csv_quoter(dialect: CsvDialect) -> Callable[[str], str]:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
-from xlbridge.export.sheets import ExportColumn, value_reader
+from xlbridge.export.sheets import ExportColumn, naive_moment, value_reader
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
 
@@ -25,7 +25,7 @@ _EXACT_DIGITS = 15
 """Programs read so many digits back as they are, wherever the decimal point is."""
 
 _EPOCH = datetime(1899, 12, 30).toordinal()
-_FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
+FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
 """Excel believes in 29 February 1900; earlier serial numbers mean different days to programs."""
 
 _DAY = 86_400
@@ -158,12 +158,12 @@ def _moment_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
     day_only, with_time = (f'{begin}{styles[s]}"><v>' for s in (CellStyle.DAY, CellStyle.MOMENT))
 
     def encode(text: str) -> str:
-        moment = datetime.fromisoformat(text)
+        moment = naive_moment(text)
         day = moment.toordinal()
-        if day < _FIRST_SAFE_DAY:
+        if day < FIRST_SAFE_DAY:
             return as_text(text)
-        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-        share = (seconds + moment.microsecond / 1e6) / _DAY
+        # Whole seconds: programs round a fraction to the next second, and so to the next day.
+        share = (moment.hour * 3600 + moment.minute * 60 + moment.second) / _DAY
         if share:
             return f"{with_time}{day - _EPOCH + share}</v></c>"
         return f"{day_only}{day - _EPOCH}</v></c>"

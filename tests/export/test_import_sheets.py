@@ -1,0 +1,195 @@
+"""An import sheet filled from a listing: the record's number, and what has no column is named."""
+
+import csv
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+from answering import answering
+from environment import Xlbridge, credentials
+
+from xlbridge.sandbox import RunningSandbox
+
+TITLES = "/v2/financeiro/contasreceber"
+TITLE = {
+    "codigoDoExercicio": 2026,
+    "codigoDaFilial": 1,
+    "numeroDaTransacao": 7,
+    "sequenciaDaTransacao": 1,
+    "codigoDoCliente": 9,
+    "codigoDoItemDeLancamento": "1.01.001",
+    "codigoDoCentroDeCusto": "01.001",
+    "codigoDaContaCorrente": 1,
+    "historico": "Mensalidade",
+    "dataDeEmissao": "2026-11-05T23:59:59.9999999",
+    "dataDeVencimento": "2026-11-30T00:00:00-03:00",
+    "valorDoLancamento": 10.5,
+}
+
+
+def exported_titles(
+    xlbridge: Xlbridge, output: Path, *titles: dict[str, Any], options: tuple[str, ...] = ()
+) -> tuple[str, dict[str, Any]]:
+    """Export titles; return what was said, and the manifest."""
+    manifest = output.with_name("manifest.json")
+    with answering({TITLES: [TITLE | title for title in titles]}) as system:
+        whom = system.environment()
+        told = ["--manifest", manifest, *options]
+        done = xlbridge("export", "contasreceber", "-o", output, *told, **whom)
+    assert done.returncode == 0, done.stderr
+    return done.stderr, json.loads(manifest.read_text("utf-8"))
+
+
+def test_the_record_carries_its_own_number(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    output, plain = tmp_path / "cr.xlsx", tmp_path / "cr.csv"
+    whom = credentials(demo)
+    layout = ["--as-template", "contasreceber"]
+    assert xlbridge("export", "contasreceber", "-o", output, *layout, **whom).returncode == 0
+    assert xlbridge("export", "contasreceber", "-o", plain, **whom).returncode == 0
+    header, *rows = openpyxl.load_workbook(output)["contasreceber"].iter_rows()
+    names = [cell.value for cell in header]
+    numbers = ["codigoDoExercicio", "numeroDaTransacao", "sequenciaDaTransacao"]
+    assert names[-3:] == numbers
+    assert len(set(names)) == len(names)
+    assert all("não edite" in cell.comment.text for cell in header[-3:])
+    looks = {cell.fill.fgColor.rgb for cell in header[-3:]}
+    assert looks.isdisjoint(cell.fill.fgColor.rgb for cell in header[:-3])
+    with plain.open(encoding="utf-8-sig", newline="") as stream:
+        records = [[record[name] for name in numbers] for record in csv.DictReader(stream)]
+    assert [[str(cell.value) for cell in row[-3:]] for row in rows] == records
+
+
+def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    split = {
+        "dataDeVencimento": "2026-11-30",
+        "dataDeEmissao": None,
+        "rateio": [{"valor": 1}, {"valor": 2}],
+    }
+    paid = {"numeroDaTransacao": 8, "dataDeBaixa": "2026-11-20", "corFavorita": "azul", **split}
+    layout = ("--as-template", "contasreceber")
+    said, manifest = exported_titles(
+        xlbridge, tmp_path / "cr.xlsx", split | {"observacao": ""}, paid, options=layout
+    )
+    assert manifest["left_out"] == {"rateio": 4, "dataDeBaixa": 1, "corFavorita": 1}
+    assert "rateio (4), dataDeBaixa (1), corFavorita (1)" in said
+    said, manifest = exported_titles(xlbridge, tmp_path / "cr.csv", split, paid)
+    assert (manifest["left_out"], "rateio (4)" in said) == ({}, False)
+
+
+def test_a_time_of_day_that_a_sheet_has_no_room_for_is_told(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "cr.xlsx"
+    said, manifest = exported_titles(
+        xlbridge, output, {}, options=("--as-template", "contasreceber")
+    )
+    assert manifest["left_out"] == {"dataDeEmissao.time": 1}
+    assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
+    assert "dataDeVencimento -03:00" in said
+    (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
+    assert row[header.index("dataDeEmissao")] == datetime(2026, 11, 5)
+    assert row[header.index("dataDeVencimento")] == datetime(2026, 11, 30)
+
+
+@pytest.mark.parametrize(
+    ("listing", "resource"),
+    [("contasreceber-baixados", "contasreceber"), ("contaspagar-baixados", "contaspagar")],
+)
+def test_settled_titles_become_no_new_ones_without_being_asked(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge, listing: str, resource: str
+) -> None:
+    output, whom = tmp_path / "b.xlsx", credentials(demo)
+    layout = ["--as-template", resource]
+    refused = xlbridge("export", listing, "-o", output, *layout, **whom)
+    assert refused.returncode == 2
+    assert "--settled" in refused.stderr
+    assert not output.exists()
+    done = xlbridge("export", listing, "-o", output, *layout, "--settled", **whom)
+    assert done.returncode == 0
+    assert "dataDeBaixa" in done.stderr
+    assert xlbridge("export", listing, "-o", output, "--settled", **whom).returncode == 2
+
+
+def test_a_plan_asks_for_settled_titles_by_name(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    plan = tmp_path / "plan.yaml"
+    step = "{export: contaspagar-baixados, output: b.xlsx, as_template: contaspagar%s}"
+    for more, code in (("", 2), (", settled: true", 0)):
+        plan.write_text(f"version: 1\nname: x\nsteps:\n  b: {step % more}\n", "utf-8")
+        done = xlbridge("batch", "plan", plan)
+        assert done.returncode == code, done.stderr
+
+
+WRITTEN = {
+    "csv": ("2026-11-05T23:59:59.9999999", "2026-11-30T00:00:00-03:00"),
+    "jsonl": ("2026-11-05T23:59:59.9999999", "2026-11-30T00:00:00-03:00"),
+    "xlsx": (datetime(2026, 11, 5, 23, 59, 59), datetime(2026, 11, 30)),
+    "parquet": (datetime(2026, 11, 5, 23, 59, 59, 999999), datetime(2026, 11, 30)),
+}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_a_time_stays_the_one_that_the_system_said(
+    tmp_path: Path, xlbridge: Xlbridge, form: str
+) -> None:
+    output = tmp_path / f"cr.{form}"
+    said, manifest = exported_titles(xlbridge, output, {})
+    assert read_dates(output) == WRITTEN[form]
+    assert manifest["zones"] == {"dataDeVencimento": ["-03:00"]}
+    assert "dataDeVencimento -03:00" in said
+    other = {"dataDeVencimento": "2026-11-30T00:00:00.0000000"}
+    said, manifest = exported_titles(xlbridge, output, other, options=("--force",))
+    assert manifest["zones"] == {}
+    assert "zone" not in said
+
+
+def read_dates(path: Path) -> tuple[Any, Any]:
+    match path.suffix:
+        case ".csv":
+            (row,) = csv.DictReader(path.read_text("utf-8-sig").splitlines())
+        case ".jsonl":
+            row = json.loads(path.read_text("utf-8"))
+        case ".parquet":
+            (row,) = pq.read_table(path).to_pylist()
+        case _:
+            header, cells = openpyxl.load_workbook(path)["contasreceber"].values
+            row = dict(zip(header, cells, strict=True))
+    return row["dataDeEmissao"], row["dataDeVencimento"]
+
+
+def test_what_excel_in_brazil_opens_has_days_and_whole_seconds(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "cr.csv"
+    said, _ = exported_titles(xlbridge, output, {}, options=("--csv-dialect", "pt-br"))
+    assert "05/11/2026 23:59:59;30/11/2026;" in output.read_text("utf-8-sig")
+    assert "-03:00" in said
+
+
+def test_an_import_sheet_holds_no_other_number_or_date_than_came(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    output = tmp_path / "cr.xlsx"
+    odd = {
+        "dataDeEmissao": "0001-01-01T00:00:00",
+        "codigoDoCliente": 12345678901234567,
+        "historico": "=1+1",
+    }
+    exported_titles(xlbridge, output, odd, options=("--as-template", "contasreceber"))
+    (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
+    cells = dict(zip(header, row, strict=True))
+    assert cells["dataDeEmissao"] == "0001-01-01T00:00:00"
+    assert cells["codigoDoCliente"] == "12345678901234567"
+    assert cells["historico"] == "=1+1"
+    with answering({TITLES: [TITLE | {"historico": "x" * 32_768}]}) as system:
+        whom = system.environment()
+        layout = ["--as-template", "contasreceber"]
+        done = xlbridge("export", "contasreceber", "-o", tmp_path / "long.xlsx", *layout, **whom)
+    assert done.returncode == 2
+    assert "F2" in done.stderr
+    assert not (tmp_path / "long.xlsx").exists()
