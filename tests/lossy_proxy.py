@@ -22,6 +22,12 @@ Fate = Literal[
     "too large",
     "moved",
     "token refused",
+    "401 after",
+    "429 after",
+    "307 after",
+    "400 as text after",
+    "404 as text after",
+    "413 after",
 ]
 
 # Answers of the proxy itself, before the request is executed: status, a header.
@@ -41,6 +47,12 @@ CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
     "html": (200, b"<html>Bad gateway</html>", "text/html"),
     "500 after": (500, b"{}", "application/json"),
     "refuse after": (400, REFUSAL, "application/json"),
+    "401 after": (401, b"", "text/plain"),
+    "429 after": (429, b"", "text/plain"),
+    "307 after": (307, b"", "text/plain"),
+    "400 as text after": (400, b"Bad Request", "text/plain"),
+    "404 as text after": (404, b"Not Found", "text/plain"),
+    "413 after": (413, b"<html>too large</html>", "text/html"),
 }
 
 

@@ -43,7 +43,12 @@ def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Cl
     )
     with embedded_sandbox(settings) as server:
         target = Target(
-            EMBEDDED_NAME, server.base_url, server.email, server.password, system=server.system
+            EMBEDDED_NAME,
+            server.base_url,
+            server.email,
+            server.password,
+            system=server.system,
+            timeout=profile.timeout_seconds,
         )
         with Client(target) as client:
             yield client
@@ -70,4 +75,6 @@ def target_of(settings: Settings, profile: Profile) -> Target:
         password.value,
         profile.production,
         profile.ca_bundle,
+        trust_429=profile.trust_429,
+        timeout=profile.timeout_seconds,
     )

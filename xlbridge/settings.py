@@ -78,6 +78,7 @@ def _read_positive(variable: str, text: str) -> int:
 
 
 DEFAULT_SETTLE_SECONDS = 900.0
+DEFAULT_TIMEOUT_SECONDS = 60.0
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 
 
@@ -88,7 +89,8 @@ class Settings:
     ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
     work against a profile, or the embedded sandbox. ``ca_bundle`` is a PEM file with the
     certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
-    still be on its way, in seconds; None leaves it to the profile. ``state`` is the folder of the
+    still be on its way, in seconds; None leaves it to the profile. ``timeout`` is how long an answer is
+    waited for, in seconds, None likewise. ``state`` is the folder of the
     chosen profile's journal and payloads, the home where it has none of its own.
     ``own_schemas`` is a folder of own schema files in place of the one under ``home``.
     """
@@ -100,6 +102,7 @@ class Settings:
     password: str | None = field(default=None, repr=False)
     ca_bundle: Path | None = None
     settle: float | None = None
+    timeout: float | None = None
     state: Path | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     own_schemas: Path | None = None
@@ -150,6 +153,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         password=env.get("XLBRIDGE_PASSWORD") or None,
         ca_bundle=Path(bundle) if bundle else None,
         settle=_read_seconds(env, "XLBRIDGE_SETTLE"),
+        timeout=_read_timeout(env, "XLBRIDGE_TIMEOUT"),
         own_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
     )
@@ -169,5 +173,17 @@ def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
                 pt="{name} deve ser um número de segundos, zero ou mais; não {text!r}.",
                 en="{name} must be a number of seconds, zero or more; not {text!r}.",
             ).format(name=name, text=text)
+        )
+    return value
+
+
+def _read_timeout(env: Mapping[str, str], name: str) -> float | None:
+    value = _read_seconds(env, name)
+    if value == 0:
+        raise ConfigError(
+            Text(
+                pt="{name} deve ser maior que zero: sem espera não há resposta.",
+                en="{name} must be over zero: without waiting there is no answer.",
+            ).format(name=name)
         )
     return value

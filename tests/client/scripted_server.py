@@ -112,7 +112,10 @@ def _read_request(connection: socket.socket) -> Request | None:
         return Request(method, path, headers, body)
 
 
-def open_client(base_url: str, pauses: list[float], **options: Any) -> Client:
+def open_client(
+    base_url: str, pauses: list[float], *, trust_429: bool = False, **options: Any
+) -> Client:
     """Open a client whose pauses are noted instead of waited for."""
     policy = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
-    return Client(Target("test", base_url, EMAIL, PASSWORD), retry_policy=policy, **options)
+    target = Target("test", base_url, EMAIL, PASSWORD, trust_429=trust_429)
+    return Client(target, retry_policy=policy, **options)

@@ -272,16 +272,59 @@ def test_data_that_is_no_listing_is_refused(server: ScriptedServer, client: Clie
 
 
 def test_a_listing_that_fails_is_raised(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(200, {"success": False, "data": [BALANCE]})]
+    server.steps = [answer(200, {"success": False, "data": [BALANCE], "errors": []})]
     with pytest.raises(RemoteRejected):
         list(client.records(STOCK_BALANCES))
 
 
 def test_a_raw_answer_comes_back_whatever_it_is(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(401, b""), answer(418, b"teapot", "text/plain")]
+    expired = answer(401, b"")
+    server.steps = [expired, expired, answer(418, b"teapot", "text/plain")]
     reply = client.raw("post", "/v2/x", query={"a": "b c"}, body={"n": 1})
     assert (reply.status_code, reply.text) == (418, "teapot")
-    assert (server.requests[1].method, server.requests[1].body) == ("POST", b'{"n":1}')
+    assert [request.path for request in server.requests[:2]] == ["/v2/x?a=b+c", "/v2/sistema/info"]
+    assert (server.requests[2].method, server.requests[2].body) == ("POST", b'{"n":1}')
+
+
+@pytest.mark.parametrize("steps", [[answer(401, b""), ok(INFO)], [answer(429, b"")]])
+def test_a_write_that_was_put_off_is_in_doubt(
+    server: ScriptedServer, client: Client, steps: list[bytes]
+) -> None:
+    server.steps = steps
+    with pytest.raises(InDoubt):
+        client.registry.clients.create(nomeComercial="Padaria")
+    assert sum(request.method == "POST" for request in server.requests) == 1
+
+
+def test_a_write_whose_token_has_expired_is_sent_once_more(
+    server: ScriptedServer, client: Client
+) -> None:
+    expired = answer(401, b"")
+    server.steps = [expired, expired, ok({"codigoDoCliente": 7}), expired, expired, expired]
+    assert client.registry.clients.create(nomeComercial="Padaria").codigoDoCliente == 7
+    with pytest.raises(InDoubt):
+        client.registry.clients.create(nomeComercial="Padaria")
+    assert sum(request.method == "POST" for request in server.requests) == 4
+
+
+def test_a_login_that_fails_after_a_401_leaves_a_write_in_doubt(
+    server: ScriptedServer, client: Client
+) -> None:
+    client.login()
+    server.steps = [answer(401, b"")]
+    server.login = answer(200, {"authenticated": False, "message": "Senha trocada"})
+    with pytest.raises(InDoubt, match="Senha trocada"):
+        client.registry.clients.create(nomeComercial="Padaria")
+
+
+def test_a_429_that_is_trusted_is_no_doubt(server: ScriptedServer, pauses: list[float]) -> None:
+    server.steps = [answer(429, b"")]
+    with (
+        open_client(server.base_url, pauses, trust_429=True) as client,
+        pytest.raises(TransportError),
+    ):
+        client.registry.clients.create(nomeComercial="Padaria")
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(("method", "kind"), [("GET", TransportError), ("POST", InDoubt)])

@@ -1,4 +1,4 @@
-"""Each kind of answer to a write ends in its own class, and only a 401 causes a second request."""
+"""Each kind of answer to a write ends in its own class, and none causes a second request."""
 
 import json
 import socket
@@ -6,7 +6,15 @@ import socket
 import pytest
 from scripted_server import ScriptedServer, answer, ok, open_client, reset
 
-from xlbridge.client import Client, Doubtful, Executed, NotExecuted, Rejected, UploadFile
+from xlbridge.client import (
+    Client,
+    Declined,
+    Doubtful,
+    Executed,
+    NotExecuted,
+    Rejected,
+    UploadFile,
+)
 from xlbridge.errors import ErrorDetail
 from xlbridge.wire.imports import IMPORT, ImportQuery, ImportRecords
 from xlbridge.wire.protocol import XLSX_TYPE
@@ -32,9 +40,16 @@ DOUBTFUL = {
     "200 with NaN": answer(200, b'{"success": true, "data": {"totalDeRegistros": NaN}}'),
     "200 nested too deeply": answer(200, b"[" * 100_000),
     "200 without an envelope": answer(200, {"totalDeRegistros": 3}),
-    "200 with the wrong data": ok({"registros": []}),
-    "200 with no data": ok(None),
+    "200 that fails without errors": answer(200, {"success": False, "data": None}),
     "204": answer(204, b""),
+    "307": answer(307, b"", Location="https://elsewhere.example/x?token=1"),
+    "308": answer(308, b"", Location="/v3"),
+    "413 of a gateway": answer(413, b"<html>too large</html>", "text/html"),
+    "400 that fails without errors": answer(400, {"success": False}),
+    "400 with text": answer(400, "Parâmetro inválido".encode(), "text/plain; charset=utf-8"),
+    "404 with text": answer(404, b"Not Found", "text/plain"),
+    "400 with a quoted text": answer(400, b'"Bad Request"', "text/plain"),
+    "409 with a bare string": answer(409, "Conflito"),
     "302": answer(302, b"", Location="/elsewhere"),
     "303": answer(303, b"", Location="/done"),
     "302 to nowhere": answer(302, b"", Location="http://["),
@@ -67,19 +82,33 @@ REJECTED = {
         400,
         (ErrorDetail("", "Parâmetro inválido"),),
     ),
-    "bare text": (
-        answer(400, "Parâmetro inválido".encode(), "text/plain; charset=utf-8"),
+    "a date that is none": (
+        answer(
+            400, {"success": False, "errors": [{"key": "a", "value": "b", "dateOccurred": "x"}]}
+        ),
         400,
-        (ErrorDetail("", "Parâmetro inválido"),),
+        (ErrorDetail("a", "b"),),
+    ),
+    "413 with errors": (answer(413, ENVELOPE), 413, (ErrorDetail("cnpjcpf", "já cadastrado"),)),
+}
+
+EXECUTED = {
+    "201": (answer(201, {"success": True, "data": {"totalDeRegistros": 3}}), 3),
+    "no data": (ok(None), None),
+    "nothing but success": (answer(200, {"success": True}), None),
+    "the records": (ok([{"nomeComercial": "A"}, {"nomeComercial": "B"}]), 2),
+    "their number": (ok(7), 7),
+    "another shape": (ok({"registros": [{"nomeComercial": "A"}], "totalDeRegistros": "muitos"}), 1),
+    "notifications that are none of this operation's": (
+        ok({"totalDeRegistros": 3, "notifications": [{"key": "x", "value": "um aviso"}]}),
+        3,
     ),
 }
 
-NOT_EXECUTED = {
-    "413": (answer(413, b"<html>too large</html>", "text/html"), None, True),
-    "429": (answer(429, b"", Retry_After="17"), 17.0, False),
-    "429 without a time": (answer(429, b""), None, False),
-    "307": (answer(307, b"", Location="https://elsewhere.example/x?token=1"), None, True),
-    "308": (answer(308, b"", Location="/v3"), None, True),
+DECLINED = {
+    "429": (answer(429, b"", Retry_After="17"), 17.0),
+    "429 without a time": (answer(429, b""), None),
+    "429 with errors": (answer(429, ENVELOPE), None),
 }
 
 
@@ -87,8 +116,10 @@ NOT_EXECUTED = {
 @pytest.mark.parametrize("step", DOUBTFUL.values(), ids=DOUBTFUL)
 def test_what_proves_nothing_is_in_doubt(server: ScriptedServer, client: Client, step) -> None:
     server.steps = [step]
-    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Doubtful)
-    assert len(server.requests) == 1
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Doubtful)
+    assert not isinstance(outcome, Declined)
+    assert sum("importacao" in request.path for request in server.requests) == 1
 
 
 @pytest.mark.parametrize(("step", "status", "details"), REJECTED.values(), ids=REJECTED)
@@ -100,18 +131,36 @@ def test_a_refusal_carries_its_complaints(
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("step", "retry_after", "permanent"), NOT_EXECUTED.values(), ids=NOT_EXECUTED
-)
-def test_what_was_not_executed_says_whether_it_may_be_sent_again(
-    server: ScriptedServer, client: Client, step, retry_after, permanent
+@pytest.mark.parametrize(("step", "count"), EXECUTED.values(), ids=EXECUTED)
+def test_a_success_is_one_whatever_its_data(
+    server: ScriptedServer, client: Client, step, count
 ) -> None:
     server.steps = [step]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
-    assert isinstance(outcome, NotExecuted)
-    assert (outcome.retry_after, outcome.permanent) == (retry_after, permanent)
-    assert "token" not in outcome.reason.en
+    assert isinstance(outcome, Executed)
+    assert outcome.data.count == count
+
+
+@pytest.mark.parametrize(("step", "retry_after"), DECLINED.values(), ids=DECLINED)
+@pytest.mark.parametrize("trusted", [False, True])
+def test_what_was_put_off_proves_nothing_unless_the_profile_says_so(
+    server: ScriptedServer, pauses: list[float], step, retry_after, trusted: bool
+) -> None:
+    server.steps = [step]
+    with open_client(server.base_url, pauses, trust_429=trusted) as client:
+        outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Declined)
+    assert (outcome.retry_after, outcome.trusted) == (retry_after, trusted)
     assert len(server.requests) == 1
+
+
+def test_a_redirect_does_not_tell_what_its_address_holds(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [answer(307, b"", Location="https://elsewhere.example/x?token=1")]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Doubtful)
+    assert "token" not in outcome.reason.en
 
 
 def test_a_doubt_carries_the_pause_that_the_system_asks_for(
@@ -162,20 +211,28 @@ def test_silence_is_in_doubt(server: ScriptedServer, pauses: list[float]) -> Non
         assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Doubtful)
 
 
-def test_an_expired_token_is_renewed_once(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(401, b""), ok({"totalDeRegistros": 1})]
-    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Executed)
-    assert [r.headers["authorization"][-1] for r in server.requests] == ["1", "2"]
-    assert server.requests[0].body.count(FILE.content) == 1
-    assert server.requests[1].body.count(FILE.content) == 1
-
-
-def test_a_second_401_ends_it(server: ScriptedServer, client: Client) -> None:
-    server.steps = [answer(401, b"")]
+def test_an_expired_token_is_seen_elsewhere_and_not_used_again(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [answer(401, b""), answer(401, b""), ok({"totalDeRegistros": 1})]
     outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
-    assert isinstance(outcome, NotExecuted)
-    assert outcome.permanent
-    assert (len(server.requests), server.logins) == (2, 2)
+    assert isinstance(outcome, Declined)
+    assert (outcome.status, outcome.trusted) == (401, True)
+    assert isinstance(client.send(IMPORT, path=CLIENTE, file=FILE), Executed)
+    assert [r.path for r in server.requests] == [
+        "/v2/importacao/cliente",
+        "/v2/sistema/info",
+        "/v2/importacao/cliente",
+    ]
+    assert [r.headers["authorization"][-1] for r in server.requests] == ["1", "1", "2"]
+
+
+def test_a_401_with_a_good_token_proves_nothing(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(401, b""), ok({"codigoDaEmpresa": 1})]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Doubtful)
+    assert not isinstance(outcome, Declined)
+    assert (len(server.requests), server.logins) == (2, 1)
 
 
 def test_wrong_credentials_execute_nothing(server: ScriptedServer, client: Client) -> None:

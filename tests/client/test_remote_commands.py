@@ -140,8 +140,9 @@ def test_an_address_with_a_password_in_it_is_not_shown(
     [
         (ok({"n": 1.10}), 0, {"success": True, "data": {"n": 1.10}}),
         (answer(200, [1, 2]), 0, [1, 2]),
-        (answer(400, {"success": False}), 1, {"success": False}),
-        (answer(200, {"success": False}), 1, {"success": False}),
+        (answer(400, {"success": False, "errors": []}), 1, {"success": False, "errors": []}),
+        (answer(200, {"success": False, "errors": []}), 1, {"success": False, "errors": []}),
+        (answer(200, {"success": False}), 4, {"success": False}),
         (answer(404, "não existe"), 1, "não existe"),
         (answer(500, {"success": False}), 4, {"success": False}),
         (HTML, 4, None),

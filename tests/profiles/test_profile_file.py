@@ -22,6 +22,8 @@ base_url = "https://dev.erp.example.com"
 email = "int@example.com"
 settle_seconds = 60
 ca_bundle = "empresa.pem"
+trust_429 = true
+timeout_seconds = 600
 [profiles.prod]
 base_url = "https://erp.example.com"
 email = "int@example.com"
@@ -44,6 +46,8 @@ def test_the_profiles_are_read(home: Path) -> None:
     dev, prod = known.profiles["dev"], known.profiles["prod"]
     assert (known.default, dev.production, prod.production) == ("dev", False, True)
     assert (dev.settle_seconds, prod.settle_seconds) == (60.0, 900.0)
+    assert (dev.trust_429, prod.trust_429) == (True, False)
+    assert (dev.timeout_seconds, prod.timeout_seconds) == (600.0, 60.0)
     assert (dev.ca_bundle, prod.ca_bundle) == (home / "empresa.pem", None)
 
 
@@ -64,6 +68,8 @@ def test_the_profiles_are_read(home: Path) -> None:
         ("[profiles.dev]\nproduction = 1", "profiles.dev.production"),
         ("[profiles.dev]\nsettle_seconds = true", "profiles.dev.settle_seconds"),
         ("[profiles.dev]\nsettle_seconds = -1", "profiles.dev.settle_seconds"),
+        ("[profiles.dev]\ntrust_429 = 1", "profiles.dev.trust_429"),
+        ("[profiles.dev]\ntimeout_seconds = -1", "profiles.dev.timeout_seconds"),
         ('[profiles.dev]\npassword = "x"', "unknown key profiles.dev.password"),
         ('default = "none"', "default is none of the profiles"),
         (TWO.replace('default = "dev"', 'default = "prod"'), "default is a production profile"),

@@ -22,6 +22,7 @@ class Class(StrEnum):
     NOT_EXECUTED = "not executed"
     REJECTED = "rejected"
     EXECUTED = "executed"
+    DECLINED = "put off, not applied"
     LOST = "in doubt, not applied"
     APPLIED = "in doubt, applied"
 
@@ -140,15 +141,15 @@ def _chunked(answer: bytes) -> bytes:
 KINDS: Mapping[str, Kind] = {
     "connection refused": Kind(Class.NOT_EXECUTED, refused=True),
     "401 in the middle": Kind(
-        Class.NOT_EXECUTED, _instead(_answer("401 Unauthorized", _refusal("Token expirado.")))
+        Class.LOST, _instead(_answer("401 Unauthorized", _refusal("Token expirado.")))
     ),
-    "413": Kind(Class.NOT_EXECUTED, _instead(_answer("413 Payload Too Large", b"too large"))),
+    "413": Kind(Class.LOST, _instead(_answer("413 Payload Too Large", b"too large"))),
     "429": Kind(
-        Class.NOT_EXECUTED,
+        Class.DECLINED,
         _instead(_answer("429 Too Many Requests", _refusal("Espere."), "Retry-After: 1")),
     ),
     "307 elsewhere": Kind(
-        Class.NOT_EXECUTED,
+        Class.LOST,
         _instead(_answer("307 Temporary Redirect", b"", "Location: https://example.com/")),
     ),
     "400 with errors": Kind(
@@ -207,7 +208,22 @@ KINDS: Mapping[str, Kind] = {
         Class.APPLIED, _after(lambda a: _answer("200 OK", _body_of(a)[:-5]))
     ),
     "wrong schema": Kind(
-        Class.APPLIED, _say(_answer("200 OK", b'{"success": true, "data": {"ok": "sim"}}'))
+        Class.EXECUTED, _say(_answer("200 OK", b'{"success": true, "data": {"ok": "sim"}}'))
+    ),
+    "401 after commit": Kind(
+        Class.APPLIED, _say(_answer("401 Unauthorized", _refusal("Token expirado.")))
+    ),
+    "429 after commit": Kind(
+        Class.APPLIED, _say(_answer("429 Too Many Requests", b"", "Retry-After: 1"))
+    ),
+    "307 after commit": Kind(
+        Class.APPLIED, _say(_answer("307 Temporary Redirect", b"", "Location: /elsewhere"))
+    ),
+    "400 as text after commit": Kind(
+        Class.APPLIED, _say(_answer("400 Bad Request", b"Bad Request", kind="text/plain"))
+    ),
+    "404 as text after commit": Kind(
+        Class.APPLIED, _say(_answer("404 Not Found", b"Not Found", kind="text/plain"))
     ),
     "success without an envelope": Kind(Class.APPLIED, _say(_answer("200 OK", b'{"ok": true}'))),
     "broken gzip": Kind(

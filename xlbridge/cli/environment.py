@@ -8,7 +8,11 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings, read_settings
 
-_VARIABLES = {"profile": "XLBRIDGE_PROFILE", "ca_bundle": "XLBRIDGE_CA_BUNDLE"}
+_VARIABLES = {
+    "profile": "XLBRIDGE_PROFILE",
+    "ca_bundle": "XLBRIDGE_CA_BUNDLE",
+    "timeout": "XLBRIDGE_TIMEOUT",
+}
 """The options that every command of an environment has, and the variables that they stand for."""
 
 _CONTEXT_KEY = "xlbridge.environment"
@@ -32,6 +36,15 @@ def add_environment_options(command: click.Command) -> click.Command:
                 Text(
                     pt="Autoridades certificadoras em que confiar (PEM).",
                     en="Certificate authorities to trust (PEM).",
+                ),
+            ),
+            _option(
+                ["--timeout"],
+                "SECONDS",
+                Text(
+                    pt="Quanto esperar por uma resposta (60; importações diretas grandes podem "
+                    "precisar de mais).",
+                    en="How long to wait for an answer (60; large direct imports may need more).",
                 ),
             ),
         ]

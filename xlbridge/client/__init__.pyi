@@ -7,6 +7,7 @@ from .diagnosis import (
 )
 from .listings.stream import Record as Record
 from .outcomes import (
+    Declined as Declined,
     Doubtful as Doubtful,
     Executed as Executed,
     NotExecuted as NotExecuted,

@@ -16,18 +16,20 @@ Example::
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from http import HTTPStatus
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import httpx
-from pydantic import TypeAdapter
 
 from xlbridge.client.listings.answer import ListingAnswer, rows_of_data, shape_of
 from xlbridge.client.listings.stream import ParseNumber, Record
 from xlbridge.client.operations import Operations
 from xlbridge.client.outcomes import (
+    BUSY,
+    TOKEN_EXPIRED,
     TOKEN_REFUSED,
+    Declined,
     Doubtful,
     Executed,
     NotExecuted,
@@ -38,7 +40,9 @@ from xlbridge.client.outcomes import (
     data_or_raise,
     is_json_or_empty,
     lost_answer_error,
+    tells_failure,
 )
+from xlbridge.client.reading import data_reader
 from xlbridge.client.retry import RetryPolicy
 from xlbridge.client.session import (
     LOGIN_REFUSED,
@@ -56,11 +60,13 @@ from xlbridge.client.transport import (
     Transport,
     UploadFile,
     call_of,
+    is_busy,
     pause_after_reply,
+    retry_after,
 )
-from xlbridge.errors import ApiError, AuthenticationFailed, UsageError
+from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.wire import Operation, WireModel, record_model
+from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import Authentication
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -73,7 +79,7 @@ class Client(Operations):
     ``client.financial.receivables.list_open(codigoDoCliente=7)``.
 
     The token is held in memory, and in ``token_file`` where other processes are to find it.
-    ``timeout`` is in seconds, for each step of a request. Raises ``ConfigError`` for an address
+    ``timeout`` takes the place of the target's own. Raises ``ConfigError`` for an address
     that is not https (http to loopback is fine) or missing credentials.
     """
 
@@ -81,7 +87,7 @@ class Client(Operations):
         self,
         target: Target,
         *,
-        timeout: float = 60.0,
+        timeout: float | None = None,
         retry_policy: RetryPolicy | None = None,
         token_file: TokenFile | None = None,
     ) -> None:
@@ -89,8 +95,8 @@ class Client(Operations):
         self.target = target
         self.retry_policy = retry_policy or RetryPolicy()
         self._redactor = SecretRedactor(target.password)
-        self._timeout = timeout
-        self._transport = Transport(target.base_url, timeout, target.ca_bundle)
+        self._timeout = target.timeout if timeout is None else timeout
+        self._transport = Transport(target.base_url, self._timeout, target.ca_bundle)
         self._session = Session(
             self._transport, target, self.retry_policy, self._redactor, token_file
         )
@@ -142,20 +148,19 @@ class Client(Operations):
     ) -> Any:
         """Call an operation and return its ``data`` as the type that the operation declares.
 
-        Repeatable operations are retried. Raises ``TransportError``,
-        ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation that is not
-        retryable, ``InDoubt``.
+        Repeatable operations are retried; what the answer to a write leaves out is None. Raises
+        ``TransportError``, ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation
+        that is not retryable, ``InDoubt``.
         """
         call = call_of(operation, path, query, body, file)
 
-        def attempt() -> Reply:
-            return self._session.exchange(call)
-
         if operation.retryable:
-            reply = self.retry_policy.repeat(attempt, pause_after_reply)
+            reply = self.retry_policy.repeat(
+                lambda: self._session.exchange(call), pause_after_reply
+            )
         else:
-            reply = attempt()
-        return self._data_of(operation, reply, _typed_reader(operation))
+            reply = self._session.exchange_write(call)
+        return self._data_of(operation, reply, data_reader(operation))
 
     def records(
         self,
@@ -212,20 +217,32 @@ class Client(Operations):
         *,
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
+        body: WireModel | None = None,
         file: UploadFile | None = None,
+        harmless: bool = False,
     ) -> Outcome:
         """Make one attempt of a write and return its outcome; remote failures raise nothing.
 
-        Only a 401 is followed by a second request, with a new token: it was not executed.
+        A request that is ``harmless``, as a preview is, is sent again with a new token after a 401.
         """
-        call = call_of(operation, path, query, file=file)
+        call = call_of(operation, path, query, body, file)
         try:
-            reply = self._session.exchange(call)
+            if harmless:
+                reply, expired = self._session.exchange(call), False
+            else:
+                reply, expired = self._session.attempt(call)
         except ApiError as error:
-            # Only a login raises, before the request or after its 401, and it has been repeated
-            # already where that could help.
-            return NotExecuted(error.message, permanent=True)
-        return classify_reply(reply, _typed_reader(operation), self._redactor)
+            # Only a login raises, and it has been repeated already where that could help. Nothing
+            # was sent, or what was sent is harmless.
+            answered = isinstance(error, AuthenticationFailed)
+            return NotExecuted(error.message, permanent=True, answered=answered)
+        if expired:
+            return Declined(TOKEN_EXPIRED, status=HTTPStatus.UNAUTHORIZED, trusted=True)
+        if harmless and is_unauthorized(reply):
+            return NotExecuted(TOKEN_REFUSED, permanent=True, answered=True)
+        if isinstance(reply, httpx.Response) and is_busy(reply):
+            return Declined(BUSY, retry_after(reply), trusted=self.target.trust_429)
+        return self._classify(operation, reply, data_reader(operation))
 
     def raw(
         self,
@@ -248,10 +265,11 @@ class Client(Operations):
                     en="The path must begin with /, for example /v2/sistema/info.",
                 )
             )
-        reply = self._session.exchange(Call(method.upper(), path, query, body))
+        call = Call(method.upper(), path, query, body)
+        reads = call.method == "GET"
+        reply = self._session.exchange(call) if reads else self._session.exchange_write(call)
         if isinstance(reply, NoAnswer):
-            doubtful = reply.may_be_executed and method.upper() != "GET"
-            raise lost_answer_error(reply.reason, doubtful=doubtful)
+            raise lost_answer_error(reply.reason, doubtful=reply.may_be_executed and not reads)
         return reply
 
     def text_of(self, reply: httpx.Response) -> str:
@@ -267,20 +285,43 @@ class Client(Operations):
         The outcome of a login goes by ``authenticated``. Source: the spec, Authentication.
         """
         if is_refused_login(reply):
-            return NotExecuted(LOGIN_REFUSED)
-        outcome = classify_reply(reply, lambda data: data, self._redactor)
-        if isinstance(outcome, Doubtful) and reply.is_success and is_json_or_empty(reply):
+            return NotExecuted(LOGIN_REFUSED, answered=True)
+        outcome = classify_reply(
+            reply,
+            lambda data: data,
+            self._redactor,
+            refuses_in_data=_refuses_in_data(reply.request),
+        )
+        unenveloped = is_json_or_empty(reply) and not tells_failure(reply)
+        if isinstance(outcome, Doubtful) and reply.is_success and unenveloped:
             return Executed(None)
         return outcome
 
     def _data_of(self, operation: Operation, reply: Reply, read: ReadData) -> Any:
-        if is_unauthorized(reply):
+        if is_unauthorized(reply) and operation.retryable:
             raise AuthenticationFailed(TOKEN_REFUSED)
+        if is_busy(reply) and not operation.retryable and self.target.trust_429:
+            raise TransportError(BUSY)
         return data_or_raise(
-            classify_reply(reply, read, self._redactor),
+            self._classify(operation, reply, read),
             retryable=operation.retryable,
             answered=not isinstance(reply, NoAnswer),
         )
+
+    def _classify(self, operation: Operation, reply: Reply, read: ReadData) -> Outcome:
+        return classify_reply(
+            reply, read, self._redactor, refuses_in_data=operation.refuses_in_data
+        )
+
+
+def _refuses_in_data(request: httpx.Request) -> bool:
+    """Tell whether a raw request is one whose refusal comes within the data of a success."""
+    return any(
+        operation.refuses_in_data
+        and request.method == operation.method
+        and request.url.path.endswith(operation.path)
+        for operation in OPERATIONS.values()
+    )
 
 
 def _model_of(operation: Operation) -> type[WireModel]:
@@ -288,12 +329,3 @@ def _model_of(operation: Operation) -> type[WireModel]:
     if model is None:
         raise TypeError(f"{operation.name} is not a listing")
     return model
-
-
-def _typed_reader(operation: Operation) -> ReadData:
-    return _adapter(operation.data).validate_python
-
-
-@cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(annotation)

@@ -4,7 +4,7 @@ Source: the spec, Response envelope and Errors.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope
+from xlbridge.wire.protocol import ErrorItem, notifications_in
 
 _MIN_SECRET_LENGTH = 4
 """A shorter secret is left alone: masking every "a" would hide the message, not the secret."""
@@ -47,15 +48,14 @@ class SecretRedactor:
 class NotExecuted:
     """The request was certainly not applied.
 
-    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did.
     ``permanent`` says that repeating the request now cannot help: the credentials or the token
-    were refused, the login has used up its own tries, the certificate is not trusted, the request
-    is too large, or the address redirects.
+    were refused, the login has used up its own tries, or the certificate is not trusted.
+    ``answered`` says that the remote system did answer something.
     """
 
     reason: Text
-    retry_after: float | None = None
     permanent: bool = False
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,25 @@ class Executed:
 class Doubtful:
     """The answer does not tell whether the request was applied.
 
-    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did.
+    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did;
+    ``answered`` says that any answer came.
     """
 
     reason: Text
     retry_after: float | None = None
+    answered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Declined(Doubtful):
+    """The answer puts the request off (401 with a token that is refused elsewhere too, 429).
+
+    A gateway may say so after the commit: it proves nothing until the records are read back as they
+    were. ``trusted`` says that the request may be sent again without that where no key allows it.
+    """
+
+    status: int = HTTPStatus.TOO_MANY_REQUESTS
+    trusted: bool = False
 
 
 Outcome = NotExecuted | Rejected | Executed | Doubtful
@@ -93,6 +107,11 @@ Outcome = NotExecuted | Rejected | Executed | Doubtful
 CHECK_ADDRESS = Text(
     pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy: xlbridge doctor",
     en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy: xlbridge doctor",
+)
+
+LOOK_BEFORE_REPEATING = Text(
+    pt="O pedido pode ter sido aplicado ou não: confira no sistema antes de repetir.",
+    en="The request may or may not have been applied: look in the system before repeating it.",
 )
 
 
@@ -122,14 +141,7 @@ def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
     """Return the error for a request without a clear answer; ``doubtful`` where it may write."""
     if not doubtful:
         return TransportError(reason, CHECK_ADDRESS)
-    return InDoubt(
-        reason,
-        Text(
-            pt="O pedido pode ter sido aplicado ou não: confira no sistema antes de repetir.",
-            en="The request may or may not have been applied: look in the system before "
-            "repeating it.",
-        ),
-    )
+    return InDoubt(reason, LOOK_BEFORE_REPEATING)
 
 
 def _rejection_message(status: int, messages: list[str]) -> Text:
@@ -150,38 +162,78 @@ ReadData = Callable[[Any], Any]
 _EXCERPT_LENGTH = 80
 _MAX_REDACTED_LENGTH = 10_000
 _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-_NOT_EXECUTED_REDIRECTS = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
+_NEVER_REJECTED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
+"""Statuses of 4xx that prove nothing, whatever the body says."""
 
 
-def classify_envelope(envelope: Envelope, read_data: ReadData, redactor: SecretRedactor) -> Outcome:
-    """Return the class that a successful reply falls into by its envelope."""
-    if envelope.is_failure:
-        return Rejected(HTTPStatus.OK, _error_details(envelope, redactor))
+def classify_envelope(
+    envelope: Envelope,
+    read_data: ReadData,
+    redactor: SecretRedactor,
+    *,
+    status: int = HTTPStatus.OK,
+    refuses_in_data: bool = False,
+) -> Outcome | None:
+    """Return the class of an envelope; None for a failure that does not say what failed.
+
+    ``refuses_in_data`` is the operation's.
+    """
+    refused = envelope.error_items
+    if envelope.success:
+        refused = notifications_in(envelope.data) if refuses_in_data else []
+    elif not envelope.tells_errors:
+        return None
+    if refused or not envelope.success:
+        return Rejected(status, _error_details(refused, redactor))
     try:
         return Executed(read_data(envelope.data))
     except ValueError as error:
         return Doubtful(_mismatch_message(error))
 
 
-def classify_reply(reply: Reply, read_data: ReadData, redactor: SecretRedactor) -> Outcome:
+def classify_reply(
+    reply: Reply,
+    read_data: ReadData,
+    redactor: SecretRedactor,
+    *,
+    refuses_in_data: bool = False,
+) -> Outcome:
     """Return the class that a reply falls into.
 
-    A 307 or 308 asks for the same request at another address, so it was not executed here; any
-    other redirect may be the answer to a request that was, and stays in doubt.
+    Only the spec's own success and its own refusals prove anything: a gateway may answer with any
+    status, before the commit or after it. Source: the upload protocol, What an answer means.
     """
     if isinstance(reply, NoAnswer):
         if reply.may_be_executed:
-            return Doubtful(reply.reason)
+            return Doubtful(reply.reason, answered=False)
         return NotExecuted(reply.reason, permanent=reply.permanent)
+    outcome: Outcome | None = None
     if reply.is_success:
-        return _classify_success(reply, read_data, redactor)
-    if reply.is_client_error:
-        return _classify_client_error(reply, redactor)
-    if reply.status_code in _NOT_EXECUTED_REDIRECTS:
-        return NotExecuted(_redirect_message(reply), permanent=True)
+        envelope = _envelope(reply)
+        if envelope is not None:
+            outcome = classify_envelope(
+                envelope, read_data, redactor, refuses_in_data=refuses_in_data
+            )
+    elif reply.is_client_error and reply.status_code not in _NEVER_REJECTED:
+        outcome = _classify_refusal(reply, redactor)
+    return outcome or Doubtful(_unproven_message(reply, redactor), retry_after(reply))
+
+
+def _classify_refusal(reply: httpx.Response, redactor: SecretRedactor) -> Outcome | None:
+    envelope = _envelope(reply)
+    if envelope is not None and not envelope.success:
+        return classify_envelope(envelope, lambda data: data, redactor, status=reply.status_code)
+    message = _bare_message(reply)
+    if message is None:
+        return None
+    return Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
+
+
+def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
     if reply.has_redirect_location:
-        return Doubtful(_redirect_message(reply))
-    return Doubtful(describe_reply(reply, redactor), retry_after(reply))
+        return _redirect_message(reply)
+    known = _STATUS_MESSAGES.get(reply.status_code)
+    return describe_reply(reply, redactor) if known is None else known
 
 
 def parse_json(reply: httpx.Response) -> Any:
@@ -200,6 +252,12 @@ def is_json_or_empty(reply: httpx.Response) -> bool:
     except ValueError:
         return False
     return True
+
+
+def tells_failure(reply: httpx.Response) -> bool:
+    """Say whether a body is an envelope that tells a failure."""
+    envelope = _envelope(reply)
+    return envelope is not None and not envelope.success
 
 
 def content_type(reply: httpx.Response) -> str:
@@ -225,47 +283,30 @@ def describe_reply(
     )
 
 
-def _classify_success(
-    reply: httpx.Response, read_data: ReadData, redactor: SecretRedactor
-) -> Outcome:
-    envelope = _envelope(reply)
-    if envelope is None:
-        return Doubtful(describe_reply(reply, redactor))
-    return classify_envelope(envelope, read_data, redactor)
-
-
-def _classify_client_error(reply: httpx.Response, redactor: SecretRedactor) -> Outcome:
-    if reply.status_code == HTTPStatus.UNAUTHORIZED:
-        return NotExecuted(TOKEN_REFUSED, permanent=True)
-    if reply.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return NotExecuted(
-            Text(
-                pt="O sistema recusou o envio por ser grande demais (413).",
-                en="The system refused the request because it is too large (413).",
-            ),
-            permanent=True,
-        )
-    if reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        return NotExecuted(
-            Text(
-                pt="O sistema pede para esperar: chamadas demais (429).",
-                en="The system asks to wait: too many calls (429).",
-            ),
-            retry_after(reply),
-        )
-    envelope = _envelope(reply)
-    if envelope is not None and envelope.is_failure:
-        return Rejected(reply.status_code, _error_details(envelope, redactor))
-    message = _bare_message(reply)
-    if message is not None:
-        return Rejected(reply.status_code, (ErrorDetail("", redactor.redact(message)),))
-    return Doubtful(describe_reply(reply, redactor))
-
-
 TOKEN_REFUSED = Text(
     pt="O sistema não aceitou o token, nem depois de um novo login (401).",
     en="The system did not accept the token, not even after a new login (401).",
 )
+"""Said of a request that was repeated with a new token."""
+
+TOKEN_EXPIRED = Text(pt="O token não vale mais (401).", en="The token is not good any more (401).")
+
+BUSY = Text(
+    pt="O sistema pede para esperar: chamadas demais (429).",
+    en="The system asks to wait: too many calls (429).",
+)
+
+_STATUS_MESSAGES: Mapping[int, Text] = {
+    HTTPStatus.UNAUTHORIZED: Text(
+        pt="O sistema respondeu que o token não vale (401).",
+        en="The system answered that the token is not good (401).",
+    ),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Text(
+        pt="O sistema respondeu que o envio é grande demais (413).",
+        en="The system answered that the request is too large (413).",
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: BUSY,
+}
 
 
 def _envelope(reply: httpx.Response) -> Envelope | None:
@@ -275,22 +316,23 @@ def _envelope(reply: httpx.Response) -> Envelope | None:
         return None
 
 
-def _error_details(envelope: Envelope, redactor: SecretRedactor) -> tuple[ErrorDetail, ...]:
+def _error_details(items: Iterable[ErrorItem], redactor: SecretRedactor) -> tuple[ErrorDetail, ...]:
     return tuple(
-        ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
-        for item in envelope.error_items
+        ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value))) for item in items
     )
 
 
 def _bare_message(reply: httpx.Response) -> str | None:
-    """Return the bare message of a refusal: a JSON string, or plain text. The spec, Errors."""
-    if reply.status_code not in _BARE_MESSAGE_STATUSES:
+    """Return the bare message of a refusal, a JSON string. Source: the spec, Errors.
+
+    Plain text is what gateways write, and is none.
+    """
+    if reply.status_code not in _BARE_MESSAGE_STATUSES or "json" not in content_type(reply):
         return None
     try:
         document = parse_json(reply)
     except ValueError:
-        plain = reply.headers.get("Content-Type", "").startswith("text/plain")
-        document = reply.text if plain else None
+        return None
     return _printable(document) if isinstance(document, str) and document.strip() else None
 
 

@@ -13,19 +13,37 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
-from xlbridge.client.outcomes import CHECK_ADDRESS, SecretRedactor, content_type, parse_json
+from xlbridge.client.outcomes import (
+    CHECK_ADDRESS,
+    LOOK_BEFORE_REPEATING,
+    SecretRedactor,
+    content_type,
+    parse_json,
+)
 from xlbridge.client.retry import RetryPolicy
 from xlbridge.client.target import Target
 from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of, pause_after_reply
-from xlbridge.errors import AuthenticationFailed, ConfigError, TransportError
+from xlbridge.errors import (
+    ApiError,
+    AuthenticationFailed,
+    ConfigError,
+    InDoubt,
+    TransportError,
+)
 from xlbridge.files import file_lock, write_private
 from xlbridge.i18n import Text
 from xlbridge.profiles import origin_of
-from xlbridge.wire.authentication import AUTHENTICATE, TIMESTAMP_FORMAT, Authentication, Credentials
+from xlbridge.wire.authentication import (
+    AUTHENTICATE,
+    SYSTEM_INFO,
+    TIMESTAMP_FORMAT,
+    Authentication,
+    Credentials,
+)
 
 _EXPIRY_MARGIN = timedelta(minutes=1)
 _SCRYPT_OPTIONS = {"n": 2**14, "r": 8, "p": 1}
@@ -98,6 +116,13 @@ def _is_unexpired(expiration: str | None) -> bool:
     return datetime.now() + _EXPIRY_MARGIN < end
 
 
+class Attempt(NamedTuple):
+    """Reply to a request that writes, and whether its token is refused elsewhere, too."""
+
+    reply: Reply
+    token_expired: bool
+
+
 class Session:
     """Access of one integration user; the token is never shown."""
 
@@ -115,6 +140,7 @@ class Session:
         self._redactor = redactor
         self._token_file = token_file
         self._token: str | None = None
+        self._refused: str | None = None
         self._lock = threading.Lock()
 
     def login(self) -> Authentication:
@@ -127,10 +153,9 @@ class Session:
             return self._login()
 
     def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
-        """Send an authenticated request; after a 401, once more with a new token.
+        """Send a request that may be repeated; after a 401, once more with a new token.
 
-        ``streamed`` is the transport's. Raises what ``login`` raises: the request itself has not
-        been sent then, or was refused.
+        ``streamed`` is the transport's. Raises what ``login`` raises.
         """
         token = self._current_token()
         reply = self._transport.exchange(call, token, streamed=streamed)
@@ -138,11 +163,47 @@ class Session:
             return reply
         return self._transport.exchange(call, self._token_after(token), streamed=streamed)
 
+    def attempt(self, call: Call) -> Attempt:
+        """Send a request that writes, once.
+
+        A 401 alone does not tell that the token has expired: a gateway may answer so after the
+        commit. The same token is tried on a request that writes nothing. An expired one is not
+        used again. Raises what ``login`` raises: the request has not been sent then.
+        """
+        token = self._current_token()
+        reply = self._transport.exchange(call, token)
+        expired = is_unauthorized(reply) and is_unauthorized(
+            self._transport.exchange(call_of(SYSTEM_INFO, {}), token)
+        )
+        if expired:
+            self._forget(token)
+        return Attempt(reply, expired)
+
+    def exchange_write(self, call: Call) -> Reply:
+        """Send a request that writes; once more where its token had expired.
+
+        Raises what ``login`` raises before the request is sent, and ``InDoubt`` after it.
+        """
+        attempt = self.attempt(call)
+        if not attempt.token_expired:
+            return attempt.reply
+        try:
+            token = self._current_token()
+        except ApiError as error:
+            raise InDoubt(error.message, LOOK_BEFORE_REPEATING) from error
+        return self._transport.exchange(call, token)
+
     def _current_token(self) -> str:
         with self._lock:
             if self._token is None:
-                self._renew(None)
+                self._renew(self._refused)
             return self._held()
+
+    def _forget(self, refused: str) -> None:
+        with self._lock:
+            self._refused = refused
+            if self._token == refused:
+                self._token = None
 
     def _token_after(self, refused: str) -> str:
         with self._lock:

@@ -8,6 +8,7 @@ import httpx
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
+from xlbridge.settings import DEFAULT_TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Target:
 
     ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the usual
     ones. ``system`` is the id that the embedded sandbox keeps in its database, as its address
-    changes; None for every other system.
+    changes; None for every other system. ``trust_429`` says that the system answers a 429 before
+    it writes anything; ``timeout`` is how long each step of a request may take, in seconds.
     """
 
     profile: str
@@ -30,6 +32,8 @@ class Target:
     production: bool = False
     ca_bundle: str | Path | None = None
     system: str | None = None
+    trust_429: bool = False
+    timeout: float = DEFAULT_TIMEOUT_SECONDS
 
 
 def parse_base_url(base_url: str) -> httpx.URL:

@@ -229,11 +229,16 @@ def _is_certificate_error(error: BaseException | None) -> bool:
     return False
 
 
+def is_busy(reply: Reply) -> bool:
+    """Say whether a reply is a 429."""
+    return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.TOO_MANY_REQUESTS
+
+
 def pause_after_reply(reply: Reply) -> float | None:
     """Return the least pause before an idempotent request is repeated, None to keep its reply."""
     if isinstance(reply, NoAnswer):
         return None if reply.permanent else 0.0
-    if reply.is_server_error or reply.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+    if reply.is_server_error or is_busy(reply):
         return retry_after(reply) or 0.0
     return None
 

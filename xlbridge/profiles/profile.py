@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, os_error_reason
 from xlbridge.i18n import Text, untranslated
-from xlbridge.settings import DEFAULT_SETTLE_SECONDS, Settings
+from xlbridge.settings import DEFAULT_SETTLE_SECONDS, DEFAULT_TIMEOUT_SECONDS, Settings
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)\d")
@@ -55,7 +55,9 @@ class Profile:
 
     ``base_url`` and ``email`` are empty for the embedded sandbox. ``settle_seconds`` is how long
     an import whose answer was lost may still be on its way. ``ca_bundle`` is a PEM file with the
-    certificate authorities to trust instead of the usual ones.
+    certificate authorities to trust instead of the usual ones. ``trust_429`` says that the system
+    answers a 429 before it writes anything. ``timeout_seconds`` is how long an answer is waited
+    for.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -66,6 +68,8 @@ class Profile:
     production: bool = False
     settle_seconds: float = DEFAULT_SETTLE_SECONDS
     ca_bundle: Path | None = None
+    trust_429: bool = False
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     source: ProfileSource = ProfileSource.FILE
 
     @property
@@ -102,6 +106,8 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "production": bool,
     "settle_seconds": (int, float),
     "ca_bundle": str,
+    "trust_429": bool,
+    "timeout_seconds": (int, float),
 }
 _REQUIRED = ("base_url", "email")
 
@@ -188,6 +194,8 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         production=table.get("production", False),
         settle_seconds=float(table.get("settle_seconds", DEFAULT_SETTLE_SECONDS)),
         ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
+        trust_429=table.get("trust_429", False),
+        timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )
 
 
@@ -272,6 +280,7 @@ def choose_profile(settings: Settings) -> Profile:
     return replace(
         profile,
         settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,
+        timeout_seconds=profile.timeout_seconds if settings.timeout is None else settings.timeout,
         ca_bundle=settings.ca_bundle or profile.ca_bundle,
     )
 

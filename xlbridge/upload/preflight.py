@@ -53,7 +53,9 @@ def _needs_snapshot(context: RunContext, job: Job) -> bool:
 
 def _needs_preview(context: RunContext, job: Job) -> bool:
     wanted = context.options.preview or job.what.mode is Mode.PREVIEW
-    return wanted and job.last("previewed") is None
+    # Jobs of earlier versions have the count only.
+    done = job.last("preview_done") or job.last("previewed") is not None
+    return wanted and not done
 
 
 def _take_snapshot(context: RunContext, job: Job) -> Job:
@@ -77,26 +79,21 @@ def _preview(context: RunContext, job: Job) -> Step:
     context.report_progress(job, Text(pt="prévia no sistema", en="preview by the system"))
     job = context.announce(job, State.PREVIEWING)
     operation = context.resource(job).paths.direct
-    outcome = context.repeat(lambda: context.upload(job, operation, ImportQuery(preview=True)))
+    query = ImportQuery(preview=True)
+    outcome = context.repeat(lambda: context.upload(job, operation, query, harmless=True))
     match outcome:
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
-        case Executed(data) if data.totalDeRegistros != len(job.what.rows):
-            reason = asdict(
-                ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
-            )
-            return context.end(
-                job, State.ABANDONED, reason=reason, previewed=data.totalDeRegistros
-            ), False
+        case Executed(data) if data.count not in (None, len(job.what.rows)):
+            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.what.rows)))
+            return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
         case Executed(data) if job.what.mode is Mode.PREVIEW:
             verdict = Verdict.all_unknown(job.what.rows)
-            return context.end(
-                job, State.PREVIEWED, verdict, previewed=data.totalDeRegistros
-            ), False
+            return context.end(job, State.PREVIEWED, verdict, previewed=data.count), False
         case Executed(data):
             return context.journal.record(
-                job, State.PREPARED, previewed=data.totalDeRegistros
+                job, State.PREPARED, previewed=data.count, preview_done=True
             ), True
-        case NotExecuted(reason) | Doubtful(reason):
+        case NotExecuted() | Doubtful():
             # A preview writes nothing: whatever became of it, nothing was applied.
-            raise context.not_sent(job, reason)
+            raise context.not_sent(job, outcome)

@@ -6,6 +6,7 @@ Source: the upload protocol, Reconcile.
 from dataclasses import asdict
 from typing import Any
 
+from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
@@ -65,7 +66,8 @@ def has_settled(context: RunContext, job: Job) -> bool:
 def reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
     """End a job by what two snapshots of its records prove against those from before.
 
-    Raises ``InDoubt`` when the system cannot be asked.
+    Raises ``InDoubt`` when the system cannot be asked, ``TransportError`` when nothing was applied
+    and the job can be resumed.
     """
     if not has_settled(context, job):
         return job, False
@@ -92,12 +94,37 @@ def reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
     return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
 
 
+def can_be_read_back(context: RunContext, job: Job) -> bool:
+    """Tell whether every record of a job was looked up before it was sent."""
+    before = context.journal.snapshots_before(job.id)
+    return bool(before) and None not in before[-1]
+
+
+def is_as_before(context: RunContext, job: Job) -> bool:
+    """Tell whether a job's records are as they were before it was sent; no answer proves nothing.
+
+    Only for a job that can be read back.
+    """
+    context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
+    before = context.journal.snapshots_before(job.id)[-1]
+    try:
+        now, _ = look_up_rows(context.client, context.resource(job), context.rows(job), most=None)
+    except ApiError:
+        return False
+    return now == before
+
+
 def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> Step:
-    """End a job by what is proven: all rows, done; some, partial; else a person decides."""
+    """End a job by what is proven: all rows, done; some, partial; else a person decides.
+
+    Raises ``TransportError`` where the system had put the request off, and no row is there.
+    """
     if None in proven:
         seen = [True if there else None for there in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
         return needs_person(context, job, why, Verdict.of_proof(job.what.rows, seen), proven=seen)
+    if not any(proven) and job.events[-1].detail.get("declined"):
+        raise context.not_sent(job, NotExecuted(job.reason, answered=True))
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.what.rows, proven)

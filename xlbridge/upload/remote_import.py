@@ -1,12 +1,15 @@
 """Requests that write: a direct import, or a file that is staged, started and polled."""
 
+from collections.abc import Callable
 from dataclasses import asdict
+from http import HTTPStatus
 
-from xlbridge.client import Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.reconcile import can_be_read_back, is_as_before
 from xlbridge.upload.remote_row_results import (
     ROW_COUNT_DIFFERS,
     verdict_of_log,
@@ -14,6 +17,7 @@ from xlbridge.upload.remote_row_results import (
 )
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
+from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0
@@ -44,23 +48,42 @@ def start_or_poll(context: RunContext, job: Job) -> Step:
 
 
 def start(context: RunContext, job: Job) -> Step:
-    """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked."""
+    """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked.
+
+    Where the answer puts the request off, the log tells whether it was started all the same.
+    """
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
     )
-    job = context.announce(job, State.STARTING)
     path = {"id": job.last("log_id")}
-    outcome = context.until_executed(lambda: context.client.send(IMPORT_PROCESS, path=path))
+    declined = False
+
+    def attempt() -> Outcome:
+        nonlocal job, declined
+        if declined and not _waits(context, job):
+            return Executed(None)
+        job = context.announce(job, State.STARTING)
+        outcome = context.client.send(IMPORT_PROCESS, path=path)
+        declined = isinstance(outcome, Declined)
+        return outcome
+
+    outcome = context.repeat_while(attempt, lambda doubt: isinstance(doubt, Declined))
     match outcome:
         case Executed(_):
             return context.journal.record(job, State.POLLING), True
-        case NotExecuted(reason):
-            raise context.not_sent(job, reason, back_to=State.STAGED)
+        case NotExecuted():
+            raise context.not_sent(job, outcome, back_to=State.STAGED)
         case Rejected(_, details):
             message = "; ".join(detail.value for detail in details)
             return context.doubt(job, Text(pt=message, en=message), start_refused=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
+
+
+def _waits(context: RunContext, job: Job) -> bool:
+    """Tell whether the log says that a staged file still waits to be started."""
+    log = read_log(context, job)
+    return not isinstance(log, Text) and log.situacao is ImportState.PENDING
 
 
 def poll(context: RunContext, job: Job) -> Step:
@@ -119,50 +142,104 @@ def _send_direct(context: RunContext, job: Job) -> Step:
     context.report_progress(
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
-    job = context.announce(job, State.SENDING)
     operation = context.resource(job).paths.direct
-    outcome = context.until_executed(lambda: context.upload(job, operation, ImportQuery()))
+    job, outcome = _send_at_once(
+        context,
+        job,
+        State.SENDING,
+        lambda sent: context.upload(sent, operation, ImportQuery()),
+        readable=can_be_read_back(context, job),
+    )
     match outcome:
-        case Executed(data) if data.totalDeRegistros == len(job.what.rows):
+        case Executed(data) if data.count in (None, len(job.what.rows)):
             return context.end(job, State.DONE, Verdict.all_accepted(job.what.rows)), False
         case Executed(data):
             return context.doubt(
-                job, ROW_COUNT_DIFFERS.format(n=data.totalDeRegistros, rows=len(job.what.rows))
+                job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.what.rows))
             )
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
-        case NotExecuted(reason):
-            raise context.not_sent(job, reason)
+        case NotExecuted():
+            raise context.not_sent(job, outcome)
         case Doubtful(reason):
             return context.doubt(job, reason)
+
+
+def _send_at_once(
+    context: RunContext, job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
+) -> tuple[Job, Outcome]:
+    """Send what writes at once; an attempt that was put off is repeated when nothing was written.
+
+    That is read back where the records are ``readable``, and trusted where they are not and the
+    client trusts the answer. Each attempt is recorded before it is made.
+    """
+    declined: Declined | None = None
+
+    def attempt() -> Outcome:
+        nonlocal job, declined
+        if declined is not None and readable and not is_as_before(context, job):
+            return Doubtful(declined.reason)
+        job = context.announce(job, state)
+        outcome = send(job)
+        if isinstance(outcome, NotExecuted) and declined is not None and not readable:
+            # What came before it was never read back.
+            return Doubtful(outcome.reason)
+        declined = outcome if isinstance(outcome, Declined) else declined
+        return outcome
+
+    def may_repeat(doubt: Doubtful) -> bool:
+        return isinstance(doubt, Declined) and (readable or _is_trusted(context, job, doubt))
+
+    outcome = context.repeat_while(attempt, may_repeat)
+    if isinstance(outcome, Declined):
+        busy = outcome.status == HTTPStatus.TOO_MANY_REQUESTS
+        if is_as_before(context, job) if readable else busy and outcome.trusted:
+            return job, NotExecuted(outcome.reason, answered=True)
+    return job, outcome
+
+
+def _is_trusted(context: RunContext, job: Job, declined: Declined) -> bool:
+    """Tell whether rows are sent again unread: keys that tell after a while are waited for."""
+    busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
+    return declined.trusted and (busy or not can_be_read_back(context, job))
 
 
 def _stage(context: RunContext, job: Job) -> Step:
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     waits = context.resource(job).paths.needs_processar
-    job, outcome = _stage_file(context, job)
+    job, outcome = _stage_waiting(context, job) if waits else _stage_running(context, job)
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
-        case NotExecuted(reason):
-            raise context.not_sent(job, reason)
+        case NotExecuted():
+            raise context.not_sent(job, outcome)
         case Doubtful(reason) if waits:
-            raise context.not_sent(_record_orphan(context, job, reason), reason)
+            raise context.not_sent(_record_orphan(context, job, reason), outcome)
+        case Declined(reason):
+            return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
             return context.doubt(job, reason)
 
 
-def _stage_file(context: RunContext, job: Job) -> tuple[Job, Outcome]:
-    """Stage a job's file; each attempt is recorded first, and each that may be an orphan.
+def _stage_running(context: RunContext, job: Job) -> tuple[Job, Outcome]:
+    """Stage a file that the queue runs by itself: as final as a direct import.
 
-    A file that waits for processar-arquivo has done nothing yet: it may be staged again.
+    What it writes comes later: reading back tells nothing until the settle time is over.
     """
-    paths = context.resource(job).paths
-    if paths.queue is None:
-        raise AssertionError(f"{job.what.resource} has no queue")
-    operation, current = paths.queue, job
+    queue = _queue_of(context, job)
+    return _send_at_once(
+        context, job, State.STAGING, lambda sent: context.upload(sent, queue), readable=False
+    )
+
+
+def _stage_waiting(context: RunContext, job: Job) -> tuple[Job, Outcome]:
+    """Stage a file that waits for processar-arquivo: it may be staged again.
+
+    Each attempt is recorded first, and each that may be an orphan.
+    """
+    queue, current = _queue_of(context, job), job
     last: Outcome | None = None
 
     def attempt() -> Outcome:
@@ -170,12 +247,18 @@ def _stage_file(context: RunContext, job: Job) -> tuple[Job, Outcome]:
         if isinstance(last, Doubtful):
             current = _record_orphan(context, current, last.reason)
         current = context.announce(current, State.STAGING)
-        last = context.upload(current, operation)
+        last = context.upload(current, queue)
         return last
 
-    again = context.repeat if paths.needs_processar else context.until_executed
-    outcome = again(attempt)
+    outcome = context.repeat(attempt)
     return current, outcome
+
+
+def _queue_of(context: RunContext, job: Job) -> Operation:
+    queue = context.resource(job).paths.queue
+    if queue is None:
+        raise AssertionError(f"{job.what.resource} has no queue")
+    return queue
 
 
 def _record_orphan(context: RunContext, job: Job, reason: Text) -> Job:

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any
 
-from xlbridge.client import Client, Doubtful, NotExecuted, Outcome, UploadFile
+from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
@@ -19,6 +20,15 @@ from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
+
+_ONCE_IT_ANSWERS = Text(
+    pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
+    en="Nothing was written. Once the system answers: xlbridge resume {job}",
+)
+_TRY_AGAIN = Text(
+    pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
+    en="Nothing was written. To try again: xlbridge resume {job}",
+)
 
 Step = tuple[Job, bool]
 """Job after a step, and whether there is a next one to take."""
@@ -92,37 +102,53 @@ class RunContext:
             **detail,
         ), True
 
-    def not_sent(self, job: Job, reason: Text, back_to: State = State.PREPARED) -> TransportError:
-        """Record that a request was not executed, and return the error that says so."""
-        self.journal.record(job, back_to, reason=asdict(reason))
-        hint = Text(
-            pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
-            en="Nothing was written. Once the system answers: xlbridge resume {job}",
-        ).format(job=job.id)
-        return TransportError(reason, hint)
+    def not_sent(
+        self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
+    ) -> TransportError:
+        """Record that nothing was applied, and return the error that says so."""
+        self.journal.record(job, back_to, reason=asdict(outcome.reason))
+        hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
+        return TransportError(outcome.reason, hint.format(job=job.id))
 
-    def upload(self, job: Job, operation: Operation, query: ImportQuery | None = None) -> Outcome:
-        """Send a job's payload, once."""
+    def upload(
+        self,
+        job: Job,
+        operation: Operation,
+        query: ImportQuery | None = None,
+        *,
+        harmless: bool = False,
+    ) -> Outcome:
+        """Send a job's payload, once; one that is ``harmless`` writes nothing."""
         content = load_payload(self.environment.settings.payloads, job.what.payload)
         named = "resource" in operation.path_parameters
         path = {"resource": job.what.resource} if named else {}
         file = UploadFile(f"{job.what.resource}-{job.id}.xlsx", content)
-        return self.client.send(operation, path=path, query=query, file=file)
-
-    def until_executed(self, attempt: Callable[[], Outcome]) -> Outcome:
-        """Repeat an attempt by the client's policy while it was certainly not executed."""
-        return self._repeat(attempt, even_if_doubtful=False)
+        return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
 
     def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:
         """Repeat a request that changes nothing by itself, even while its outcome is doubtful."""
-        return self._repeat(attempt, even_if_doubtful=True)
 
-    def _repeat(self, attempt: Callable[[], Outcome], *, even_if_doubtful: bool) -> Outcome:
+        return self.repeat_while(attempt, lambda _doubt: True)
+
+    def repeat_while(
+        self, attempt: Callable[[], Outcome], may_repeat: Callable[[Doubtful], bool]
+    ) -> Outcome:
+        """Repeat an attempt by the client's policy while it was certainly not executed.
+
+        ``may_repeat`` says whether one in doubt is repeated. After a token that had expired there
+        is one more attempt, with a new one.
+        """
+        expired = 0
+
         def least_pause(outcome: Outcome) -> float | None:
+            nonlocal expired
             match outcome:
-                case NotExecuted(retry_after=asked, permanent=False):
-                    return asked or 0.0
-                case Doubtful(retry_after=asked) if even_if_doubtful:
+                case NotExecuted(permanent=False):
+                    return 0.0
+                case Declined(status=HTTPStatus.UNAUTHORIZED) if may_repeat(outcome):
+                    expired += 1
+                    return None if expired > 1 else 0.0
+                case Doubtful(retry_after=asked) if may_repeat(outcome):
                     return asked or 0.0
             return None
 

@@ -8,7 +8,7 @@ plain import's answer are not shown there; the shapes here are this project's ch
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
 from xlbridge.wire.model import Many, Moment, WireModel, null_as
@@ -26,8 +26,23 @@ class ImportQuery(WireModel):
 class ImportRecords(WireModel):
     """Records that an import or its preview has read, and their count."""
 
-    totalDeRegistros: int
+    totalDeRegistros: int | None = None
     registros: Many[dict[str, Any]] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_shapes(cls, data: Any) -> Any:
+        """Read the records themselves, or their number alone: the shape is not promised."""
+        if isinstance(data, list):
+            return {"totalDeRegistros": len(data)}
+        return {"totalDeRegistros": data} if isinstance(data, int) else data
+
+    @property
+    def count(self) -> int | None:
+        """Number of records that were read; None where the answer does not tell it."""
+        return (
+            len(self.registros) or None if self.totalDeRegistros is None else self.totalDeRegistros
+        )
 
 
 class AddressingRecord(WireModel):
@@ -42,8 +57,14 @@ class AddressingRecord(WireModel):
 class AddressingRecords(WireModel):
     """Records that the addressing import or its preview has read."""
 
-    totalDeRegistros: int
+    totalDeRegistros: int | None = None
     produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=list)
+
+    @property
+    def count(self) -> int | None:
+        """Number of records that were read; None where the answer does not tell it."""
+        listed = len(self.produtoMapeamentoEstoque) or None
+        return listed if self.totalDeRegistros is None else self.totalDeRegistros
 
 
 class ImportState(StrEnum):

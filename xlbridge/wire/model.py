@@ -26,7 +26,9 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
 
@@ -76,6 +78,18 @@ Item = TypeVar("Item")
 def null_as(default: Any) -> BeforeValidator:
     """Read null as ``default``."""
     return BeforeValidator(lambda value: default if value is None else value)
+
+
+def default_for_invalid(default: Any) -> WrapValidator:
+    """Read a value that does not fit as ``default``: nothing depends on it."""
+
+    def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValueError:
+            return default
+
+    return WrapValidator(read)
 
 
 Many = Annotated[list[Item], null_as([])]

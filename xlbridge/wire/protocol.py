@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_origin
 
 from pydantic import ValidationError
 
-from xlbridge.wire.model import Moment, WireModel, null_as
+from xlbridge.wire.model import Moment, WireModel, default_for_invalid, null_as
 
 PURCHASING_SECTION = "Purchasing"
 
@@ -45,7 +45,8 @@ class Operation:
     ``retryable`` says that sending the request again, after its answer was lost, changes nothing
     more and gets the same answer. A deletion is not: the second one is answered with a 404, as if
     it had failed. ``single_record_filters`` are the fields of the
-    query that name a single record.
+    query that name a single record. ``refuses_in_data`` says that a success whose ``data`` has
+    notifications is a refusal.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Operation:
     authenticated: bool = True
     retryable: bool = False
     single_record_filters: tuple[str, ...] = ()
+    refuses_in_data: bool = False
 
     @property
     def path_parameters(self) -> dict[str, type]:
@@ -83,7 +85,7 @@ class ErrorItem(WireModel):
 
     key: Annotated[str, null_as("")] = ""
     value: Annotated[str, null_as("")] = ""
-    dateOccurred: Moment | None = None
+    dateOccurred: Annotated[Moment | None, default_for_invalid(None)] = None
 
 
 class Envelope(WireModel):
@@ -99,29 +101,26 @@ class Envelope(WireModel):
     notifications: list[ErrorItem] | None = None
 
     @property
-    def is_failure(self) -> bool:
-        """True where the call failed: by ``success``, or by notifications within ``data``.
-
-        Source: the spec, Purchasing (POST /v2/compras/pedido).
-        """
-        return not self.success or bool(self._notifications_in_data)
+    def tells_errors(self) -> bool:
+        """True where the answer has a list of errors, in either of the places for it."""
+        return self.errors is not None or self.notifications is not None
 
     @property
     def error_items(self) -> list[ErrorItem]:
-        """The items of a failure, from all places where the answer may have them."""
-        return [
-            *(self.errors or []),
-            *(self.notifications or []),
-            *self._notifications_in_data,
-        ]
-
-    @property
-    def _notifications_in_data(self) -> list[ErrorItem]:
-        try:
-            return _WithNotifications.model_validate(self.data).notifications
-        except ValidationError:
-            return []
+        """The items of a failure, from both places where the answer may have them."""
+        return [*(self.errors or []), *(self.notifications or [])]
 
 
 class _WithNotifications(WireModel):
     notifications: list[ErrorItem]
+
+
+def notifications_in(data: object) -> list[ErrorItem]:
+    """Return the notifications within an answer's ``data``.
+
+    Source: the spec, Purchasing (POST /v2/compras/pedido).
+    """
+    try:
+        return _WithNotifications.model_validate(data).notifications
+    except ValidationError:
+        return []

@@ -289,6 +289,7 @@ PURCHASE_ORDER_CREATE = Operation(
     section=PURCHASING_SECTION,
     body=PurchaseOrderInput,
     data=PurchaseOrderAnswer,
+    refuses_in_data=True,
 )
 PURCHASE_ORDER_LIST_OPEN = Operation(
     name="purchasing.purchase_orders.list_open",

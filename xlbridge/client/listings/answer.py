@@ -124,6 +124,8 @@ class ListingAnswer:
         except ValueError:
             raise self._undocumented(opening) from None
         outcome = classify_envelope(judged, rows_of_data, self._redactor)
+        if outcome is None:
+            raise self._undocumented(opening)
         rows: list[Any] = data_or_raise(outcome, retryable=self._operation.retryable)
         if not (rows or text.has_list or self._is_of_one):
             raise UnexpectedContent(_MISSING_DATA)
@@ -139,7 +141,7 @@ def is_plain_success(envelope: Mapping[str, Any]) -> bool:
         judged = Envelope.model_validate(envelope)
     except ValueError:
         return False
-    return not judged.is_failure and judged.data is None
+    return judged.success and judged.data is None
 
 
 def _begins_with_object(text: ListingReader) -> bool:

@@ -1,0 +1,154 @@
+"""Answers that prove nothing, given after the commit: keys are read back before a repeat."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lossy_proxy import Fate, LossyProxy
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
+
+from xlbridge.client import Client, Target
+from xlbridge.errors import TransportError
+from xlbridge.upload import Job, State, UploadContext, Uploads
+from xlbridge.wire.registry import CLIENT_LIST
+
+NO_PREVIEW = replace(AT_ONCE, preview=False)
+AFTER: list[Fate] = [
+    "401 after",
+    "429 after",
+    "307 after",
+    "400 as text after",
+    "404 as text after",
+    "413 after",
+]
+
+
+def imports(proxy: LossyProxy) -> int:
+    return sum("importacao/cliente" in path for _, path in proxy.seen)
+
+
+def named(client: Client, name: str) -> int:
+    """Return how many clients of a name the remote system has."""
+    return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
+
+
+def send(context: UploadContext, client: Client, path: Path, mode: str = "direct") -> Job:
+    return Uploads(context, client).run(write_job(context, path, mode), NO_PREVIEW)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue"])
+@pytest.mark.parametrize("fate", AFTER)
+def test_rows_that_are_there_are_not_sent_again(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    fate: Fate,
+    mode: str,
+) -> None:
+    document = new_cnpj()
+    proxy.lose_once(fate, "importacao/cliente")
+    job = send(context, client, make_clients(document), mode)
+    for _ in range(20):
+        if job.state.is_final:
+            break
+        job = Uploads(context, client).run(job, NO_PREVIEW)
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+    assert imports(proxy) == 1
+
+
+@pytest.mark.parametrize("fate", AFTER)
+def test_rows_without_a_key_are_left_in_doubt(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+) -> None:
+    name = f"Sem documento {new_cnpj()}"
+    proxy.lose_once(fate, "importacao/cliente")
+    job = send(context, client, make_clients("", called=name))
+    assert job.state is State.NEEDS_PERSON
+    assert (imports(proxy), named(client, name)) == (1, 1)
+
+
+@pytest.mark.parametrize("fate", ["token refused", "unavailable"])
+def test_rows_that_are_not_there_are_sent_once_more(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
+) -> None:
+    document = new_cnpj()
+    met: list[str] = []
+
+    def decide(_method: str, path: str) -> Fate:
+        # An expired token is expired for every request until the next login.
+        if "autenticar" in path:
+            met.append(path)
+        if fate == "token refused":
+            expired = len(met) == 1 and ("importacao" in path or "sistema/info" in path)
+            return fate if expired else "pass"
+        met.extend([path] if "importacao" in path else [])
+        return (
+            fate
+            if sum("importacao" in one for one in met) == 1 and "importacao" in path
+            else "pass"
+        )
+
+    proxy.decide = decide
+    job = send(context, client, make_clients(document))
+    assert job.state is State.DONE
+    assert (imports(proxy), registered(client, document)) == (2, True)
+    assert [event.state for event in job.events].count(State.SENDING) == 2
+
+
+def test_a_401_to_an_import_alone_is_in_doubt(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    """The token is good elsewhere: whoever answered 401 is not the system."""
+    proxy.lose_once("token refused", "importacao/cliente")
+    job = send(context, client, make_clients(new_cnpj()))
+    assert job.state is State.NEEDS_PERSON
+    assert imports(proxy) == 1
+
+
+def test_a_system_that_stays_busy_leaves_a_job_that_was_proven_unsent(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    proxy.decide = lambda _method, path: "unavailable" if "importacao" in path else "pass"
+    job = write_job(context, make_clients(document), "direct")
+    with pytest.raises(TransportError) as caught:
+        Uploads(context, client).run(job, NO_PREVIEW)
+    assert "Once the system answers" not in str(caught.value.hint)
+    assert context.journal.job(job.id).state is State.PREPARED
+    assert imports(proxy) == 6
+    proxy.decide = lambda _method, _path: "pass"
+    assert Uploads(context, client).run(job, NO_PREVIEW).state is State.DONE
+
+
+def test_a_profile_may_trust_a_429(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    name = f"Sem documento {new_cnpj()}"
+    path = make_clients("", called=name)
+    target = client.target
+    trusting = Target(
+        target.profile, target.base_url, target.email, target.password, trust_429=True
+    )
+    proxy.lose_once("unavailable", "importacao/cliente")
+    with Client(trusting) as other:
+        assert send(context, other, path).state is State.DONE
+    assert (imports(proxy), named(client, name)) == (2, 1)
+
+
+@pytest.mark.parametrize("fate", ["429 after", "401 after"])
+def test_a_start_is_settled_by_its_log(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables,
+    fate: Fate,
+) -> None:
+    proxy.lose_once(fate, "processar-arquivo")
+    job = send(context, client, make_receivables(customer, new_cnpj(), "um"), "queue")
+    for _ in range(20):
+        if job.state.is_final:
+            break
+        job = Uploads(context, client).run(job, NO_PREVIEW)
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
