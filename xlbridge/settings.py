@@ -89,9 +89,9 @@ class Settings:
     ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
     work against a profile, or the embedded sandbox. ``ca_bundle`` is a PEM file with the
     certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
-    still be on its way, in seconds; None leaves it to the profile. ``timeout`` is how long an answer is
-    waited for, in seconds, None likewise. ``state`` is the folder of the
-    chosen profile's journal and payloads, the home where it has none of its own.
+    still be on its way, ``timeout`` how long an answer is waited for, both in seconds; None leaves
+    it to the profile. ``state`` is the folder of the chosen profile's journal and payloads, the
+    home where it has none of its own.
     ``own_schemas`` is a folder of own schema files in place of the one under ``home``.
     """
 
