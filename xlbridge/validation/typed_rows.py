@@ -16,6 +16,7 @@ import pandas as pd
 
 from xlbridge.i18n import localized_number
 from xlbridge.resources import Column, Kind, Resource, strip_accents
+from xlbridge.validation.cells.code_shapes import note_shapes
 from xlbridge.validation.cells.coercion import coerce
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.headers.header_row import Header, repeated_headers
@@ -210,6 +211,7 @@ def type_rows(
             noted.note_raw()
             noted.note_scaled()
             noted.note_shown(formats)
+            note_shapes(column, filled, found)
             problems[column.name] = found
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)

@@ -51,6 +51,43 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="Format the cell as text and type the code again, from its source.",
         ),
     ),
+    error(
+        "code-shape",
+        Text(
+            pt="O código não tem a forma dos outros da coluna, como {example}: zeros, pontos ou "
+            "letras podem ter se perdido.",
+            en="The code does not have the form of the others of the column, such as {example}: "
+            "zeros, points or letters may have been lost.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o código como está na origem.",
+            en="Format the cell as text and type the code as its source has it.",
+        ),
+    ),
+    error(
+        "code-decimals",
+        Text(
+            pt="O código está escrito como um número com casas decimais; talvez seja {read}.",
+            en="The code is written as a number with decimals; it may be {read}.",
+        ),
+        Text(
+            pt="Digite o código como está na origem; zeros à esquerda também podem ter se perdido.",
+            en="Type the code as its source has it; leading zeros may have been lost as well.",
+        ),
+    ),
+    warning(
+        "code-spelling",
+        Text(
+            pt="O código só difere de {other}, na mesma coluna, em maiúsculas ou acentos; serão "
+            "enviados dois códigos.",
+            en="The code differs from {other}, in the same column, in case or accents only; two "
+            "codes are sent.",
+        ),
+        Text(
+            pt="Se é o mesmo código, escreva-o de um só modo.",
+            en="If it is the same code, write it in one way only.",
+        ),
+    ),
     warning(
         "code-form",
         Text(

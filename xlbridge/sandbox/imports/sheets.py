@@ -18,6 +18,8 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _CENTS = Decimal("0.01")
+_COMPARED_IN_COLUMN = frozenset({"code-shape", "code-decimals"})
+"""Findings that depend on the other codes of the column, of which a file may have a part only."""
 
 
 def read_workbook(
@@ -31,7 +33,7 @@ def read_workbook(
         path = Path(folder) / "upload.xlsx"
         path.write_bytes(content)
         validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
-    errors = list(validated.error_findings())
+    errors = [f for f in validated.error_findings() if f.kind.code not in _COMPARED_IN_COLUMN]
     if validated.header_row is None:
         return UploadedSheet([], [_problem(finding) for finding in errors])
     sheet = UploadedSheet(

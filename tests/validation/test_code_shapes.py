@@ -1,0 +1,85 @@
+"""Codes that differ in shape from the others of their column, or only in capitals."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixed_copies import fixed, places
+from sheets import write_records
+
+from xlbridge.resources import Catalogue
+
+CR = "contasreceber"
+PADDED = [f"{n:05}" for n in range(1, 200)]
+
+
+def sheet(folder: Path, resource: str, column: str, values: Sequence[Any]) -> Path:
+    others: dict[str, Any] = {"cnpj": None} if resource == "cliente" else {}
+    return write_records(folder / "a.xlsx", resource, [others | {column: v} for v in values])
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "values", "wrong"),
+    [
+        ("cliente", "seuCodigo", [*PADDED, 200.0], {201: "code-leading-zeros"}),
+        ("cliente", "seuCodigo", [*PADDED, "200"], {201: "code-shape"}),
+        ("cliente", "seuCodigo", ["00001", "00002", 3.0, 12345.0], {4: "code-leading-zeros"}),
+        ("cliente", "seuCodigo", ["00001", "00002", "000003"], {4: "code-shape"}),
+        ("cliente", "seuCodigo", ["4001", "4002", "4003", 200.0], {5: "code-leading-zeros"}),
+        ("cliente", "seuCodigo", ["CLI-0001", "CLI-0002", "CLI-3"], {4: "code-shape"}),
+        ("cliente", "seuCodigo", ["CLI-0001", "CLI-0002", "CLI0003"], {4: "code-shape"}),
+        (
+            "cliente",
+            "seuCodigo",
+            ["CLI-0001", "CLI-0002", 3.0, "0004"],
+            {4: "code-shape", 5: "code-shape"},
+        ),
+        (CR, "numeroDoDocumento", ["NF-001", "NF-002", 3.0], {4: "code-shape"}),
+        (CR, "codigoDoItemDeLancamento", ["1.01.001"] * 3 + [1001.0], {5: "code-shape"}),
+        (CR, "codigoDoItemDeLancamento", ["1.01.001"] * 3 + ["1001"], {5: "code-shape"}),
+        (CR, "codigoDoItemDeLancamento", ["1.01.001"] * 3 + ["1,01,001"], {5: "code-shape"}),
+        (CR, "codigoDoCentroDeCusto", ["01.001", "01.002", "1.003"], {4: "code-shape"}),
+        (CR, "idws", ["4512.0", "4513,00", "4.514,00"], dict.fromkeys((2, 3, 4), "code-decimals")),
+        ("cliente", "seuCodigo", ["CLI-1", "cli-1", "CLI-2"], {3: "code-spelling"}),
+        ("cliente", "seuCodigo", ["AÇO-1", "AÇO-2", "aco-1"], {4: "code-spelling"}),
+    ],
+)
+def test_a_code_unlike_the_others_is_named(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    resource: str,
+    column: str,
+    values: list[Any],
+    wrong: dict[int, str],
+) -> None:
+    path = sheet(tmp_path, resource, column, values)
+    judged, changed, after = fixed(path, catalogue, resource=resource)
+    found = {finding.row: finding.kind.code for finding in judged.findings}
+    assert found == wrong
+    assert changed == []
+    assert places(after) == places(judged)
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "values"),
+    [
+        ("cliente", "seuCodigo", [str(n) for n in range(1, 1200)]),
+        ("cliente", "seuCodigo", [f"CLI-{n}" for n in range(1, 1200)]),
+        ("cliente", "seuCodigo", [f"{n:03}" for n in range(1, 1200)]),
+        ("cliente", "seuCodigo", [float(n) for n in range(1, 1200)]),
+        ("cliente", "seuCodigo", ["1001", "1002", "1003", 1004.0, 10005.0]),
+        ("cliente", "seuCodigo", ["00001", 12345.0]),
+        ("cliente", "seuCodigo", ["CLI-0001", "CLI-0002", "CLI-0003", "FORN-7", "S/N", "A1"]),
+        ("cliente", "seuCodigo", ["AB-12", "CD-34", *map(float, range(1, 9))]),
+        ("cliente", "telefone", ["(11) 98765-4321", "(11) 98765-4322", 11987654323.0]),
+        (CR, "codigoDoCentroDeCusto", ["01.001", "01.002", "01", "01.002.003"]),
+        (CR, "codigoDoItemDeLancamento", ["14.01", "14.00", "7.02"]),
+    ],
+)
+def test_codes_of_their_own_are_left_alone(
+    tmp_path: Path, catalogue: Catalogue, resource: str, column: str, values: list[Any]
+) -> None:
+    path = sheet(tmp_path, resource, column, values)
+    judged, _, _ = fixed(path, catalogue, resource=resource)
+    assert [(f.cell, f.kind.code) for f in judged.findings] == []

@@ -1,0 +1,227 @@
+"""Codes that have lost the shape of the others of their column, or are written in two ways.
+
+A shape has ``9`` for each digit and ``A`` for each letter. Codes lose zeros, points and letters on
+their way through programs that take them for numbers; what most texts of a column have in common
+tells which did.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xlbridge.resources import Column, Kind, strip_accents
+from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
+from xlbridge.validation.text import display, normalise_width, quoted, strip_invisible
+from xlbridge.workbook.read import CellKind
+
+_Shapes = npt.NDArray[np.object_]
+_FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})
+"""Rules that leave open what a code looks like."""
+_FEWEST = 2
+_MOST_ODD = 3
+"""One of so many texts at most has another shape than the common one."""
+_SHAPE = str.maketrans(
+    dict.fromkeys("0123456789", "9")
+    | dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "A")
+)
+_JOINT = "\0"
+"""No cell can hold it."""
+_SEPARATORS = re.compile(r"[^9A]")
+_DECIMALS = re.compile(r"^(\d+)[.,](\d+)$", re.ASCII | re.MULTILINE)
+_NO_CENTS = re.compile(
+    r"^(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+(?=,)|[1-9]\d{0,2}(?:,\d{3})+(?=\.))[.,]0{1,2}$",
+    re.ASCII | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Codes:
+    """Codes of a column that have no error yet: its ``texts`` as they are sent, which of them is
+    in the cell at each of ``positions``, and the positions of the cells that hold numbers."""
+
+    texts: Sequence[str]
+    positions: CellPositions
+    of_cells: npt.NDArray[np.intp]
+    numbers: CellPositions
+
+    def cells_of(self, places: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """Yield the position and text of each cell that has one of some texts."""
+        for number in np.flatnonzero(np.isin(self.of_cells, places)).tolist():
+            yield int(self.positions[number]), self.texts[self.of_cells[number]]
+
+
+def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
+    """Note the codes of a column that are written as numbers, in two ways, or unlike the others."""
+    if column.kind is not Kind.CODE or column.allowed:
+        return
+    positions, of_cells, texts = cells.distinct_texts()
+    sound = ~problems.failed[positions]
+    numbers = cells.of_kind(CellKind.NUMBER)
+    codes = _Codes(
+        _as_sent(texts),
+        positions[sound],
+        of_cells[sound],
+        numbers[~problems.failed[numbers]],
+    )
+    joined = "\n".join(codes.texts)
+    _note_decimals(codes, joined, problems)
+    _note_spellings(codes, joined, problems)
+    if not _FREE_FORM.issuperset(column.checks):
+        return
+    shapes, counts = _shapes(codes)
+    common = _common_shape(codes, shapes, counts)
+    if common is not None:
+        _note_odd_texts(codes, common, shapes, counts, problems)
+        _note_odd_numbers(cells, codes.numbers, common, problems)
+
+
+def _as_sent(texts: Sequence[str]) -> list[str]:
+    if "".join(texts).isascii():
+        return list(map(str.strip, texts))
+    return [strip_invisible(normalise_width(text))[0].strip() for text in texts]
+
+
+def _note_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:
+    """Note the codes that a program wrote as numbers with decimals, unless others have some."""
+    if ("." not in joined and "," not in joined) or not _NO_CENTS.search(joined):
+        return
+    if any(int(m[2]) for m in _DECIMALS.finditer(joined)):
+        return
+    wrong = [place for place, text in enumerate(codes.texts) if _NO_CENTS.match(text)]
+    for position, text in codes.cells_of(wrong):
+        bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", text))
+        problems.add(position, "code-decimals", {"read": bare})
+
+
+def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
+    """Note the codes that differ from another of the column in case or accents only."""
+    if joined.isascii() and joined in (joined.upper(), joined.lower()):
+        return
+    folded = _folded(joined).split("\n")
+    if len(set(folded)) == len(set(codes.texts)):
+        return
+    spellings: defaultdict[str, set[str]] = defaultdict(set)
+    for text in codes.texts:
+        spellings[_folded(text)].add(text)
+    several = {folded for folded, texts in spellings.items() if len(texts) > 1}
+    places = [place for place, text in enumerate(codes.texts) if _folded(text) in several]
+    firsts: dict[str, str] = {}
+    for position, text in codes.cells_of(places):
+        first = firsts.setdefault(_folded(text), text)
+        if text != first:
+            problems.add(position, "code-spelling", {"other": quoted(first)})
+
+
+def _folded(text: str) -> str:
+    return (text if text.isascii() else strip_accents(text)).casefold()
+
+
+def _shapes(codes: _Codes) -> tuple[_Shapes, pd.Series]:
+    """Return the shape of each distinct text, and how many cells have each shape, most first."""
+    shapes = np.array(_JOINT.join(codes.texts).translate(_SHAPE).split(_JOINT), dtype=object)
+    of_texts, distinct = pd.factorize(shapes)
+    in_cells = np.bincount(codes.of_cells, minlength=len(shapes))
+    counts = pd.Series(np.bincount(of_texts, weights=in_cells[: len(shapes)]), index=distinct)
+    filled = counts[(counts > 0) & (counts.index != "")]
+    return shapes, filled.sort_values(ascending=False, kind="stable")
+
+
+@dataclass(frozen=True, slots=True)
+class CommonShape:
+    """Shape that most texts of a column have, in so many ``cells``.
+
+    ``example`` is one of them; ``padded`` tells of each number in them whether any begins with
+    zeros.
+    """
+
+    shape: str
+    example: str
+    cells: int
+    padded: tuple[bool, ...]
+
+    @property
+    def is_number(self) -> bool:
+        """True where the texts are digits only."""
+        return not self.shape.strip("9")
+
+    def lost_by(self, text: str) -> bool:
+        """Return whether a text may have had this shape before a program took it for a number, or
+        somebody left out its zeros or separators."""
+        shape = text.translate(_SHAPE)
+        digits = self.shape.count("9")
+        if _bare(shape) == _bare(self.shape):
+            return True
+        if not shape.strip("9") and not self.is_number:
+            return len(text) == digits or (len(text) < digits and text[0] != "0")
+        is_alike = re.sub("9+", "9", shape) == re.sub("9+", "9", self.shape)
+        if not is_alike or _letters(text) != _letters(self.example):
+            return False
+        runs, widths = re.findall("[0-9]+", text), map(len, re.findall("9+", self.shape))
+        return any(
+            padded and len(run) != width and (run[0] == "0") == (len(run) > width)
+            for run, width, padded in zip(runs, widths, self.padded, strict=True)
+        )
+
+    def lost_by_number(self, digits: int, numbers: int) -> bool:
+        """Return whether one of ``numbers``, with so many digits, may have had this shape."""
+        width = self.shape.count("9")
+        are_most = self.cells >= numbers
+        if self.is_number:
+            return digits < width and (any(self.padded) or are_most)
+        return are_most or ("A" not in self.shape and digits <= width)
+
+
+def _bare(shape: str) -> str:
+    return _SEPARATORS.sub("", shape)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text)).casefold()
+
+
+def _common_shape(codes: _Codes, shapes: _Shapes, counts: pd.Series) -> CommonShape | None:
+    """Return the shape of most texts, None where there is none, or nothing has another."""
+    if not len(counts) or (len(counts) == 1 and not len(codes.numbers)):
+        return None
+    most = int(counts.iloc[0])
+    if most < _FEWEST or 2 * most <= counts.sum():
+        return None
+    shape = str(counts.index[0])
+    texts = [codes.texts[place] for place in np.flatnonzero(shapes == shape).tolist()]
+    runs = [match.span() for match in re.finditer("9+", shape)]
+    padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
+    return CommonShape(shape, texts[0], most, tuple(padded))
+
+
+def _note_odd_texts(
+    codes: _Codes,
+    common: CommonShape,
+    shapes: _Shapes,
+    counts: pd.Series,
+    problems: CellProblems,
+) -> None:
+    if len(counts) == 1 or _MOST_ODD * (counts.sum() - common.cells) > counts.sum():
+        return
+    others = np.flatnonzero((shapes != common.shape) & (shapes != "")).tolist()
+    odd = [place for place in others if common.lost_by(codes.texts[place])]
+    for position, _ in codes.cells_of(odd):
+        if not problems.failed[position]:
+            problems.add(position, "code-shape", {"example": quoted(common.example)})
+
+
+def _note_odd_numbers(
+    cells: ColumnCells, numbers: CellPositions, common: CommonShape, problems: CellProblems
+) -> None:
+    for position in numbers.tolist():
+        if not common.lost_by_number(len(display(cells[position])), len(numbers)):
+            continue
+        if common.is_number:
+            details = {"width": len(common.shape), "proposal": ""}
+            problems.add(position, "code-leading-zeros", details)
+        else:
+            problems.add(position, "code-shape", {"example": quoted(common.example)})
