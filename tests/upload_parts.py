@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stdnum.br import cnpj
 
-from xlbridge.client import Client, Target
+from xlbridge.client import Client
 from xlbridge.upload import (
     ApproveAll,
     Job,
@@ -41,15 +41,15 @@ def registered(client: Client, document: str) -> bool:
 
 def write_job(
     context: UploadContext,
+    client: Client,
     path: Path,
     mode: RequestedMode,
     *,
     again: str | None = None,
     chunk_rows: int | None = None,
-    profile: str = "rehearsal",
+    snapshot: bool = True,
 ) -> Job:
-    """Validate a workbook and create its job: nothing listens there, and nothing is asked."""
+    """Validate a workbook, plan its rows and create its job; nothing is written."""
     sheet = validate_workbook(path, context.catalogue)
-    options = replace(YES, mode=mode, again=again, chunk_rows=chunk_rows)
-    with Client(Target(profile, "http://127.0.0.1:9", "nobody@example.com", "-")) as client:
-        return Uploads(context, client).create(sheet, options)
+    options = replace(YES, mode=mode, again=again, chunk_rows=chunk_rows, snapshot=snapshot)
+    return Uploads(context, client).create(sheet, options)

@@ -16,7 +16,7 @@ from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowLookup, RowValues, lookup_for, rows_of
-from xlbridge.upload.lookup.snapshot import RowAction, count_actions
+from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 

@@ -37,7 +37,7 @@ def test_the_plan_counts_what_is_there(
 
     path = make_clients(same, other, fresh, called="Novo")
     job = Uploads(context, client).run(
-        write_job(context, path, "direct"), replace(YES, consent=refuse)
+        write_job(context, client, path, "direct"), replace(YES, consent=refuse)
     )
     assert job_json(job)["plan"] == {"create": 1, "update": 1, "unchanged": 1, "unread": 0}
     text = "\n".join(told)
@@ -64,7 +64,7 @@ def test_a_changed_sheet_is_not_covered_by_an_old_consent(
 
 
 def request_for(context: UploadContext, client: Client, path: Path) -> ConsentRequest:
-    job = write_job(context, path, "direct")
+    job = write_job(context, client, path, "direct")
     return ConsentRequest(job, context.catalogue["cliente"], client.target, None)
 
 
@@ -85,7 +85,9 @@ def test_a_count_that_differs_sends_nothing(
 ) -> None:
     document = new_cnpj()
     proxy.answers["preview=true"] = b'{"success": true, "data": {"totalDeRegistros": 7}}'
-    job = Uploads(context, client).run(write_job(context, make_clients(document), "direct"), YES)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(document), "direct"), YES
+    )
     assert (job.state, job.last("previewed")) == (State.ABANDONED, 7)
     assert "7" in str(job.reason)
     assert not registered(client, document)
@@ -100,7 +102,7 @@ def test_rows_without_a_key_are_said_to_be_unread(
         told.extend(map(str, request.lines()))
         return True
 
-    job = write_job(context, make_clients("", ""), "direct")
+    job = write_job(context, client, make_clients("", ""), "direct")
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
     assert job.last("plan") == {"create": 0, "update": 0, "unchanged": 0, "unread": 2}
     assert "no key" in "\n".join(told)

@@ -27,7 +27,7 @@ def test_refusals_of_an_upload_are_counted_and_shown(
     for document in taken:
         client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
     path = make_clients(*taken, new_cnpj(), called="Novo")
-    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert taken[0] not in rule["rule"]

@@ -25,7 +25,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     document = new_cnpj()
     path = make_clients(document)
     proxy.lose_once(fate, "importacao/cliente")
-    job = Uploads(context, client).run(write_job(context, path, "direct"), NO_PREVIEW)
+    job = Uploads(context, client).run(write_job(context, client, path, "direct"), NO_PREVIEW)
     report = job_json(job)
     assert report["state"] == "in_doubt"
     assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
@@ -34,7 +34,7 @@ def test_a_direct_import_whose_answer_is_lost_is_in_doubt(
     assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
     assert imports(proxy, "importacao/cliente") == 1
     with pytest.raises(JournalError):
-        write_job(context, path, "direct")
+        write_job(context, client, path, "direct")
 
 
 def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
@@ -43,7 +43,7 @@ def test_a_direct_import_that_is_lost_on_the_way_there_is_in_doubt_too(
     document = new_cnpj()
     proxy.lose_once("lose request", "importacao/cliente")
     job = Uploads(context, client).run(
-        write_job(context, make_clients(document), "direct"), NO_PREVIEW
+        write_job(context, client, make_clients(document), "direct"), NO_PREVIEW
     )
     assert job.state is State.IN_DOUBT
     assert not registered(client, document)
@@ -56,7 +56,7 @@ def test_a_preview_is_simply_repeated(
 ) -> None:
     proxy.lose_once(fate, "preview=true")
     job = Uploads(context, client).run(
-        write_job(context, make_clients(new_cnpj()), "direct"), QUICK
+        write_job(context, client, make_clients(new_cnpj()), "direct"), QUICK
     )
     assert job.state is State.DONE
     assert imports(proxy, "preview=true") == 2
@@ -67,7 +67,7 @@ def test_a_queue_that_runs_by_itself_is_never_staged_twice(
 ) -> None:
     proxy.lose_once("lose answer", "/fila")
     job = Uploads(context, client).run(
-        write_job(context, make_clients(new_cnpj()), "queue"), NO_PREVIEW
+        write_job(context, client, make_clients(new_cnpj()), "queue"), NO_PREVIEW
     )
     assert job.state is State.IN_DOUBT
     assert Uploads(context, client).run(job, QUICK).state is State.IN_DOUBT
@@ -79,7 +79,9 @@ def test_polling_goes_on_after_lost_answers_and_resumes(
 ) -> None:
     document = new_cnpj()
     proxy.lose_once("lose answer", "log-importacao")
-    job = Uploads(context, client).run(write_job(context, make_clients(document), "queue"), QUICK)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(document), "queue"), QUICK
+    )
     assert job.state is State.DONE
     assert imports(proxy, "/fila") == 1
 
@@ -87,7 +89,7 @@ def test_polling_goes_on_after_lost_answers_and_resumes(
 def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     proxy.decide = lambda _method, path: "lose request" if "preview" in path else "pass"
     with pytest.raises(TransportError) as caught:
         Uploads(context, client).run(job, QUICK)
@@ -100,7 +102,7 @@ def test_a_server_that_is_gone_leaves_a_job_that_can_be_resumed(
 def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "queue")
+    job = write_job(context, client, make_clients(new_cnpj()), "queue")
     proxy.decide = lambda _method, path: "html" if "log-importacao" in path else "pass"
     with pytest.raises(InDoubt):
         Uploads(context, client).run(job, QUICK)
@@ -119,7 +121,7 @@ def test_a_log_that_does_not_answer_is_in_doubt_until_resumed(
 def test_a_direct_job_that_died_in_the_middle(
     context: UploadContext, client: Client, make_clients: MakeClients, state: State, resumed: State
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     job = context.journal.record(job, state, attempt=1)
     assert Uploads(context, client).run(job, QUICK).state is resumed
 
@@ -129,7 +131,9 @@ def test_nothing_of_the_password_is_in_the_journal(
 ) -> None:
     told: list[Text] = []
     options = replace(YES, progress=told.append)
-    Uploads(context, client).run(write_job(context, make_clients(new_cnpj()), "queue"), options)
+    Uploads(context, client).run(
+        write_job(context, client, make_clients(new_cnpj()), "queue"), options
+    )
     secret = client.target.password.encode()
     files = [path for path in context.settings.home.rglob("*") if path.is_file()]
     assert files

@@ -13,7 +13,7 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import State, UploadContext, Uploads
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
-from xlbridge.upload.lookup.snapshot import RowAction, count_actions
+from xlbridge.upload.row_plan import RowAction
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
     reading, why = look_up_rows(client, resource, rows)
     assert (count_actions(reading)[RowAction.CREATE], why) == (len(rows), None)
-    job = Uploads(context, client).run(write_job(context, make_clients(*documents), "direct"), YES)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(*documents), "direct"), YES
+    )
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
     reading, why = look_up_rows(client, resource, rows[:60])
     assert (count_actions(reading)[RowAction.UNCHANGED], why) == (60, None)
@@ -41,5 +43,7 @@ def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
     assert count_actions(reading)[RowAction.UNREAD] == len(rows)
     assert str(len(rows)) in str(why)
     assert "--chunk-rows" not in str(why)
-    job = Uploads(context, client).run(write_job(context, make_clients(*documents), "preview"), YES)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(*documents), "preview"), YES
+    )
     assert f"--chunk-rows {MAX_REQUESTS} " in job.last("unread")["en"]

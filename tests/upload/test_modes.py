@@ -37,7 +37,9 @@ def test_a_good_sheet_is_applied(
     documents = [new_cnpj() for _ in range(5)]
     told: list[Text] = []
     options = replace(YES, progress=told.append)
-    job = Uploads(context, client).run(write_job(context, make_clients(*documents), mode), options)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(*documents), mode), options
+    )
     report = job_json(job)
     assert report["state"] == state
     assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
@@ -51,19 +53,22 @@ def test_a_preview_writes_nothing(
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = Uploads(context, client).run(write_job(context, path, "preview"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
     assert (job.state, job.last("previewed")) == (State.PREVIEWED, 1)
     assert not registered(client, document)
-    assert Uploads(context, client).run(write_job(context, path, "direct"), YES).state is State.DONE
+    assert (
+        Uploads(context, client).run(write_job(context, client, path, "direct"), YES).state
+        is State.DONE
+    )
 
 
 def test_rejected_lines_come_back_to_the_analysts_cells(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     report = job_json(job)
     assert report["state"] == "partial"
     assert report["rows"] == {"read": 2, "accepted": 1, "rejected": 1, "unknown": 0}
@@ -82,9 +87,9 @@ def test_a_direct_import_is_all_or_nothing(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(write_job(context, path, "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
     assert report["rows"] == {"read": 2, "accepted": 0, "rejected": 2, "unknown": 0}
@@ -99,15 +104,15 @@ def test_the_same_rows_are_not_sent_twice(
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    first = Uploads(context, client).run(write_job(context, path, "direct"), YES)
+    first = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     with pytest.raises(JournalError, match=first.id):
-        write_job(context, path, "queue")
+        write_job(context, client, path, "queue")
     with pytest.raises(JournalError, match=first.id):
-        write_job(context, make_clients(document, name="copia.xlsx"), "direct")
-    assert write_job(context, path, "preview").state is State.PREPARED
+        write_job(context, client, make_clients(document, name="copia.xlsx"), "direct")
+    assert write_job(context, client, path, "preview").state is State.PREPARED
     with pytest.raises(UsageError, match="reason"):
-        write_job(context, path, "direct", again=" ")
-    again = write_job(context, path, "direct", again="the first was deleted by hand")
+        write_job(context, client, path, "direct", again=" ")
+    again = write_job(context, client, path, "direct", again="the first was deleted by hand")
     assert again.events[0].detail["instead_of"] == [first.id]
 
 
@@ -115,12 +120,12 @@ def test_rows_are_known_again_in_any_order_and_company(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(one, two), "direct"), YES)
+    Uploads(context, client).run(write_job(context, client, make_clients(one, two), "direct"), YES)
     with pytest.raises(JournalError, match="2 of these rows"):
-        write_job(context, make_clients(two, one, name="trocadas.xlsx"), "direct")
+        write_job(context, client, make_clients(two, one, name="trocadas.xlsx"), "direct")
     with pytest.raises(JournalError, match="1 of these rows"):
-        write_job(context, make_clients(three, two, name="novas.xlsx"), "direct")
-    alone = write_job(context, make_clients(three, name="nova.xlsx"), "direct")
+        write_job(context, client, make_clients(three, two, name="novas.xlsx"), "direct")
+    alone = write_job(context, client, make_clients(three, name="nova.xlsx"), "direct")
     assert Uploads(context, client).run(alone, YES).state is State.DONE
 
 
@@ -128,12 +133,12 @@ def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
     path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = write_job(context, path, "queue")
+    job = write_job(context, client, path, "queue")
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
     with pytest.raises(JournalError, match="1 of these rows") as caught:
-        write_job(context, path, "queue")
+        write_job(context, client, path, "queue")
     assert "xlbridge retry" in str(caught.value.hint)
 
 
@@ -149,18 +154,24 @@ def test_refused_consent_sends_nothing_and_frees_the_rows(
         return False
 
     job = Uploads(context, client).run(
-        write_job(context, path, "direct"), replace(YES, consent=refuse)
+        write_job(context, client, path, "direct"), replace(YES, consent=refuse)
     )
     assert (job.state, asked) == (State.ABANDONED, [1])
     assert not registered(client, document)
-    assert Uploads(context, client).run(write_job(context, path, "direct"), YES).state is State.DONE
+    assert (
+        Uploads(context, client).run(write_job(context, client, path, "direct"), YES).state
+        is State.DONE
+    )
 
 
 def test_a_job_that_waits_is_taken_up_again(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
-    assert write_job(context, path, "direct").id == write_job(context, path, "direct").id
+    assert (
+        write_job(context, client, path, "direct").id
+        == write_job(context, client, path, "direct").id
+    )
 
 
 def test_without_waiting_the_job_is_resumed_later(
@@ -168,7 +179,7 @@ def test_without_waiting_the_job_is_resumed_later(
 ) -> None:
     options = replace(YES, wait=False)
     job = Uploads(context, client).run(
-        write_job(context, make_clients(new_cnpj()), "queue"), options
+        write_job(context, client, make_clients(new_cnpj()), "queue"), options
     )
     report = job_json(job)
     assert report["state"] == "processing"
@@ -185,7 +196,7 @@ def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> No
 def test_a_job_of_another_environment_is_refused(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "direct", profile="elsewhere")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct", profile="elsewhere")
     with pytest.raises(UsageError, match="elsewhere"):
         Uploads(context, client).run(job, YES)
 
@@ -194,8 +205,8 @@ def test_a_job_that_sent_nothing_gives_way_to_another_mode(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(new_cnpj())
-    first = write_job(context, path, "direct")
-    second = write_job(context, path, "queue")
+    first = write_job(context, client, path, "direct")
+    second = write_job(context, client, path, "queue")
     assert context.journal.job(first.id).state is State.ABANDONED
     with pytest.raises(JournalError, match=first.id):
         context.journal.record(first, State.SENDING)
@@ -212,12 +223,12 @@ def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     taken = new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(taken), "direct"), YES)
+    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
     path = make_clients(taken, new_cnpj(), name="mais.xlsx", called="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)
-    job = write_job(context, moved, "direct")
+    job = write_job(context, client, moved, "direct")
     moved.unlink()
     moved.parent.rmdir()
     rejects = Path(Uploads(context, client).run(job, YES).last("rejects_file"))

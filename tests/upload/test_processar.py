@@ -46,7 +46,7 @@ def receivables_job(context: UploadContext, folder: Path, *customers: int) -> Jo
         sheet.write_row(0, 0, [*row, "codigoDoCliente"])
         for number, customer in enumerate(customers, 1):
             sheet.write_row(number, 0, [*row.values(), customer])
-    return write_job(context, path, "queue")
+    return write_job(context, client, path, "queue")
 
 
 def test_staged_started_and_done(

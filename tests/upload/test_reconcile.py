@@ -46,7 +46,7 @@ def doubtful(
         return ("lose answer" if applied else "lose request") if lost else "pass"
 
     proxy.decide = decide  # type: ignore[assignment]
-    return Uploads(context, client).run(write_job(context, path, "direct"), options)
+    return Uploads(context, client).run(write_job(context, client, path, "direct"), options)
 
 
 def test_rows_that_came_to_be_there_are_done(
@@ -80,7 +80,7 @@ def test_rows_that_are_not_there_need_a_person(
     assert "://" not in page.replace(client.target.base_url, "")
     assert "xlbridge resolve" in "\n".join(job_lines(job))
     with pytest.raises(JournalError) as caught:
-        write_job(context, path, "direct")
+        write_job(context, client, path, "direct")
     assert "xlbridge resolve" in str(caught.value.hint)
     assert "--again" in str(caught.value.hint)
 
@@ -100,7 +100,7 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
     assert "@" in resolved.last("resolved")["by"]
     proxy.decide = lambda _method, _path: "pass"
     assert (
-        Uploads(context, client).run(write_job(context, gone, "direct"), AT_ONCE).state
+        Uploads(context, client).run(write_job(context, client, gone, "direct"), AT_ONCE).state
         is State.DONE
     )
     there = make_clients(new_cnpj(), name="there.xlsx")
@@ -109,7 +109,7 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
     resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
     assert job_json(resolved)["rows"]["accepted"] == 1
     with pytest.raises(JournalError):
-        write_job(context, there, "direct")
+        write_job(context, client, there, "direct")
     with pytest.raises(UsageError, match="not in doubt"):
         resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
@@ -192,13 +192,13 @@ def test_instalments_of_one_document_are_told_apart(
     """Three titles of one number: that one was there before does not count for the new ones."""
     first = make_receivables(customer, "NF-1", "parcela 1", name="first.xlsx")
     assert (
-        Uploads(context, client).run(write_job(context, first, "direct"), AT_ONCE).state
+        Uploads(context, client).run(write_job(context, client, first, "direct"), AT_ONCE).state
         is State.DONE
     )
     proxy.lose_once("lose answer", "importacao/contasreceber")
     rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3")
     options = replace(AT_ONCE, preview=False)
-    job = Uploads(context, client).run(write_job(context, rest, "direct"), options)
+    job = Uploads(context, client).run(write_job(context, client, rest, "direct"), options)
     assert job.last("plan") == {"create": 0, "update": 2, "unchanged": 0, "unread": 0}
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
 

@@ -19,7 +19,7 @@ def options(pauses: list[float], *, preview: bool = True) -> UploadOptions:
 def test_a_password_that_was_changed_meanwhile_is_sent_once(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     refusal = json.dumps({"authenticated": False, "message": "Senha trocada"}).encode()
     pauses: list[float] = []
 
@@ -45,7 +45,7 @@ def test_a_password_that_was_changed_meanwhile_is_sent_once(
 def test_a_refusal_with_errors_is_one_and_a_redirect_is_none(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, fate: Fate
 ) -> None:
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     proxy.decide = lambda _method, path: fate if "importacao" in path else "pass"
     job = Uploads(context, client).run(job, options([], preview=False))
     assert job.state is (State.REJECTED if fate == "too large" else State.IN_DOUBT)
@@ -57,7 +57,7 @@ def test_a_preview_waits_as_long_as_the_system_asks(
 ) -> None:
     pauses: list[float] = []
     proxy.lose_once("busy", "preview=true")
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     assert Uploads(context, client).run(job, options(pauses)).state is State.DONE
     assert pauses == [40.0]
 
@@ -66,7 +66,7 @@ def test_a_preview_is_given_up_after_six_tries(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     pauses: list[float] = []
-    job = write_job(context, make_clients(new_cnpj()), "direct")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
     proxy.decide = lambda _method, path: "unavailable" if "preview" in path else "pass"
     with pytest.raises(TransportError):
         Uploads(context, client).run(job, options(pauses))

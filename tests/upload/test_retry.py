@@ -26,9 +26,11 @@ def rejected_job(
 ) -> tuple[Job, str]:
     """A job of four rows, two of which name documents that are taken; and one that is not."""
     first, second, fresh = new_cnpj(), new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, make_clients(first, second), "direct"), YES)
+    Uploads(context, client).run(
+        write_job(context, client, make_clients(first, second), "direct"), YES
+    )
     path = make_clients(fresh, first, new_cnpj(), second, name="mais.xlsx", called="Outro")
-    return Uploads(context, client).run(write_job(context, path, mode), YES), fresh
+    return Uploads(context, client).run(write_job(context, client, path, mode), YES), fresh
 
 
 def rejects(context: UploadContext, job: Job) -> ValidatedSheet:
@@ -170,6 +172,8 @@ def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
 def test_a_job_without_rejected_rows_cannot_be_retried(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    job = Uploads(context, client).run(write_job(context, make_clients(new_cnpj()), "direct"), YES)
+    job = Uploads(context, client).run(
+        write_job(context, client, make_clients(new_cnpj()), "direct"), YES
+    )
     with pytest.raises(UsageError, match=job.id):
         require_rejected(job)

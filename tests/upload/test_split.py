@@ -31,7 +31,7 @@ from xlbridge.validation import validate_workbook
 
 
 def split_job(context: UploadContext, path: Path, mode: RequestedMode, rows: int) -> Job:
-    return write_job(context, path, mode, chunk_rows=rows)
+    return write_job(context, client, path, mode, chunk_rows=rows)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])

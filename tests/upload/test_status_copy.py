@@ -33,7 +33,7 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     taken, fresh = new_cnpj(), new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     path = make_clients(fresh, taken, called="Novo")
-    job = Uploads(context, client).run(write_job(context, path, "queue"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
     copy = tmp_path / "viva.xlsx"
     write_status_copy(context, job, copy, client)
     sheet = load_workbook(copy)["Clientes"]
@@ -51,11 +51,11 @@ def test_a_copy_of_a_copy_replaces_the_remarks(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     path = make_clients(new_cnpj())
-    job = Uploads(context, client).run(write_job(context, path, "preview"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "preview"), YES)
     copy = tmp_path / "viva.xlsx"
     write_status_copy(context, job, copy)
     assert remarks(load_workbook(copy)["Clientes"])[4][0] == "not sent"
-    sent = Uploads(context, client).run(write_job(context, copy, "direct"), YES)
+    sent = Uploads(context, client).run(write_job(context, client, copy, "direct"), YES)
     write_status_copy(context, sent, tmp_path / "outra.xlsx")
     sheet = load_workbook(tmp_path / "outra.xlsx")["Clientes"]
     assert [cell.value for cell in sheet[3]].count(STATUS_COLUMNS[0]) == 1
@@ -67,7 +67,7 @@ def test_rows_of_a_file_that_changed_are_not_remarked_on(
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    job = Uploads(context, client).run(write_job(context, path, "direct"), YES)
+    job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
     make_clients(new_cnpj(), document)
     with pytest.raises(UsageError, match="no longer the file"):
         write_status_copy(context, job, tmp_path / "viva.xlsx")

@@ -33,7 +33,7 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
                     print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
                 for part in context.journal.parts_of(job):
                     print_result(f"  {_line(part)}")
-            print_job(ensure_evidence(context, job), form)
+            print_job(context, ensure_evidence(context, job), form)
             if annotate is not None:
                 save_status_copy(context, context.journal.job(job.id), annotate)
             return ExitCode.GOOD

@@ -52,5 +52,5 @@ def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
 
     with open_context(command_settings()) as context:
         job = resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
-        print_job(job, form)
+        print_job(context, job, form)
         return ExitCode.GOOD

@@ -30,7 +30,7 @@ def command(job_id: str | None, **given: Any) -> ExitCode:
             job = ensure_evidence(context, job)
             if arguments.annotate is not None:
                 save_status_copy(context, job, arguments.annotate)
-            return print_job(job, arguments.form)
+            return print_job(context, job, arguments.form)
         # What talks to the system and reads what was sent takes its time to import.
         with heavy_imports():
             from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload

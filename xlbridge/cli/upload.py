@@ -15,6 +15,7 @@ from xlbridge.cli.upload_options import (
     again_option,
     chunk_rows_option,
     mode_option,
+    plan_options,
     upload_options,
 )
 from xlbridge.files import require_distinct
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @mode_option
 @again_option
+@plan_options
 @chunk_rows_option
 @sheet_options
 @parse_options

@@ -55,11 +55,12 @@ def save_status_copy(
     )
 
 
-def print_job(job: Job, form: str) -> ExitCode:
+def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
     if form == "json":
-        print_json(job_json(job))
+        print_json(job_json(job, context.journal.plan_of(job)))
     else:
         for line in job_lines(job):
             print_result(line)
-    return _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code

@@ -33,8 +33,31 @@ mode_option = option(
 again_option = option(
     "--again",
     metavar="REASON",
-    pt="Envia de novo linhas já enviadas; o motivo fica registrado.",
-    en="Sends rows again that were sent already; the reason is recorded.",
+    pt="Inclui de novo, de propósito, o que já existe; o motivo fica registrado.",
+    en="Creates on purpose what exists already; the reason is recorded.",
+)
+
+plan_options = combined(
+    [
+        option(
+            "--update",
+            is_flag=True,
+            pt="Altera os registros que já estão no sistema com outros valores.",
+            en="Changes the records that are in the system with other values.",
+        ),
+        option(
+            "--clear",
+            is_flag=True,
+            pt="Com --update: uma célula vazia apaga o valor que o sistema tem.",
+            en="With --update: an empty cell clears the value that the system has.",
+        ),
+        option(
+            "--create-unread",
+            is_flag=True,
+            pt="Inclui também as linhas que não foi possível procurar no sistema.",
+            en="Creates also the rows that could not be looked up in the system.",
+        ),
+    ]
 )
 
 chunk_rows_option = option(

@@ -57,7 +57,7 @@ def run_upload(
     except XlbridgeError as error:
         job = context.journal.job(job.id)
         if arguments.form == "json":
-            print_json(job_json(job))
+            print_json(job_json(job, context.journal.plan_of(job)))
         unwritten = isinstance(error, LocalDatabaseError)
         if unwritten or isinstance(error, ApiError) or error.hint is None:
             remark(_HOW_TO_RESUME.format(job=job.id))
@@ -68,7 +68,7 @@ def run_upload(
     except KeyboardInterrupt:
         remark(_HOW_TO_RESUME.format(job=job.id))
         raise
-    code = print_job(job, arguments.form)
+    code = print_job(context, job, arguments.form)
     if arguments.annotate is not None:
         save_status_copy(context, job, arguments.annotate, client)
     return code

@@ -52,7 +52,7 @@ from xlbridge.client.session import (
     is_refused_login,
     is_unauthorized,
 )
-from xlbridge.client.target import Target
+from xlbridge.client.target import Target, parse_base_url
 from xlbridge.client.transport import (
     Call,
     NoAnswer,
@@ -67,7 +67,7 @@ from xlbridge.client.transport import (
 from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
-from xlbridge.wire.authentication import Authentication
+from xlbridge.wire.authentication import SYSTEM_INFO, Authentication
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -93,6 +93,7 @@ class Client(Operations):
     ) -> None:
         super().__init__(self.call)
         self.target = target
+        self._identity: str | None = None
         self.retry_policy = retry_policy or RetryPolicy()
         self._redactor = SecretRedactor(target.password)
         self._timeout = target.timeout if timeout is None else timeout
@@ -133,6 +134,27 @@ class Client(Operations):
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
         return self._session.login()
+
+    @property
+    def identity(self) -> str:
+        """Identity of the remote system: its address and its company, or the user if not told.
+
+        The embedded sandbox is known by the id in its database. Asked for once. Raises
+        ``AuthenticationFailed``, ``TransportError`` or ``RemoteRejected``. Source: the product
+        brief, Row actions.
+        """
+        if self._identity is None:
+            self._identity = self._find_identity()
+        return self._identity
+
+    def _find_identity(self) -> str:
+        if self.target.system is not None:
+            return f"sandbox:{self.target.system}"
+        address = str(parse_base_url(self.target.base_url)).rstrip("/")
+        info = self.call(SYSTEM_INFO)
+        company = None if info is None else info.codigoDaEmpresa
+        owner = self.target.email.casefold() if company is None else company
+        return f"{address}#{owner}"
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*object.__dir__(self), *super().__dir__()})

@@ -16,10 +16,7 @@ from xlbridge.upload import (
     ApproveAll,
     Confirmed,
     Consent,
-    ConsentRequest,
-    Job,
     RequestedMode,
-    UploadContext,
     UploadOptions,
     Uploads,
     job_json,
@@ -103,12 +100,7 @@ def upload_report(
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.id}")
             raise
-        return _outcome(report, job_json(job), _token(context, client, job))
-
-
-def _token(context: UploadContext, client: Client, job: Job) -> str:
-    resource = context.catalogue.named(job.what.resource)
-    return ConsentRequest(job, resource, client.target, None).token
+        return _outcome(report, job_json(job, context.journal.plan_of(job)), job.token)
 
 
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:

@@ -108,6 +108,7 @@ class ReportItemParts:
     item: ValidationResult
     resource: str | None = None
     frame: list[ColumnParts] = field(default_factory=list, repr=False)
+    numbers: list[ColumnParts] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, item: ValidationResult, with_frame: bool) -> "ReportItemParts":
@@ -116,8 +117,9 @@ class ReportItemParts:
             return cls(item)
         name = None if item.resource is None else item.resource.name
         columns = split_frame(item.frame) if with_frame else []
+        numbers = split_frame(item.numbers) if with_frame else []
         own = item.own if with_frame else {}
-        return cls(replace(item, resource=None, own=own), name, columns)
+        return cls(replace(item, resource=None, own=own), name, columns, numbers)
 
     def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
         """Put the item together, as if it had been validated here."""
@@ -127,6 +129,7 @@ class ReportItemParts:
         sheet = replace(self.item, file=file, resource=resource)
         if self.frame:
             sheet.frame = join_frame(self.frame, len(sheet.rows))
+            sheet.numbers = join_frame(self.numbers, len(sheet.rows))
         return sheet
 
 

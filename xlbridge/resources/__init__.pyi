@@ -26,6 +26,7 @@ from .resource import (
     Lookup as Lookup,
     Mode as Mode,
     ReadBack as ReadBack,
+    RecordChange as RecordChange,
     RecordToRow as RecordToRow,
     Resource as Resource,
     column_changes_since as column_changes_since,

@@ -19,6 +19,7 @@ from xlbridge.resources.resource import (
     ImportPaths,
     Lookup,
     ReadBack,
+    RecordChange,
     Resource,
     RowCheck,
     default_totals,
@@ -72,6 +73,7 @@ def _resource(path: Path, root: _Content) -> Resource:
         row_checks=tuple(_row_check(item) for item in root.get("checks") or ()),
         source=path,
         read_back=_read_back(metadata.get("read_back"), columns),
+        change=_change(metadata.get("change")),
         changes=layout_changes(metadata.get("layouts", {})),
     )
 
@@ -114,6 +116,7 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
                 operation_names=tuple(item["operations"]),
                 filters=item.get("filter", {}),
                 when={name: tuple(values) for name, values in item.get("when", {}).items()},
+                assumed=item.get("assumed", False),
             )
             for item in body["lookups"]
         ),
@@ -123,6 +126,18 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
         not_compared=tuple(body.get("apart", ())),
         blank=body.get("blank", {}),
         blank_as=body.get("blank_as", {}),
+    )
+
+
+def _change(body: _Content | None) -> RecordChange | None:
+    if body is None:
+        return None
+    return RecordChange(
+        operation_name=body.get("operation"),
+        read_name=body.get("read"),
+        delete_name=body.get("delete"),
+        columns=tuple(body.get("columns", ())),
+        not_listed=tuple(body.get("not_listed", ())),
     )
 
 

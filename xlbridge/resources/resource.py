@@ -121,13 +121,15 @@ class Lookup:
     ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
     rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
     empty cell). ``operation_names`` are the operations that list the
-    records; ``filters`` maps their query's fields to columns.
+    records; ``filters`` maps their query's fields to columns. ``assumed`` says that the interface
+    may not answer the query at all: then the lookup counts as none.
     """
 
     key: Mapping[str, str]
     operation_names: tuple[str, ...]
     filters: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    assumed: bool = False
 
     @property
     def operations(self) -> "tuple[Operation, ...]":
@@ -135,11 +137,11 @@ class Lookup:
         return tuple(map(operation_named, self.operation_names))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadBack:
     """Rules for finding the rows of a resource again in the remote system.
 
-    The first of ``lookups`` that serves a row is taken. Of ``columns``, the resource's own,
+    The ``lookups`` that serve a row are tried in their order. Of ``columns``, the resource's own,
     ``not_compared`` are those that the remote system does not show as they were sent. ``codes``
     are the record's fields that make up its code in the remote system. ``blank`` maps columns to
     the value that an empty cell means, ``blank_as`` to the column whose value it means.
@@ -164,6 +166,19 @@ class ReadBack:
         )
 
     @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns in which a sheet may carry the system's own number; they are never sent."""
+        return tuple(name for name in self.codes if name not in self.columns)
+
+    @cached_property
+    def by_number(self) -> Lookup | None:
+        """The lookup by the system's own number, None where the sheet has no column for it."""
+        if not self.number_columns:
+            return None
+        lists = (name for way in self.lookups if not way.assumed for name in way.operation_names)
+        return Lookup({name: name for name in self.codes}, tuple(dict.fromkeys(lists)))
+
+    @property
     def renamed(self) -> tuple[str, ...]:
         """The columns of keys that a record has under another name."""
         keys = (pair for lookup in self.lookups for pair in lookup.key.items())
@@ -174,6 +189,34 @@ class ReadBack:
         """The conversion of a record into a row of the sheet."""
         own = tuple(name for name in self.columns if name not in self.renamed)
         return RecordToRow(own, self.renamed, self.lookups)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """Change of a record that is there, as far as the interface has one.
+
+    ``operation_name`` changes one record, ``read_name`` reads it by its own number,
+    ``delete_name`` removes it; without an operation the import replaces records. ``columns`` are
+    those that can be changed, all of them where it is empty. Records that a listing of
+    ``not_listed`` holds cannot be changed.
+    """
+
+    operation_name: str | None
+    read_name: str | None = None
+    delete_name: str | None = None
+    columns: tuple[str, ...] = ()
+    not_listed: tuple[str, ...] = ()
+
+    @property
+    def by_import(self) -> bool:
+        """True where importing a record again replaces it."""
+        return self.operation_name is None
+
+    def covers(self, listing: str, columns: Iterable[str]) -> bool:
+        """Tell whether columns of a record that ``listing`` holds can be changed."""
+        return listing not in self.not_listed and (
+            not self.columns or set(columns) <= set(self.columns)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +294,7 @@ class Resource:
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
     ``natural_keys`` are the columns that identify records without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
+    ``change`` is how the interface changes one of them, None where it does not.
     ``totals`` are the control totals of its rows. ``changes`` are those of the columns
     since earlier layouts. ``base`` is the resource of which this is a form with linked columns
     (see ``Link``), None otherwise.
@@ -269,6 +313,7 @@ class Resource:
     totals: ControlTotals
     source: Path
     read_back: ReadBack | None = None
+    change: RecordChange | None = None
     changes: tuple[LayoutChange, ...] = ()
     base: "Resource | None" = None
 

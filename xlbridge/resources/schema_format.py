@@ -96,6 +96,7 @@ def _metadata() -> Schema:
         "model": described(_TEXT, "The wire model of a resource of the interface: module.Class."),
         "natural_keys": described(_NAMES, "The columns that tell records apart."),
         "read_back": described(_read_back(), "How records are found again in the remote system."),
+        "change": described(_change(), "How the interface changes a record that is there."),
         "control_totals": described(
             block_schema({"amount": _TEXT, "by": _NAMES}, needed=("by",)),
             "What a batch's closing proof adds up: a column of money, by which columns.",
@@ -115,6 +116,7 @@ def _read_back() -> Schema:
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
             "filter": described(names, "Fields of the query to columns."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
+            "assumed": described(_FLAG, "The interface may not answer this query."),
         },
         needed=("key", "operations"),
     )
@@ -127,6 +129,21 @@ def _read_back() -> Schema:
         "existing": {"enum": [existing.value for existing in ExistingPolicy]},
     }
     return block_schema(properties, needed=("lookups", "existing"))
+
+
+def _change() -> Schema:
+    def methods(*names: str) -> Schema:
+        return {"enum": [o.name for o in OPERATIONS.values() if o.method in names]}
+
+    properties = {
+        "operation": described(methods("PUT", "POST"), "Changes one record."),
+        "read": described(methods("GET"), "Reads one record by its own number."),
+        "delete": described(methods("DELETE"), "Removes one record by its own number."),
+        "by_import": described({"const": True}, "Importing a record again replaces it."),
+        "columns": described(_NAMES, "The columns that can be changed; left out: all."),
+        "not_listed": described(_NAMES, "Listings whose records cannot be changed."),
+    }
+    return block_schema(properties)
 
 
 def _column_metadata() -> Schema:

@@ -1,12 +1,85 @@
-"""Claims on rows: the journal's guard against sending a row twice, and its error message."""
+"""Claims on rows: the journal's guard against sending a record twice.
+
+A row is claimed by the digest of its values and by its business keys, in one system and resource.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from xlbridge.errors import JournalError
 from xlbridge.files import LocalDatabase
-from xlbridge.i18n import Text
-from xlbridge.upload.job import Job, State
+
+Claimants = Mapping[str, Sequence[str]]
+"""Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
+
+
+class Place(NamedTuple):
+    """Where claims hold: the remote system, its profile's name for older jobs, the resource."""
+
+    system: str
+    profile: str
+    resource: str
+
+
+class RowClaims(NamedTuple):
+    """Digests of the values of some rows, in order, and the keys of each."""
+
+    digests: Sequence[str]
+    keys: Sequence[Sequence[str]]
+
+    def slice(self, start: int, end: int) -> "RowClaims":
+        """Return the claims of the rows from ``start`` to ``end``."""
+        return RowClaims(self.digests[start:end], self.keys[start:end])
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedRows:
+    """Jobs that claim rows: ``accepted`` ones are over, the outcome of ``unfinished`` ones is open.
+
+    ``digests`` and ``keys`` map what is claimed to the jobs.
+    """
+
+    digests: Claimants = field(default_factory=dict)
+    keys: Claimants = field(default_factory=dict)
+    unfinished: frozenset[str] = frozenset()
+
+    def unfinished_job(self, digest: str, keys: Iterable[str]) -> str | None:
+        """Return an unfinished job that holds the row, or another of its key."""
+        return next((job for job in self._all(digest, keys) if job in self.unfinished), None)
+
+    def accepted(self, digest: str) -> list[str]:
+        """Return the jobs that were told to have written these values, one for each time."""
+        return [job for job in self.digests.get(digest, ()) if job not in self.unfinished]
+
+    def accepted_keys(self, keys: Iterable[str]) -> list[str]:
+        """Return the jobs that were told to have written a record of the first key that has any."""
+        found = (
+            [job for job in self.keys.get(key, ()) if job not in self.unfinished] for key in keys
+        )
+        return next(filter(None, found), [])
+
+    def holders(self, claims: RowClaims) -> frozenset[str]:
+        """Return the jobs that claim any of the rows."""
+        rows = zip(claims.digests, claims.keys, strict=True)
+        return frozenset(job for digest, keys in rows for job in self._all(digest, keys))
+
+    def _all(self, digest: str, keys: Iterable[str]) -> Iterable[str]:
+        yield from self.digests.get(digest, ())
+        for key in keys:
+            yield from self.keys.get(key, ())
+
+
+_OF_DIGESTS = (
+    "SELECT claims.digest, jobs.id FROM claims JOIN jobs ON jobs.id = claims.job "
+    "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
+    "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
+)
+_OF_KEYS = (
+    "SELECT key, jobs.id FROM claimed_keys JOIN jobs ON jobs.id = claimed_keys.job "
+    "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
+    "AND key IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
+)
 
 
 class Claims:
@@ -15,86 +88,42 @@ class Claims:
     def __init__(self, db: LocalDatabase) -> None:
         self._db = db
 
-    def add(self, job_id: str, digests: Iterable[str]) -> None:
-        """Claim the rows of a job, by their digests, in order."""
+    def add(self, job_id: str, claims: RowClaims) -> None:
+        """Claim the rows of a job, in order."""
         self._db.executemany(
             "INSERT INTO claims VALUES (?, ?, ?)",
-            ((job_id, position, digest) for position, digest in enumerate(digests)),
+            ((job_id, position, digest) for position, digest in enumerate(claims.digests)),
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO claimed_keys VALUES (?, ?, ?)",
+            ((job_id, position, key) for position, keys in enumerate(claims.keys) for key in keys),
         )
 
     def free(self, job_id: str) -> None:
         """Free all rows of a job."""
         self._db.execute("DELETE FROM claims WHERE job = ?", (job_id,))
+        self._db.execute("DELETE FROM claimed_keys WHERE job = ?", (job_id,))
 
     def free_rows(self, job_id: str, positions: Iterable[int]) -> None:
         """Free some rows of a job, by their positions."""
-        self._db.executemany(
-            "DELETE FROM claims WHERE job = ? AND position = ?",
-            ((job_id, position) for position in positions),
+        freed = [(job_id, position) for position in positions]
+        self._db.executemany("DELETE FROM claims WHERE job = ? AND position = ?", freed)
+        self._db.executemany("DELETE FROM claimed_keys WHERE job = ? AND position = ?", freed)
+
+    def claimants(self, place: Place, claims: RowClaims) -> tuple[Claimants, Claimants]:
+        """Return the jobs that claim rows, by the rows' digests and by their keys.
+
+        Jobs of earlier versions know the profile only.
+        """
+        keys = {key for of_row in claims.keys for key in of_row}
+        return (
+            self._claimants(_OF_DIGESTS, place, claims.digests),
+            self._claimants(_OF_KEYS, place, keys),
         )
 
-    def holders(self, profile: str, resource: str, digests: Sequence[str]) -> dict[str, int]:
-        """Return the jobs that claim some of the rows, newest first, and how many each."""
-        found = self._db.execute(
-            "SELECT jobs.id, COUNT(*) FROM claims JOIN jobs ON jobs.id = claims.job "
-            "WHERE profile = ? AND resource = ? "
-            "AND claims.digest IN (SELECT value FROM json_each(?)) "
-            "GROUP BY jobs.id ORDER BY created_at DESC",
-            (profile, resource, json.dumps(sorted(set(digests)))),
-        )
-        return dict(found.fetchall())
-
-
-def already_sent_error(job: Job, holders: Mapping[str, int]) -> JournalError:
-    """Return the error about rows that ``holders`` claim; ``job`` is the newest of them."""
-    return JournalError(
-        Text(
-            pt="Já enviadas a {profile}: {n} destas linhas. Envio {job}, de {when}, estado "
-            "{state}.",
-            en="Sent to {profile} already: {n} of these rows. Upload {job} of {when}, state "
-            "{state}.",
-        ).format(
-            profile=job.what.profile,
-            n=sum(holders.values()),
-            job=job.id,
-            when=f"{job.created_at:%d/%m/%Y %H:%M}",
-            state=job.state.public,
-        ),
-        Text(pt="{now}\n{emptied}", en="{now}\n{emptied}").format(
-            now=_HINTS.get(job.state, _DEFAULT_HINT).format(job=job.id), emptied=_SYSTEM_EMPTIED
-        ),
-    )
-
-
-_DEFAULT_HINT = Text(
-    pt="Veja-o com xlbridge jobs {job}; continue-o com xlbridge resume {job}; ou envie de novo "
-    'de propósito com --again "motivo".',
-    en="See it with xlbridge jobs {job}; continue it with xlbridge resume {job}; or send again on "
-    'purpose with --again "reason".',
-)
-_HINTS = {
-    State.DONE: Text(
-        pt='Tire essas linhas da planilha, ou envie de novo de propósito com --again "motivo". '
-        "O envio: xlbridge jobs {job}",
-        en='Take those rows out of the sheet, or send again on purpose with --again "reason". '
-        "The upload: xlbridge jobs {job}",
-    ),
-    State.PARTIAL: Text(
-        pt="Só as linhas rejeitadas e corrigidas: xlbridge retry {job}; a planilha inteira de "
-        'propósito: --again "motivo".',
-        en="Only the rejected rows, once fixed: xlbridge retry {job}; the whole sheet on purpose: "
-        '--again "reason".',
-    ),
-    State.NEEDS_PERSON: Text(
-        pt="Confira no sistema se as linhas estão lá e registre o que viu: xlbridge resolve {job} "
-        '--as applied|not-applied --reason "…".',
-        en="Check in the system whether the rows are there, and record what you saw: "
-        'xlbridge resolve {job} --as applied|not-applied --reason "…".',
-    ),
-}
-_SYSTEM_EMPTIED = Text(
-    pt="Se o sistema foi esvaziado desde então (por exemplo, o banco do sandbox foi apagado), o "
-    'diário não sabe disso: envie de novo com --again "sistema esvaziado".',
-    en="If the system was emptied since then (the sandbox's database was deleted, say), the "
-    'journal does not know: send again with --again "system emptied".',
-)
+    def _claimants(self, query: str, place: Place, wanted: Iterable[str]) -> Claimants:
+        found = self._db.execute(query, (*place, json.dumps(sorted(set(wanted)))))
+        claimants: dict[str, list[str]] = {}
+        for claimed, job_id in found.fetchall():
+            claimants.setdefault(claimed, []).append(job_id)
+        return claimants

@@ -1,32 +1,19 @@
 """Consent to an upload: the request with the plan, its token, and answers that need no terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
-from xlbridge.resources import ExistingPolicy, Resource
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.snapshot import RowAction
+from xlbridge.upload.row_plan import PlannedRow, RowAction
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
 
-_DIGEST_LENGTH = 8
-
-_EXISTING_TEXTS: dict[ExistingPolicy, Text] = {
-    ExistingPolicy.REFUSED: Text(
-        pt="O sistema recusa as que já existem.", en="The system refuses those that are there."
-    ),
-    ExistingPolicy.REPLACED: Text(
-        pt="As que já existem são substituídas.", en="Those that are there are replaced."
-    ),
-    ExistingPolicy.ADDED: Text(
-        pt="As que já existem são incluídas de novo, em duplicidade.",
-        en="Those that are there are added once more.",
-    ),
-}
+_SHOWN_ROWS = 5
+"""Rows that the plan names of each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,43 +21,89 @@ class ConsentRequest:
     """Request for consent to the first write of an upload.
 
     ``job`` holds the rows; of a sheet that is sent in parts it is the parent. ``target`` is the
-    system that they go to. ``previewed_rows`` is how many rows the system read in its preview,
-    None without one.
+    system that they go to, ``planned`` the action of each row of the sheet.
     """
 
     job: Job
-    resource: Resource
     target: "Target"
-    previewed_rows: int | None
+    planned: Sequence[PlannedRow]
 
     @property
     def token(self) -> str:
-        """Confirmation of just these rows: ``ROWS:DIGEST8``."""
-        return f"{len(self.job.what.rows)}:{self.job.what.digest[:_DIGEST_LENGTH]}"
+        """Confirmation of just these actions: ``ROWS:DIGEST8``."""
+        return self.job.token
 
     def lines(self) -> Iterator[Text]:
         """Yield the plan for a person, line by line; the token comes last."""
-        what = self.job.what
+        what, previewed = self.job.what, self.job.last("previewed")
         yield Text(
             pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
             en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
         ).format(
-            rows=len(what.rows),
+            rows=self.job.counted["read"],
             resource=what.resource,
             profile=what.profile,
             address=self.target.base_url,
             mode=what.mode,
             parts=_parts_text(self.job),
         )
-        if self.previewed_rows is not None:
+        if previewed is not None:
             yield Text(
-                pt="  prévia do sistema · linhas lidas: {rows}, como na planilha",
-                en="  preview by the system · rows read: {rows}, as in the sheet",
-            ).format(rows=self.previewed_rows)
-        yield from _action_lines(self.job, self.resource)
+                pt="  prévia do sistema · linhas lidas: {rows}",
+                en="  preview by the system · rows read: {rows}",
+            ).format(rows=previewed)
+        yield from plan_lines(self.job, self.planned)
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
             token=self.token
         )
+
+
+def plan_lines(job: Job, planned: Sequence[PlannedRow]) -> Iterator[Text]:
+    """Yield the counts of a plan, then the rows that are not created, by reason."""
+    plan = job.last("plan")
+    if plan is None:
+        return
+    yield Text(
+        pt="  {create} a incluir · {update} a alterar · {unchanged} sem alteração · {held} "
+        "{held:retida|retidas} · {unread} a incluir sem conferir",
+        en="  {create} to create · {update} to update · {unchanged} unchanged · {held} held · "
+        "{unread} to create without a look-up",
+    ).format(**plan)
+    if plan[RowAction.UNREAD] and (unread := job.last("unread")):
+        yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
+            why=Text(**unread)
+        )
+    by_reason: dict[tuple[RowAction, str], list[PlannedRow]] = {}
+    for row in planned:
+        if not row.is_created:
+            by_reason.setdefault((row.action, str(row.text)), []).append(row)
+    for (action, reason), rows in by_reason.items():
+        yield from _reason_lines(action, untranslated(reason), rows)
+
+
+def _reason_lines(action: RowAction, reason: Text, rows: Sequence[PlannedRow]) -> Iterator[Text]:
+    """Yield a reason with the numbers of its rows, and the cells in which the first ones differ."""
+    shown = ", ".join(str(row.row) for row in rows[:_SHOWN_ROWS])
+    more = ", …" if len(rows) > _SHOWN_ROWS else ""
+    if action is RowAction.UPDATE:
+        reason = Text(pt="mudam no sistema", en="change in the system")
+    yield Text(
+        pt="  {action}, {n:linha|linhas} {shown}{more}: {reason}",
+        en="  {action}, {n:row|rows} {shown}{more}: {reason}",
+    ).format(action=_ACTION_NAMES[action], n=len(rows), shown=shown, more=more, reason=reason)
+    for row in rows[:_SHOWN_ROWS]:
+        for column, one in row.differences.items():
+            yield Text(
+                pt="    linha {row}, {column}: planilha {yours}, sistema {theirs}",
+                en="    row {row}, {column}: sheet {yours}, system {theirs}",
+            ).format(row=row.row, column=column, yours=one.yours or "–", theirs=one.theirs or "–")
+
+
+_ACTION_NAMES: dict[RowAction, Text] = {
+    RowAction.UPDATE: Text(pt="a alterar", en="to update"),
+    RowAction.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
+    RowAction.HELD: Text(pt="retidas", en="held"),
+}
 
 
 Consent = Callable[[ConsentRequest], bool]
@@ -93,7 +126,7 @@ class Confirmed:
                 "{rows:linha|linhas}.",
                 en="The confirmation {given!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
-            ).format(given=self.token, rows=len(request.job.what.rows)),
+            ).format(given=self.token, rows=request.job.last("writes") or 0),
             Text(
                 pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
                 en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
@@ -129,26 +162,3 @@ def _parts_text(job: Job) -> Text | str:
         if job.parts
         else ""
     )
-
-
-def _action_lines(job: Job, resource: Resource) -> Iterator[Text]:
-    plan = job.last("plan")
-    if plan is None:
-        return
-    counted = Text(
-        pt="  no sistema: {create} {create:nova|novas}, {update} já "
-        "{update:existente|existentes} com outros valores, {unchanged} já "
-        "{unchanged:existente e idêntica|existentes e idênticas}, {unread} "
-        "{unread:não conferida|não conferidas}",
-        en="  in the system: {create} new, {update} there with other values, "
-        "{unchanged} there and the same, {unread} not looked up",
-    )
-    yield counted.format(**plan)
-    if plan[RowAction.UNREAD] and (unread := job.last("unread")):
-        yield Text(pt="  não conferidas: {why}", en="  not looked up: {why}").format(
-            why=Text(**unread)
-        )
-    if resource.read_back and (plan[RowAction.UPDATE] or plan[RowAction.UNCHANGED]):
-        yield Text(pt="  {effect}", en="  {effect}").format(
-            effect=_EXISTING_TEXTS[resource.read_back.existing]
-        )

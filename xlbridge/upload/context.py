@@ -12,6 +12,7 @@ from xlbridge.settings import Settings
 from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.row_plan import PlanOptions
 
 Progress = Callable[[Text], None]
 """Receives a line about each step of an upload; it may be called often."""
@@ -45,23 +46,42 @@ class UploadOptions:
     """Options of one upload.
 
     ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
-    ``chunk_rows`` the most that one part of the sheet may have, ``again`` the reason to send rows
-    that were sent already. ``snapshot`` reads the records of the rows before anything is written,
-    without which a lost answer stays without proof; ``preview`` lets the system read the sheet
-    first; ``wait`` polls until the outcome is known. ``settle_seconds`` is how long a request whose
-    answer was lost may still be on its way; None takes the environment's own.
+    ``chunk_rows`` the most that one part of the sheet may have. ``update`` changes records that are
+    there with other values, ``clear`` empties their fields where cells are empty, ``again`` is the
+    reason to create what exists, ``create_unread`` creates what could not be looked up,
+    ``good_rows`` sends a sheet without its rows that have errors. ``snapshot`` reads the records of
+    the rows before anything is written, without which a lost answer stays without proof;
+    ``preview`` lets the system read the sheet first; ``wait`` polls until the outcome is known.
+    ``settle_seconds`` is how long a request whose answer was lost may still be on its way; None
+    takes the environment's own.
     """
 
     consent: Consent
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
+    update: bool = False
+    clear: bool = False
     again: str | None = None
+    create_unread: bool = False
+    good_rows: bool = False
     snapshot: bool = True
     preview: bool = True
     wait: bool = True
     progress: Progress = lambda _text: None
     settle_seconds: float | None = None
     sleep: Callable[[float], None] = time.sleep
+
+    @property
+    def planning(self) -> PlanOptions:
+        """The options that decide the actions of rows."""
+        return PlanOptions(
+            update=self.update,
+            clear=self.clear,
+            again=self.again,
+            create_unread=self.create_unread,
+            good_rows=self.good_rows,
+            look_up=self.snapshot,
+        )
 
 
 @dataclass(frozen=True, slots=True)

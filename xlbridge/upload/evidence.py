@@ -1,6 +1,6 @@
 """Evidence of an upload: the rejects workbook, and the page of an upload in doubt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -8,7 +8,10 @@ from xlbridge.files import replace_atomically
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
+from xlbridge.upload.row_plan import PlannedRow, RowAction, RowReason
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE
+
+_ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
 
 def ensure_evidence(context: UploadContext, job: Job) -> Job:
@@ -48,7 +51,8 @@ def _lacks_rejects(job: Job) -> bool:
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
         job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)
     )
-    return rejected and not _file_exists(job, "rejects_file")
+    held = job.state in _ENDED and job.held > 0
+    return (rejected or held) and not _file_exists(job, "rejects_file")
 
 
 def _file_exists(job: Job, key: str) -> bool:
@@ -82,20 +86,35 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     not applied either. Raises ``UsageError`` when the file cannot be written.
     """
     # What reads and writes workbooks takes its time to import, and is hardly ever needed here.
-    from xlbridge.upload.payload import sent_frame
+    from xlbridge.upload.payload import frame_of_payload
     from xlbridge.workbook.write import write_rejects
 
-    reasons = job.verdict.reasons
-    whole = job.state is State.REJECTED
-    positions = [at for at, row in enumerate(job.what.rows) if whole or row in reasons]
-    rows = [job.what.rows[at] for at in positions]
+    resource = context.catalogue.named(job.what.resource)
+    frame = frame_of_payload(context, resource, job.what.planned or job.what.payload)
+    planned = context.journal.plan_of(job)
+    numbers = [row.row for row in planned] or list(job.what.rows)
+    reasons = _reasons(job, planned)
+    positions = [at for at, row in enumerate(numbers) if row in reasons]
     write_rejects(
         target,
-        context.catalogue.named(job.what.resource),
-        sent_frame(context, job).iloc[positions].reset_index(drop=True),
-        rows,
-        [reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in rows],
+        resource,
+        frame.iloc[positions].reset_index(drop=True),
+        [numbers[at] for at in positions],
+        [reasons[numbers[at]] for at in positions],
     )
+
+
+def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
+    """Return why each row was not applied: rejected, or held; what is no record is left out."""
+    reasons = job.verdict.reasons
+    if job.state is State.REJECTED:
+        reasons = {row: reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in job.what.rows}
+    held = {
+        row.row: str(row.text)
+        for row in planned
+        if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
+    }
+    return {**held, **reasons}
 
 
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:

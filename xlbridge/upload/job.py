@@ -14,6 +14,7 @@ from typing import Any, Literal
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
+from xlbridge.upload.claims import Place
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 
 RequestedMode = Literal["auto", "direct", "preview", "queue"]
@@ -21,6 +22,7 @@ RequestedMode = Literal["auto", "direct", "preview", "queue"]
 REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""
 
+_DIGEST_LENGTH = 8
 _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
@@ -96,9 +98,12 @@ class Resolution(StrEnum):
 class JobSpec:
     """Description of a job before it exists.
 
-    ``digest`` is that of the rows' values in whatever order, ``payload`` the content hash of the
-    stored workbook. ``rows`` maps the payload's data rows to Excel's row numbers in the analyst's
-    sheet, in order; ``columns`` gives the zero-based position of each column there.
+    ``digest`` is that of the values of all rows of the sheet in whatever order, ``payload`` the
+    content hash of the stored workbook with the rows that are sent. ``rows`` maps the payload's
+    data rows to Excel's row numbers in the analyst's sheet, in order; ``columns`` gives the
+    zero-based position of each column there. ``system`` identifies the remote system, empty in
+    jobs of version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty
+    for a part.
     """
 
     profile: str
@@ -110,6 +115,13 @@ class JobSpec:
     payload: str
     rows: tuple[int, ...] = field(repr=False)
     columns: Mapping[str, int]
+    system: str = ""
+    planned: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Where the job's rows are claimed."""
+        return Place(self.system, self.profile, self.resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +205,46 @@ class Job:
                 since = event.at
         return since
 
-    def require_profile(self, profile: str) -> None:
-        """Raise ``UsageError`` when the job belongs to another environment."""
-        if self.what.profile != profile:
+    def require_system(self, system: str, profile: str) -> None:
+        """Raise ``UsageError`` when the job belongs to another system."""
+        same = self.what.system == system if self.what.system else self.what.profile == profile
+        if not same:
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
                 ).format(job=self.id, theirs=self.what.profile, ours=profile)
             )
+
+    @property
+    def planned_at(self) -> datetime | None:
+        """Time at which the system was last asked for the rows' records; None without a plan."""
+        told = self.last("planned_at")
+        return None if told is None else datetime.fromisoformat(told)
+
+    @property
+    def token(self) -> str:
+        """Confirmation of just the planned actions: ``ROWS:DIGEST8``."""
+        digest = self.last("plan_digest") or self.what.digest
+        return f"{self.last('writes') or len(self.what.rows)}:{digest[:_DIGEST_LENGTH]}"
+
+    @property
+    def held(self) -> int:
+        """Number of rows that were held, but for those that are no records."""
+        held: int = (self.last("plan") or {}).get("held", 0)
+        return held - int(self.last("not_records") or 0)
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """Counts of the sheet's rows by the names of reports; ``read`` is the sum of the others.
+
+        Accepted rows are those that were created and those that were updated.
+        """
+        plan = self.last("plan") or {}
+        unchanged, held = plan.get("unchanged", 0), plan.get("held", 0)
+        counts = self.verdict.counted
+        read = counts["read"] + unchanged + held
+        return {**counts, "read": read, "unchanged": unchanged, "held": held}
 
     def settles_at(self, settle_seconds: float) -> datetime | None:
         """Return when a doubtful request can no longer be on its way; None without a doubt."""

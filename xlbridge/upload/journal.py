@@ -1,25 +1,25 @@
 """Journal of uploads: jobs, their events and the rows that they claim, in one SQLite file.
 
-Everything is recorded before anything is sent, and events are only ever added. Each row of a job
-is claimed by its digest, so that the same row cannot be sent to the same environment twice, in
-whatever file and company, unless the earlier job did not apply it, or a person says so.
+Everything is recorded before anything is sent, and events are only ever added. Each row that a job
+writes is claimed by its digest and its business keys, so that a plan of the same system knows of
+it, in whatever file and company it comes.
 """
 
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
-from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import Claims, already_sent_error
+from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
 from xlbridge.upload.job import Event, Job, JobSpec, State
+from xlbridge.upload.journal_file import open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
@@ -27,81 +27,23 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_from_json,
     snapshot_to_json,
 )
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    id TEXT PRIMARY KEY,
-    created_at TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    resource TEXT NOT NULL,
-    mode TEXT NOT NULL,
-    file TEXT NOT NULL,
-    sheet TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    payload TEXT NOT NULL,
-    rows TEXT NOT NULL,
-    columns TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS parts (
-    job TEXT PRIMARY KEY REFERENCES jobs (id),
-    parent TEXT NOT NULL REFERENCES jobs (id),
-    number INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS parts_by_parent ON parts (parent, number);
-CREATE TABLE IF NOT EXISTS claims (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    position INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (job, position)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS claims_by_digest ON claims (digest);
-CREATE TABLE IF NOT EXISTS events (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    number INTEGER NOT NULL,
-    at TEXT NOT NULL,
-    state TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (job, number)
-);
-CREATE INDEX IF NOT EXISTS retries ON events (json_extract(detail, '$.retry_of'))
-    WHERE number = 1;
-CREATE TABLE IF NOT EXISTS readings (
-    job TEXT NOT NULL REFERENCES jobs (id),
-    number INTEGER NOT NULL,
-    at TEXT NOT NULL,
-    moment TEXT NOT NULL,
-    rows TEXT NOT NULL,
-    PRIMARY KEY (job, number)
-);
-"""
+from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
 
 
-def open_journal_file(path: Path) -> LocalDatabase:
-    """Open the file, or make it. Raises what ``open_local_database`` raises."""
-    db = open_local_database(path, _SCHEMA, isolation_level=None)
-    db.execute("PRAGMA foreign_keys = ON")
-    return db
+@dataclass(frozen=True, slots=True)
+class SheetPart:
+    """Part of a sheet to record: what it is, what its rows claim, their records beforehand."""
 
-
-@contextmanager
-def transaction(db: LocalDatabase) -> Iterator[None]:
-    """Do all of the block or nothing; it is on the disk when the block has ended."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        # Where the disk is full, SQLite has rolled back by itself.
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
-SheetPart = tuple[JobSpec, Sequence[str]]
-"""Part of a sheet, and the digests of its rows."""
+    spec: JobSpec
+    claims: RowClaims
+    before: Snapshot
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
+
+
+class PlanOutdated(JournalError):
+    """Error of a plan that is no longer true: other jobs have claimed rows of it meanwhile."""
 
 
 class Journal:
@@ -121,58 +63,76 @@ class Journal:
 
     def create(
         self,
-        new: JobSpec,
-        digests: Sequence[str],
-        *,
-        again: str | None = None,
+        whole: SheetPart,
+        parts: Sequence[SheetPart],
+        plan: RowPlan,
+        known: ClaimedRows,
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
-        """Record a job as prepared, claiming its rows by their ``digests``.
+        """Record a job as prepared, with its plan, and claim the rows that it writes.
 
-        ``again`` is a person's reason to send the same rows once more, and is recorded.
-        ``note`` is stored with the job's first event. Jobs that hold some of the rows and have sent
-        nothing are abandoned in favour of the new one; a preview claims nothing. Raises
-        ``JournalError`` when some of the rows were sent already.
+        A sheet with ``parts`` becomes a parent and a job for each part, which are there together
+        or not at all; the parts claim the rows. ``known`` are the claims that the plan was made
+        by, ``note`` is stored with the job's first event. Jobs that hold some of the rows and have
+        sent nothing are abandoned in favour of the new one; a preview claims nothing. Raises
+        ``PlanOutdated`` when other jobs have claimed rows meanwhile.
         """
         job_id = self._new_id()
         with transaction(self._db):
-            detail = self._take_over(job_id, new, digests, again)
-            self._insert(job_id, new, digests)
-            self._add(job_id, State.PREPARED, {**note, **detail})
+            if whole.spec.mode is not Mode.PREVIEW:
+                self._make_way(job_id, whole, known)
+            self._insert(job_id, whole, claims=not parts)
+            self._add_actions(job_id, plan)
+            self._add(job_id, State.PREPARED, {**note, **plan_note(plan, self.now())})
+            for number, part in enumerate(parts, start=1):
+                part_id = f"{job_id}-{number}"
+                self._insert(part_id, part, claims=True)
+                self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
+                self._add(part_id, State.PREPARED, {"planned_at": self.now().isoformat()})
         return self.job(job_id)
 
-    def create_split(
-        self,
-        new: JobSpec,
-        parts: Sequence[SheetPart],
-        *,
-        again: str | None = None,
-        note: Mapping[str, Any] = _NO_NOTE,
-    ) -> Job:
-        """Record a sheet that is sent in parts, each a job of its own; return their parent.
+    def claimed(self, place: Place, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
+        """Return the jobs that claim some of the rows.
 
-        Parent and parts are there together or not at all. The parts claim the rows. Raises
-        ``JournalError`` as ``create`` does.
+        Jobs that have sent nothing claim nothing against others, nor does ``own`` with its parts.
         """
-        parent = self._new_id()
-        with transaction(self._db):
-            digests = [digest for _, of_part in parts for digest in of_part]
-            detail = self._take_over(parent, new, digests, again)
-            self._insert(parent, new, ())
-            self._add(parent, State.PREPARED, {**note, **detail})
-            for number, (part, of_part) in enumerate(parts, start=1):
-                job_id = f"{parent}-{number}"
-                self._insert(job_id, part, of_part)
-                self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (job_id, parent, number))
-                self._add(job_id, State.PREPARED, {})
-        return self.job(parent)
+        digests, keys = self._claims.claimants(place, claims)
+        jobs = {job for of in (digests, keys) for found in of.values() for job in found}
+        family = set() if own is None else {job.id for job in self._family(own)}
+        sent = {job for job in jobs - family if not self._is_unsent(job)}
+        over = {job_id for job_id in sent if self.job(job_id).state in _OVER}
+
+        def claimants(found: Claimants) -> Claimants:
+            return {what: [job for job in jobs if job in sent] for what, jobs in found.items()}
+
+        return ClaimedRows(claimants(digests), claimants(keys), frozenset(sent - over))
+
+    def plan_of(self, job: Job) -> list[PlannedRow]:
+        """Return the planned rows of a job in the sheet's order; none of an earlier version's."""
+        found = self._db.execute(
+            "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
+            (job.id,),
+        )
+        return [
+            PlannedRow.of_journal(row, action, reason, json.loads(detail))
+            for row, action, reason, detail in found.fetchall()
+        ]
+
+    def renew_plan(self, job: Job, plan: RowPlan, before: Mapping[str, Snapshot]) -> Job:
+        """Record that the plan of a prepared job was made anew and is the same.
+
+        ``before`` are the records of the rows of the job, or of each of its parts, by id.
+        """
+        for job_id, snapshot in before.items():
+            self.store_snapshot(self.job(job_id), Moment.BEFORE, snapshot)
+        return self.record(job, job.state, **plan_note(plan, self.now()))
 
     def unsent(self, new: JobSpec, parts: Sequence[int] = ()) -> Job | None:
         """Return the job of the same rows, mode and sizes of parts that has sent nothing yet."""
         found = self._db.execute(
-            "SELECT id FROM jobs WHERE profile = ? AND resource = ? AND digest = ? AND mode = ? "
+            "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
             "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
-            (new.profile, new.resource, new.digest, new.mode),
+            (new.system, new.resource, new.digest, new.mode),
         )
         jobs = (self.job(row[0]) for row in found.fetchall())
         waiting = (job for job in jobs if job.state.is_unsent)
@@ -206,13 +166,16 @@ class Journal:
 
     def store_snapshot(self, job: Job, moment: Moment, snapshot: Snapshot) -> None:
         """Store a snapshot of the remote records of a job's rows."""
-        rows = json.dumps(snapshot_to_json(snapshot))
         with transaction(self._db):
-            self._db.execute(
-                "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-                "FROM readings WHERE job = ?",
-                (job.id, self.now().isoformat(), moment, rows, job.id),
-            )
+            self._add_snapshot(job.id, moment, snapshot)
+
+    def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
+        rows = json.dumps(snapshot_to_json(snapshot))
+        self._db.execute(
+            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+            "FROM readings WHERE job = ?",
+            (job_id, self.now().isoformat(), moment, rows, job_id),
+        )
 
     def snapshots(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""
@@ -258,11 +221,13 @@ class Journal:
                 payload=found[8],
                 rows=tuple(json.loads(found[9])),
                 columns=json.loads(found[10]),
+                system=found[11],
+                planned=found[12],
             ),
             events=tuple(self._events(job_id)),
-            parent=found[11],
-            part=found[12],
-            parts=found[13],
+            parent=found[13],
+            part=found[14],
+            parts=found[15],
         )
 
     def jobs(self) -> list[Job]:
@@ -283,40 +248,26 @@ class Journal:
     def _sizes(self, job: Job) -> list[int]:
         return [len(part.what.rows) for part in self.parts_of(job)]
 
-    def _take_over(
-        self, job_id: str, new: JobSpec, digests: Sequence[str], again: str | None
-    ) -> dict[str, Any]:
-        """Release the rows for a new job, and return what its first event records of that."""
-        if new.mode is Mode.PREVIEW:
-            return {}
-        holders = self._claims.holders(new.profile, new.resource, digests)
-        holders = self._make_way(holders, job_id)
-        if holders and again is None:
-            holder = self.job(next(iter(holders)))
-            raise already_sent_error(self.job(holder.parent) if holder.parent else holder, holders)
-        return {} if again is None else {"again": again, "instead_of": list(holders)}
-
-    def _make_way(self, holders: dict[str, int], successor: str) -> dict[str, int]:
-        """Abandon those of the jobs that have sent nothing, and return the others."""
-        sent = {}
-        for job_id, count in holders.items():
-            if self.job(job_id).state is State.ABANDONED:
+    def _make_way(self, successor: str, whole: SheetPart, known: ClaimedRows) -> None:
+        """Abandon jobs of the same rows that have sent nothing; compare the claims of others."""
+        place, claims = whole.spec.place, whole.claims
+        if self.claimed(place, claims).holders(claims) != known.holders(claims):
+            raise PlanOutdated(_CLAIMED_MEANWHILE)
+        found = [jobs for of in self._claims.claimants(place, claims) for jobs in of.values()]
+        for job_id in {job for jobs in found for job in jobs}:
+            if self.job(job_id).state is State.ABANDONED or not self._is_unsent(job_id):
                 continue
-            family = self._family(self.job(job_id))
-            if all(job.state.is_unsent for job in family):
-                for job in family:
-                    self._add(job.id, State.ABANDONED, {"replaced_by": successor})
-                    self._claims.free(job.id)
-            else:
-                sent[job_id] = count
-        return sent
+            for job in self._family(self.job(job_id)):
+                self._add(job.id, State.ABANDONED, {"replaced_by": successor})
+                self._claims.free(job.id)
+
+    def _is_unsent(self, job_id: str) -> bool:
+        return all(job.state.is_unsent for job in self._family(self.job(job_id)))
 
     def _family(self, job: Job) -> list[Job]:
-        """Return a job with its parent and the parent's other parts."""
-        if job.parent is None:
-            return [job]
-        parent = self.job(job.parent)
-        return [parent, *self.parts_of(parent)]
+        """Return a job with its parts, or with its parent and the parent's other parts."""
+        first = job if job.parent is None else self.job(job.parent)
+        return [first, *self.parts_of(first)]
 
     def _new_id(self) -> str:
         while True:
@@ -325,9 +276,10 @@ class Journal:
             if taken.fetchone() is None:
                 return job_id
 
-    def _insert(self, job_id: str, new: JobSpec, digests: Sequence[str]) -> None:
+    def _insert(self, job_id: str, part: SheetPart, *, claims: bool) -> None:
+        new = part.spec
         self._db.execute(
-            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 job_id,
                 self.now().isoformat(),
@@ -340,10 +292,23 @@ class Journal:
                 new.payload,
                 json.dumps(new.rows),
                 json.dumps(dict(new.columns)),
+                new.system,
+                new.planned,
             ),
         )
-        if new.mode is not Mode.PREVIEW:
-            self._claims.add(job_id, digests)
+        if claims and new.mode is not Mode.PREVIEW:
+            self._claims.add(job_id, part.claims)
+        if claims and any(part.before):
+            self._add_snapshot(job_id, Moment.BEFORE, part.before)
+
+    def _add_actions(self, job_id: str, plan: RowPlan) -> None:
+        self._db.executemany(
+            "INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (job_id, at, row.row, row.action, row.reason, json.dumps(row.detail))
+                for at, row in enumerate(plan.rows)
+            ),
+        )
 
     def _events(self, job_id: str) -> Iterator[Event]:
         rows = self._db.execute(
@@ -358,6 +323,25 @@ class Journal:
             "FROM events WHERE job = ?",
             (job_id, self.now().isoformat(), state, json.dumps(dict(detail)), job_id),
         )
+
+
+_OVER = frozenset({State.DONE, State.PARTIAL})
+_CLAIMED_MEANWHILE = Text(
+    pt="outro envio passou a conter estas linhas", en="another upload holds these rows by now"
+)
+
+
+def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:
+    """Return what an event records of a plan."""
+    note = {
+        "plan": plan.counts,
+        "plan_digest": plan.digest,
+        "writes": len(plan.positions),
+        "not_records": sum(row.reason is RowReason.NO_RECORD for row in plan.rows),
+        "planned_at": at.isoformat(),
+    }
+    why = plan.unread_reason
+    return note if why is None else {**note, "unread": asdict(why)}
 
 
 def _job_changed_error(job: Job) -> JournalError:

@@ -86,9 +86,13 @@ def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
 
     Raises ``JournalError`` when the payload is gone or no longer the same.
     """
-    resource = context.catalogue.named(job.what.resource)
-    load_payload(context.settings.payloads, job.what.payload)
-    path = payload_path(context.settings.payloads, job.what.payload)
+    return frame_of_payload(context, context.catalogue.named(job.what.resource), job.what.payload)
+
+
+def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
+    """Return the typed rows of a stored payload. Raises as ``load_payload`` does."""
+    load_payload(context.settings.payloads, content)
+    path = payload_path(context.settings.payloads, content)
     (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
     return type_rows(resource, match_header(cells, 0, resource), cells, ParseOptions()).frame
 

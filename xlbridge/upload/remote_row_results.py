@@ -13,7 +13,7 @@ from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload.job import JobSpec
-from xlbridge.upload.lookup.row_lookup import RowValues, lookup_for
+from xlbridge.upload.lookup.row_lookup import RowValues, lookups_for
 from xlbridge.upload.verdict import RejectedRow, Verdict
 from xlbridge.wire.imports import ImportLog, RejectedLine
 from xlbridge.workbook import cell_address
@@ -107,8 +107,8 @@ def _with_sheet_column(
     candidates = _candidate_columns(resource, job, rejected.column)
     if row is None or rejected.row is None or not candidates:
         return rejected
-    lookup = lookup_for(resource, row)
-    looked_up = [name for name in candidates if lookup is not None and name in lookup.key]
+    lookups = lookups_for(resource, row)
+    looked_up = [name for name in candidates if any(name in way.key for way in lookups)]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
     return replace(rejected, column=column, cell=cell_address(rejected.row, job.columns[column]))

@@ -1,6 +1,6 @@
 """Report of a job: the JSON of the contract, and text for a person."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.upload.verdict import RejectedRow, Verdict, drifted_rules
 
 _SHOWN_ROWS = 10
@@ -19,12 +20,12 @@ _HEADLINES = {
         en="Preview. Rows read by the system: {previewed}. Nothing was written.",
     ),
     State.DONE: Text(
-        pt="Pronto. Linhas aceitas: {accepted} de {read}.",
-        en="Done. Rows accepted: {accepted} of {read}.",
+        pt="Pronto. Linhas aceitas: {accepted} de {read}{rest}.",
+        en="Done. Rows accepted: {accepted} of {read}{rest}.",
     ),
     State.PARTIAL: Text(
-        pt="Linhas aceitas: {accepted}; rejeitadas: {rejected}.",
-        en="Rows accepted: {accepted}; rejected: {rejected}.",
+        pt="Linhas aceitas: {accepted}; rejeitadas: {rejected}{rest}.",
+        en="Rows accepted: {accepted}; rejected: {rejected}{rest}.",
     ),
     State.REJECTED: Text(
         pt="Rejeitado: {read:a linha não|nenhuma das {read} linhas} foi gravada.",
@@ -64,8 +65,11 @@ _NOT_SENT = Text(
 )
 
 
-def job_json(job: Job) -> dict[str, Any]:
-    """Return the job as JSON. Source: the product brief, ``upload --format json``."""
+def job_json(job: Job, planned: Sequence[PlannedRow] = ()) -> dict[str, Any]:
+    """Return the job as JSON. Source: the product brief, ``upload --format json``.
+
+    ``planned`` are the rows of its plan, of which those that are not created are listed.
+    """
     verdict = job.verdict
     return {
         "version": 1,
@@ -74,11 +78,13 @@ def job_json(job: Job) -> dict[str, Any]:
         "mode": job.what.mode,
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
-        "rows": verdict.counted,
+        "rows": job.counted,
         "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.itself],
         "rejects_file": job.last("rejects_file"),
         "digest": job.what.digest,
         "plan": job.last("plan"),
+        "not_created": [row.to_json() for row in planned if not row.is_created],
+        "confirm": job.token,
         "previewed": job.last("previewed"),
         "drift": [asdict(rule) for rule in drifted_rules(verdict)],
         "evidence_file": job.last("evidence_file"),
@@ -88,13 +94,34 @@ def job_json(job: Job) -> dict[str, Any]:
     }
 
 
+def _returned_text(job: Job) -> Text:
+    """Return what the rows of the rejects workbook are."""
+    if not job.held:
+        return Text(pt="rejeitadas", en="Rejected")
+    if not job.verdict.rejected_rows:
+        return Text(pt="retidas", en="Held")
+    return Text(pt="rejeitadas e retidas", en="Rejected and held")
+
+
+def _rest_text(job: Job) -> str:
+    """Return the counts of the rows that were not sent, as the rest of a sentence."""
+    counts = job.counted
+    texts = (
+        Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(n=counts["unchanged"]),
+        Text(pt="; retidas: {n}", en="; held: {n}").format(n=counts["held"]),
+    )
+    shown = (counts["unchanged"], counts["held"])
+    return "".join(str(text) for text, count in zip(texts, shown, strict=True) if count)
+
+
 def job_lines(job: Job) -> Iterator[str]:
     """Yield the lines of the report for a person."""
     verdict = job.verdict
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     yield str(
         headline.format(
-            read=verdict.read,
+            read=job.counted["read"],
+            rest=_rest_text(job),
             accepted=verdict.accepted,
             rejected=verdict.rejected,
             unknown=verdict.unknown,
@@ -116,9 +143,9 @@ def job_lines(job: Job) -> Iterator[str]:
     if rejects := job.last("rejects_file"):
         yield str(
             Text(
-                pt="Linhas rejeitadas em {file}; corrija-as e envie com: xlbridge retry {job}",
-                en="Rejected rows in {file}; fix them and send with: xlbridge retry {job}",
-            ).format(file=short_path(Path(rejects)), job=job.id)
+                pt="Linhas {what} em {file}; corrija-as e envie com: xlbridge retry {job}",
+                en="{what} rows in {file}; fix them and send with: xlbridge retry {job}",
+            ).format(what=_returned_text(job), file=short_path(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _decision_lines(job))

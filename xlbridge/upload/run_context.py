@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
-from xlbridge.errors import TransportError
+from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload.consent import ConsentRequest
@@ -16,6 +16,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import load_payload, sent_rows
+from xlbridge.upload.planning import plan_is_old, plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
@@ -28,6 +29,15 @@ _ONCE_IT_ANSWERS = Text(
 _TRY_AGAIN = Text(
     pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
     en="Nothing was written. To try again: xlbridge resume {job}",
+)
+NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
+_PLAN_CHANGED = Text(
+    pt="os registros do sistema mudaram depois do plano; nada destas linhas foi enviado",
+    en="records in the system have changed since the plan; nothing of these rows was sent",
+)
+_SEE_NEW_PLAN = Text(
+    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
+    en="See the new plan and confirm again: xlbridge resume {job}",
 )
 
 Step = tuple[Job, bool]
@@ -62,11 +72,22 @@ class RunContext:
         """Return the rows of a job as they are sent."""
         return sent_rows(self.environment, job)
 
-    def has_consent(self, job: Job) -> bool:
-        """Ask for consent to write the rows of a job; say whether it was given."""
-        previewed = job.last("previewed")
-        request = ConsentRequest(job, self.resource(job), self.client.target, previewed)
-        return self.options.consent(request)
+    def refusal(self, job: Job) -> Text | None:
+        """Ask for consent to write the rows of a job; return why they are not written, if so.
+
+        Keys are read again where the plan is old by then. Raises ``UsageError`` when the plan of a
+        whole sheet has changed.
+        """
+        request = ConsentRequest(job, self.client.target, self.journal.plan_of(job))
+        if not self.options.consent(request):
+            return NO_CONSENT
+        if not plan_is_old(job, self.journal.now()):
+            return None
+        if plan_still_holds(self.environment, self.client, job):
+            return None
+        if job.parent is not None:
+            return _PLAN_CHANGED
+        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.id))
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report what is being done with the rows of a job."""

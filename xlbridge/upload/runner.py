@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from xlbridge.i18n import Text
+from xlbridge.resources import Mode
 from xlbridge.upload import preflight, reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -18,7 +19,6 @@ from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 from xlbridge.wire.imports import ImportState
 
-NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
     en="the upload was interrupted before the answer",
@@ -52,7 +52,7 @@ class JobRunner:
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
         while job.state.is_unsent and not preflight.preflight_is_done(self._context, job):
-            job, _ = preflight.preflight_step(self._context, job)
+            job, _ = preflight.preview(self._context, job)
         return job
 
     def run(self, job: Job) -> Job:
@@ -70,11 +70,20 @@ class JobRunner:
 
 
 def _begin(context: RunContext, job: Job) -> Step:
+    if not job.what.rows:
+        return _end_without_rows(context, job), False
     if not preflight.preflight_is_done(context, job):
-        return preflight.preflight_step(context, job)
-    if not context.has_consent(job):
-        return context.end(job, State.ABANDONED, reason=asdict(NO_CONSENT)), False
-    return remote_import.send_rows(context, job)
+        return preflight.preview(context, job)
+    refusal = context.refusal(job)
+    if refusal is not None:
+        return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
+    return remote_import.send_rows(context, context.journal.job(job.id))
+
+
+def _end_without_rows(context: RunContext, job: Job) -> Job:
+    """End a job of whose sheet no row is to be sent."""
+    state = State.PREVIEWED if job.what.mode is Mode.PREVIEW else State.DONE
+    return context.end(job, state, Verdict.all_accepted(()))
 
 
 def _restage(context: RunContext, job: Job) -> Step:
@@ -210,20 +219,16 @@ def _preflight_parts(context: RunContext, parent: Job, hold: HoldJob) -> Job:
 
 
 def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
-    """Return the sums of what snapshots and previews of all parts have recorded so far."""
-    notes: dict[str, Any] = {"previewed": _sum_known(part.last("previewed") for part in parts)}
-    plans = [part.last("plan") for part in parts]
-    if all(plans):
-        notes["plan"] = {action: sum(p[action] for p in plans) for action in plans[0]}
-    unread = next((part.last("unread") for part in parts if part.last("unread")), None)
-    return notes if unread is None else notes | {"unread": unread}
+    """Return the sum of what the previews of all parts have recorded so far."""
+    return {"previewed": _sum_known(part.last("previewed") for part in parts)}
 
 
 def _ask_consent(context: RunContext, parent: Job) -> Job:
-    if context.has_consent(parent):
-        return context.journal.record(parent, State.SENDING_PARTS)
+    refusal = context.refusal(parent)
+    if refusal is None:
+        return context.journal.record(context.journal.job(parent.id), State.SENDING_PARTS)
     for part in context.journal.parts_of(parent):
-        context.end(part, State.ABANDONED, reason=asdict(NO_CONSENT))
+        context.end(part, State.ABANDONED, reason=asdict(refusal))
     return update_parent(context.journal, parent)
 
 

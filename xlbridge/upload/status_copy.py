@@ -1,5 +1,6 @@
 """Status copy: the analyst's own workbook with the status, reason and remote code of each row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import file_hash, sent_rows
+from xlbridge.upload.row_plan import PlannedRow, RowAction
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
@@ -26,6 +28,8 @@ _REJECTED = Text(pt="rejeitada", en="rejected")
 _NOT_WRITTEN = Text(pt="não gravada", en="not written")
 _IN_DOUBT = Text(pt="em dúvida", en="in doubt")
 _NOT_SENT = Text(pt="não enviada", en="not sent")
+_UNCHANGED = Text(pt="sem alteração", en="unchanged")
+_HELD = Text(pt="retida", en="held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +91,20 @@ def _store_remote_codes(context: UploadContext, client: Client, job: Job) -> Non
 
 def row_statuses(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     """Return the status of each row of a job, by Excel's row number."""
-    statuses: dict[int, RowStatus] = {}
+    statuses = _statuses_of_plan(context.journal.plan_of(job))
     for part in context.journal.parts_of(job) or [job]:
         statuses |= _statuses_of_part(context, part)
     return statuses
+
+
+def _statuses_of_plan(planned: Sequence[PlannedRow]) -> dict[int, RowStatus]:
+    """Return the status of the rows that were not sent."""
+    states = {RowAction.UNCHANGED: _UNCHANGED, RowAction.HELD: _HELD}
+    return {
+        row.row: RowStatus(states[row.action], str(row.text), row.record or "")
+        for row in planned
+        if row.action in states
+    }
 
 
 def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:

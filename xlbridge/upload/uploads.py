@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -15,8 +18,16 @@ from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec
-from xlbridge.upload.journal import SheetPart
-from xlbridge.upload.payload import file_hash, row_digests, sheet_digest, store_payload
+from xlbridge.upload.journal import PlanOutdated, SheetPart
+from xlbridge.upload.payload import sheet_digest, store_payload
+from xlbridge.upload.planning import (
+    PlannedSheet,
+    SheetSource,
+    plan_anew,
+    plan_is_old,
+    plan_source,
+    renew_plan,
+)
 from xlbridge.upload.retry import CorrectedRows
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
@@ -26,6 +37,13 @@ _JOB_BUSY = Text(
     pt="O envio {job} está em execução em outro processo.",
     en="The upload {job} is being worked on by another process.",
 )
+_PLANNING = Text(
+    pt="Linhas: {rows} · procurando os registros no sistema",
+    en="Rows: {rows} · looking for the records in the system",
+)
+_PLANS = 3
+"""Plans that are made while other jobs claim rows of the sheet."""
+
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -43,39 +61,38 @@ class Uploads:
         """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
         return self.run(self.create(sheet, options), options)
 
-    def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
-        """Store the payload of a sheet and record its job, before anything is sent.
+    def plan(self, sheet: ValidatedSheet, options: UploadOptions) -> PlannedSheet:
+        """Return the action of each row, as ``create`` would record it; nothing is written.
 
-        A sheet of more than ``chunk_rows`` rows becomes a parent with parts. A job with the same
-        rows that was recorded and not sent is taken up again. Raises ``JournalError`` when some of
-        the rows were sent already and ``again`` gives no reason; ``UsageError`` when ``again`` is
-        empty, the sheet has errors, or its resource does not take the mode.
+        Raises ``UsageError`` as ``create`` does; ``TransportError`` or ``AuthenticationFailed``
+        when the system cannot be asked.
         """
-        if options.again is not None and not options.again.strip():
-            raise UsageError(
-                Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
-                Text(pt="Nada foi enviado.", en="Nothing was sent."),
-            )
-        resource = _valid_resource(sheet)
-        mode = choose_mode(resource, options.mode).mode
-        whole, parts = self._slices(sheet, resource, mode, options.chunk_rows)
-        waiting = self._context.journal.unsent(whole[0], [len(part.rows) for part, _ in parts])
-        if waiting is not None:
-            return waiting
-        return self._record(sheet, whole, parts, again=options.again)
+        options.progress(_PLANNING.format(rows=len(sheet.rows)))
+        source = _source(sheet, options)
+        return plan_source(self._context, self._client, source, options.planning)
+
+    def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
+        """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
+
+        Of more than ``chunk_rows`` rows to send it becomes a parent with parts. A job with the
+        same plan that was recorded and not sent is taken up again. Raises ``UsageError`` when
+        ``again`` is empty, the sheet has errors, or its resource does not take the mode or has no
+        updates; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+        """
+        source = _source(sheet, options)
+        mode = choose_mode(source.resource, options.mode).mode
+        return self._create(source, mode, options)
 
     def create_retry(self, corrected: CorrectedRows, options: UploadOptions) -> Job:
         """Record the job that sends the corrected rows of an earlier one, in that one's mode.
 
-        Raises ``JournalError`` when some of the rows were sent already, ``UsageError`` when the
-        sheet has errors.
+        Raises as ``create`` does.
         """
-        sheet, earlier = corrected.sheet, corrected.job
-        resource = _valid_resource(sheet)
-        whole, parts = self._slices(sheet, resource, earlier.what.mode, options.chunk_rows)
+        earlier = corrected.job
         # A retry that has sent nothing gives way: only the new one knows which rows are which.
         origin = {"retry_of": earlier.id, "origins": list(corrected.origins)}
-        return self._record(sheet, whole, parts, origin=origin)
+        source = _source(corrected.sheet, options)
+        return self._create(source, earlier.what.mode, options, origin)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Take a job as far as it goes, and leave its evidence behind.
@@ -84,7 +101,9 @@ class Uploads:
         process; ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
-        job.require_profile(self._client.target.profile)
+        job.require_system(self._client.identity, self._client.target.profile)
+        if job.state.is_unsent and job.parent is None:
+            job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
         hold = partial(job_lock, self._context.settings.home)
         with hold(job.parent or job.id):
@@ -97,53 +116,81 @@ class Uploads:
                 ended = _run_part(context, job)
             return ensure_sheet_evidence(self._context, ended)
 
-    def _slices(
-        self, sheet: ValidatedSheet, resource: Resource, mode: Mode, chunk_rows: int | None
-    ) -> tuple[SheetPart, list[SheetPart]]:
-        """Store the payloads of a sheet, and return what to record of it and of its parts."""
-        count = len(sheet.rows)
-        whole = self._slice(sheet, resource, mode, 0, count)
-        if chunk_rows is None or chunk_rows >= count:
-            return whole, []
-        starts = range(0, count, chunk_rows)
-        return whole, [
-            self._slice(sheet, resource, mode, start, start + chunk_rows) for start in starts
-        ]
+    def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
+        """Return a job whose plan is not old: the same, or one that replaces it."""
+        if not plan_is_old(job, self._context.journal.now()):
+            return job
+        options.progress(_PLANNING.format(rows=len(job.what.rows)))
+        planned = plan_anew(self._context, self._client, job)
+        if planned.plan.digest == job.last("plan_digest"):
+            return renew_plan(self._context, job, planned)
+        first = job.events[0].detail
+        kept = {name: first[name] for name in ("retry_of", "origins", "planning") if name in first}
+        sizes = [len(part.what.rows) for part in self._context.journal.parts_of(job)]
+        return self._record(planned, job.what.mode, max(sizes, default=None), kept)
 
-    def _slice(
-        self, sheet: ValidatedSheet, resource: Resource, mode: Mode, start: int, end: int
-    ) -> SheetPart:
-        """Store the payload of some rows, and return what to record of them."""
-        frame = sheet.frame.iloc[start:end].reset_index(drop=True)
-        digests = row_digests(resource, frame)
-        spec = JobSpec(
-            profile=self._client.target.profile,
-            resource=resource.name,
-            mode=mode,
-            file=str(sheet.file.resolve()),
-            sheet=sheet.sheet,
-            digest=sheet_digest(digests),
-            payload=store_payload(self._context.settings.payloads, resource, frame),
-            rows=tuple(sheet.rows[start:end]),
-            columns=sheet.columns,
-        )
-        return spec, digests
+    def _create(
+        self,
+        source: SheetSource,
+        mode: Mode,
+        options: UploadOptions,
+        origin: Mapping[str, Any] = _NO_ORIGIN,
+    ) -> Job:
+        """Plan the rows and record their job; once more where other jobs claim rows meanwhile."""
+        note = {**origin, "planning": asdict(options.planning)}
+        for attempt in range(1, _PLANS + 1):
+            options.progress(_PLANNING.format(rows=len(source.rows)))
+            planned = plan_source(self._context, self._client, source, options.planning)
+            try:
+                return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
+            except PlanOutdated:
+                if attempt == _PLANS:
+                    raise
+        raise AssertionError("unreachable")
 
     def _record(
         self,
-        sheet: ValidatedSheet,
-        whole: SheetPart,
-        parts: list[SheetPart],
+        planned: PlannedSheet,
+        mode: Mode,
+        chunk_rows: int | None,
+        note: Mapping[str, Any],
         *,
-        again: str | None = None,
-        origin: Mapping[str, Any] = _NO_ORIGIN,
+        reuse: bool = False,
     ) -> Job:
-        spec, digests = whole
-        note = {"file_hash": file_hash(sheet.file), **origin}
-        journal = self._context.journal
-        if parts:
-            return journal.create_split(spec, parts, again=again, note=note)
-        return journal.create(spec, digests, again=again, note=note)
+        """Store the payloads of a plan, and record its job; ``reuse`` takes up one like it."""
+        journal, count = self._context.journal, len(planned.plan.positions)
+        whole = self._part(planned, mode, 0, count)
+        starts = range(0, count, chunk_rows) if chunk_rows and chunk_rows < count else ()
+        parts = [self._part(planned, mode, at, at + (chunk_rows or 0)) for at in starts]
+        waiting = journal.unsent(whole.spec, [len(part.spec.rows) for part in parts])
+        if reuse and waiting is not None and waiting.last("plan_digest") == planned.plan.digest:
+            return renew_plan(self._context, waiting, planned)
+        all_rows = self._store(planned.source.resource, planned.source.frame)
+        whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
+        note = {"file_hash": planned.source.file_hash, **note}
+        return journal.create(whole, parts, planned.plan, planned.claimed, note)
+
+    def _part(self, planned: PlannedSheet, mode: Mode, start: int, end: int) -> SheetPart:
+        """Store the payload of some of the rows that are sent; return what to record of them."""
+        source, target = planned.source, self._client.target
+        positions = planned.plan.positions[start:end]
+        frame = source.frame.iloc[positions].reset_index(drop=True)
+        spec = JobSpec(
+            profile=target.profile,
+            resource=source.resource.name,
+            mode=mode,
+            file=str(source.file),
+            sheet=source.sheet,
+            digest=sheet_digest(planned.plan.digests),
+            payload=self._store(source.resource, frame),
+            rows=tuple(source.rows[at] for at in positions),
+            columns=source.columns,
+            system=self._client.identity,
+        )
+        return SheetPart(spec, planned.claims.slice(start, end), planned.before[start:end])
+
+    def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
+        return store_payload(self._context.settings.payloads, resource, frame)
 
 
 @contextmanager
@@ -172,8 +219,13 @@ def _run_part(context: RunContext, job: Job) -> Job:
         update_parent(context.journal, parent)
 
 
-def _valid_resource(sheet: ValidatedSheet) -> Resource:
-    """Return the resource of a sheet. Raises ``UsageError`` when the sheet has errors."""
+def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
+    """Return the rows of a sheet. Raises ``UsageError`` for errors in it, and wrong options."""
+    if options.again is not None and not options.again.strip():
+        raise UsageError(
+            Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
+            Text(pt="Nada foi enviado.", en="Nothing was sent."),
+        )
     if sheet.resource is None or not sheet.ok:
         raise UsageError(
             Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
@@ -184,4 +236,4 @@ def _valid_resource(sheet: ValidatedSheet) -> Resource:
                 en="Nothing was sent: fix the errors first.",
             ),
         )
-    return sheet.resource
+    return SheetSource.of_sheet(sheet, sheet.resource)

@@ -35,7 +35,7 @@ from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedShee
 from xlbridge.validation.sheet_checks import check_layout, check_non_record_rows
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
-from xlbridge.validation.typed_rows import TypedRows, type_rows
+from xlbridge.validation.typed_rows import TypedRows, type_numbers, type_rows
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,
@@ -95,7 +95,9 @@ def validate_sheet(
     layout = check_layout(wanted, header, cells, typed)
     check_non_record_rows(wanted, typed)
     apply_rules(typed.frame, wanted, typed.problems)
-    columns = {name: cells.first_column + place for name, place in header.columns.items()}
+    numbers, number_problems = type_numbers(header, cells, typed.rows)
+    places = {**header.columns, **header.numbers}
+    columns = {name: cells.first_column + place for name, place in places.items()}
     layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
     # Where no column could be read, nothing is known of the rows.
     if not typed.rows and (header.columns or not cells.has_data(header.row)):
@@ -114,8 +116,10 @@ def validate_sheet(
         columns,
         own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
         findings=SheetFindings(
-            layout, findings_of_cells(typed.rows, typed.problems, columns, cells)
+            layout,
+            findings_of_cells(typed.rows, {**typed.problems, **number_problems}, columns, cells),
         ),
+        numbers=numbers,
     )
 
 

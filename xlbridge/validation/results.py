@@ -48,7 +48,8 @@ class ValidatedSheet:
 
     ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
     unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
-    position in the sheet of each column that is there, ``own`` the cells as they are of those that
+    position in the sheet of each column that is there; ``numbers`` has the columns of the system's
+    own number of each row, where the sheet carries it; ``own`` the cells as they are of those that
     hold codes. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
     empty and nothing tells what it is for. ``fixes`` tells of the copy in which what is certain
@@ -64,6 +65,7 @@ class ValidatedSheet:
     columns: dict[str, int] = field(default_factory=dict)
     own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
     findings: Sequence[Finding] = field(default_factory=list, repr=False)
+    numbers: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     fixes: FixedCopy | None = field(default=None, repr=False)
 
     @property

@@ -7,14 +7,14 @@ currencies.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from xlbridge.i18n import localized_number
+from xlbridge.i18n import localized_number, untranslated
 from xlbridge.resources import Column, Kind, Resource, strip_accents
 from xlbridge.validation.cells.code_shapes import note_shapes
 from xlbridge.validation.cells.coercion import coerce
@@ -216,6 +216,26 @@ def type_rows(
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems))
+
+
+def type_numbers(
+    header: Header, cells: SheetCells, rows: Sequence[int]
+) -> tuple[pd.DataFrame, Mapping[str, CellProblems]]:
+    """Type the columns of the system's own number, which no schema declares.
+
+    ``rows`` are Excel's numbers of the data rows. Return the columns, and the problems of each.
+    """
+    numbers = np.array(rows, dtype=np.int64)
+    arrays, problems = {}, {}
+    for name, place in header.numbers.items():
+        column = Column(
+            name, Kind.INTEGER, required=False, title=untranslated(name), description=""
+        )
+        own = cells.columns[place]
+        arrays[name], problems[name] = _typed_column(
+            column, ColumnCells(own, numbers), own, ParseOptions()
+        )
+    return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
 
 
 def _typed_column(

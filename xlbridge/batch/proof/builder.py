@@ -208,7 +208,7 @@ def build_proof(
     uploads = UploadHistory(context.journal)
     files = [uploads.of(step.name, file) for step in steps for file in step.files]
     for job in (job for file in files for job in file.jobs):
-        job.require_profile(client.target.profile)
+        job.require_system(client.identity, client.target.profile)
     read = [
         (resource, mark_repeated_keys(resource, read_back(context, client, resource, rows, tell)))
         for resource, rows in _rows_by_resource(context, files)

@@ -1,11 +1,13 @@
-"""Bulk lookup: the remote records of many rows, found in whole listings to save requests.
+"""Lookup of the remote records of many rows: each key by itself, or in whole listings.
 
 Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from types import MappingProxyType
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import complete_listings_for, listing_cap, listing_parts
@@ -13,13 +15,13 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, ReadBack, Resource
 from xlbridge.upload.lookup.row_lookup import (
-    RowLookup,
+    Key,
+    ListedRecord,
+    RowMatcher,
     RowValues,
-    comparable_value,
-    lookup_for,
-    requests_needed,
+    lookups_for,
 )
-from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -36,8 +38,30 @@ _TOO_MANY_REQUESTS = Text(
     pt="seriam necessárias {n} consultas, e o limite é {most}{way_out}",
     en="it would take {n} requests, and the limit is {most}{way_out}",
 )
+_NOT_SHOWN = Text(
+    pt="o sistema não mostra os campos da chave nos registros",
+    en="the system does not show the fields of the key in its records",
+)
+_NOT_PROVEN = Text(
+    pt="a listagem do sistema não prova o que falta nela",
+    en="the system's listing does not prove what it lacks",
+)
 
-_Key = tuple[str | None, ...]
+
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Remote records of rows: ``snapshot`` has None for a row that was not looked up.
+
+    ``reasons`` say why, by position, of the rows that have a key; ``reason`` is the first of them,
+    or that rows have no key.
+    """
+
+    snapshot: Snapshot
+    reasons: Mapping[int, Text]
+    reason: Text | None
 
 
 def look_up_rows(
@@ -52,109 +76,242 @@ def look_up_rows(
     It takes ``most`` requests at most, if that is given; ``way_out`` follows the reason where that
     does not do. Raises what ``Client.records`` raises.
     """
+    reading = read_records(client, resource, rows, most, way_out)
+    return reading.snapshot, reading.reason
+
+
+def read_records(
+    client: Client,
+    resource: Resource,
+    rows: Sequence[RowValues],
+    most: int | None = MAX_REQUESTS,
+    way_out: Text | None = None,
+) -> Reading:
+    """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each."""
+    lookups = [lookups_for(resource, row) for row in rows]
     declared = resource.read_back
-    needed = requests_needed(resource, rows)
-    lookups = [lookup_for(resource, row) for row in rows]
-    unfiltered = any(lookup is not None and not lookup.filters for lookup in lookups)
-    unread: Snapshot = (None,) * len(rows)
     if declared is None or not any(lookups):
-        return unread, _NO_KEY
-    if needed > _MAX_SINGLE_REQUESTS or unfiltered:
-        limit = most if unfiltered or (most is not None and needed > most) else needed
-        found = _BulkLookup(client, resource, declared, limit).find(rows, lookups)
-        if found is not None:
-            return found, None if all(lookups) else _NO_KEY
-    if most is not None and needed > most:
-        return unread, _TOO_MANY_REQUESTS.format(n=needed, most=most, way_out=way_out or "")
-    reading = RowLookup(client, resource, declared).read(rows)
-    return reading, _NO_KEY if None in reading else None
+        return Reading((None,) * len(rows), {}, _NO_KEY)
+    reader = _RecordReader(client, resource, declared, rows, lookups)
+    needed = reader.requests_needed()
+    if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
+        affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
+        if reader.read_listings(affordable):
+            return reader.reading(_NOT_SHOWN)
+    if _exceeds(needed, most):
+        why = _TOO_MANY_REQUESTS.format(n=needed, most=most, way_out=way_out or "")
+        return reader.reading(why, answered=True)
+    reader.read_one_by_one()
+    return reader.reading(_NOT_PROVEN if reader.needs_listings else _NOT_SHOWN)
+
+
+def _exceeds(needed: int, most: int | None) -> bool:
+    return most is not None and needed > most
 
 
 @dataclass(slots=True)
-class _SoughtKeys:
-    """Keys of the rows that one lookup serves, with the records that were found for each.
+class _Sought:
+    """Records that one lookup finds for the rows that it serves.
 
-    ``fields`` are the columns that a record is matched by, with its own names for them.
+    ``fields`` maps the columns that a record is matched by to its own names of them. ``proven``
+    says that what was not found is not there.
     """
 
     lookup: Lookup
     fields: Mapping[str, str]
-    found: dict[_Key, list[Record]] = field(default_factory=dict)
+    found: dict[Key, list[ListedRecord]] = field(default_factory=dict)
+    proven: bool = False
+
+    def forget(self) -> None:
+        """Forget what was found."""
+        self.found = {key: [] for key in self.found}
 
 
-class _BulkLookup:
-    """Reader of the listings that hold the records of rows, ``most`` answers at most."""
+class _RecordReader:
+    """Reader of the records of rows, which are kept by the rows' keys.
+
+    ``needs_listings`` says that some rows can be found in whole listings only.
+    """
 
     def __init__(
-        self, client: Client, resource: Resource, declared: ReadBack, most: int | None
+        self,
+        client: Client,
+        resource: Resource,
+        declared: ReadBack,
+        rows: Sequence[RowValues],
+        lookups: Sequence[Sequence[Lookup]],
     ) -> None:
         self._client = client
-        self._resource = resource
-        self._reader = RowLookup(client, resource, declared)
-        self._left = most
+        self._by_number = declared.by_number
+        self._matcher = RowMatcher(resource, declared)
+        self._rows = rows
+        self._lookups = lookups
+        self._carried: set[str] = set()
         of_keys = (name for lookup in declared.lookups for name in lookup.key.values())
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys)))
+        self._sought: dict[int, _Sought] = {}
+        for row, ways in zip(rows, lookups, strict=True):
+            for way in ways:
+                fields = {**way.key, **{column: name for name, column in way.filters.items()}}
+                one = self._sought.setdefault(id(way), _Sought(way, fields))
+                one.found.setdefault(self._matcher.key_of_row(row, one.fields), [])
+        self.needs_listings = any(ways and not any(map(self._is_narrow, ways)) for ways in lookups)
 
-    def find(self, rows: Sequence[RowValues], lookups: Sequence[Lookup | None]) -> Snapshot | None:
-        """Return the snapshot; None where the listings cannot prove what is not there."""
-        sought: dict[int, _SoughtKeys] = {}
-        for row, lookup in zip(rows, lookups, strict=True):
-            if lookup is not None:
-                fields = {**lookup.key, **{c: name for name, c in lookup.filters.items()}}
-                one = sought.setdefault(id(lookup), _SoughtKeys(lookup, fields))
-                one.found.setdefault(self._key_of_row(one, row), [])
-        if not all(
-            self._read(operation, of) for operation, of in _listings_to_read(sought.values())
-        ):
-            return None
-        return tuple(
-            None
-            if lookup is None
-            else self._reader.matched(
-                row,
-                lookup,
-                sought[id(lookup)].found[self._key_of_row(sought[id(lookup)], row)],
-            )
-            for row, lookup in zip(rows, lookups, strict=True)
+    def requests_needed(self) -> int:
+        """Return how many requests read each key by itself, as far as that can be."""
+        return len(
+            {
+                (operation.name, _filter_values(way, row))
+                for row, ways in zip(self._rows, self._lookups, strict=True)
+                for way in ways
+                if self._is_narrow(way)
+                for operation in way.operations
+            }
         )
 
-    def _read(self, operation: Operation, sought: Sequence[_SoughtKeys]) -> bool:
-        """Read a listing; return whether it was complete and every record had its keys."""
+    def read_listings(self, most: int | None) -> bool:
+        """Read the listings that hold the records, ``most`` answers at most.
+
+        Return whether they prove what is not there, for every row.
+        """
+        left = most
+        for operation, sought in _listings_to_read(self._sought.values()):
+            for records, whole in self._answers(operation):
+                if not whole or left == 0:
+                    self._forget()
+                    return False
+                left = None if left is None else left - 1
+                for record in records:
+                    self._sort_in(record, operation, sought)
+        for one in self._sought.values():
+            one.proven = self._shows(one.fields.values())
+        decided = all(
+            not ways or any(self._sought[id(way)].proven for way in ways) for ways in self._lookups
+        )
+        if not decided:
+            self._forget()
+        return decided
+
+    def read_one_by_one(self) -> None:
+        """Ask for the records of each row, each question once; its number is looked for in them."""
+        asked: dict[tuple[str, str], bool] = {}
+        number = self._sought.get(id(self._by_number))
+        for row, ways in zip(self._rows, self._lookups, strict=True):
+            for way in filter(self._is_narrow, ways):
+                for operation in way.operations:
+                    question = (operation.name, _filter_values(way, row))
+                    if question not in asked:
+                        asked[question] = self._ask(operation, way, row, number)
+        answered = {name for (name, _), answer in asked.items() if answer}
+        for one in self._sought.values():
+            shown = set(one.fields.values()) - one.lookup.filters.keys()
+            if self._is_narrow(one.lookup):
+                one.proven = self._shows(shown) and not answered.isdisjoint(
+                    one.lookup.operation_names
+                )
+        if number is not None and not all(number.found.values()):
+            self._read_numbers(number)
+
+    def reading(self, why: Text, *, answered: bool = False) -> Reading:
+        """Return what was found of each row; ``why`` is the reason for those not looked up.
+
+        A row whose lookups are all assumed has no key where the system does not answer them;
+        ``answered`` says that it was not asked.
+        """
+        snapshot = tuple(map(self._snapshot, self._rows, self._lookups))
+        reasons = {
+            position: why
+            for position, (one, ways) in enumerate(zip(snapshot, self._lookups, strict=True))
+            if one is None and ways and (answered or not all(way.assumed for way in ways))
+        }
+        none = None if all(one is not None for one in snapshot) else _NO_KEY
+        return Reading(snapshot, reasons, next(iter(reasons.values()), none))
+
+    def _snapshot(self, row: RowValues, ways: Sequence[Lookup]) -> RowSnapshot | None:
+        """Return the records of the first of a row's lookups that finds any."""
+        for way in ways:
+            one = self._sought[id(way)]
+            if found := one.found[self._matcher.key_of_row(row, one.fields)]:
+                return self._matcher.snapshot(row, way, found, self._carried)
+        proven = [way for way in ways if self._sought[id(way)].proven]
+        return self._matcher.snapshot(row, proven[0], (), self._carried) if proven else None
+
+    def _read_numbers(self, number: _Sought) -> None:
+        """Look in whole listings for the numbers that the answers do not have."""
+        number.proven, number.found = True, {key: [] for key in number.found}
+        for operation in number.lookup.operations:
+            for records, whole in self._answers(operation):
+                number.proven &= whole
+                for record in records:
+                    self._sort_in(record, operation, [number])
+
+    def _answers(self, operation: Operation) -> Iterator[tuple[Iterable[Record], bool]]:
+        """Yield the answers to a listing; one that the system does not find is empty."""
         try:
-            for records, whole in listing_parts(self._client, operation, listing_cap(operation)):
-                if not whole or self._left == 0:
-                    return False
-                self._left = None if self._left is None else self._left - 1
-                if not all(self._sort_in(record, operation, sought) for record in records):
-                    return False
+            yield from listing_parts(self._client, operation, listing_cap(operation))
         except RemoteRejected as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
-        return True
 
-    def _sort_in(self, record: Record, operation: Operation, sought: Sequence[_SoughtKeys]) -> bool:
-        """Store a record whose key is sought; return whether it has the fields of its keys."""
-        for one in sought:
-            own = operation in one.lookup.operations
-            if not own and any(name not in record for name in one.fields.values()):
+    def _ask(
+        self, operation: Operation, way: Lookup, row: RowValues, number: _Sought | None
+    ) -> bool:
+        """Ask for the records of a row; return whether the system answers such a question."""
+        filters = {name: row[column] for name, column in way.filters.items()}
+        query = operation.query(**filters) if operation.query and filters else None
+        sought = self._sought[id(way)]
+        try:
+            for record in self._client.records(operation, query=query):
+                # What the record does not show is what it was asked for by.
+                self._sort_in(record, operation, [sought], filters)
+                if number is not None:
+                    self._sort_in(record, operation, [number])
+        except RemoteRejected as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return True
+            if way.assumed:
                 return False
-            at = tuple(self._plain(c, record.get(name)) for c, name in one.fields.items())
-            if at in one.found:
-                one.found[at].append({n: record[n] for n in self._kept if n in record})
+            raise
         return True
 
-    def _key_of_row(self, sought: _SoughtKeys, row: RowValues) -> _Key:
-        return tuple(self._plain(column, row[column]) for column in sought.fields)
+    def _sort_in(
+        self,
+        record: Record,
+        operation: Operation,
+        sought: Iterable[_Sought],
+        asked: Mapping[str, object] = _NOTHING,
+    ) -> None:
+        """Store a record whose key is sought; ``asked`` are fields that it may leave out."""
+        self._carried.update(record)
+        shown = {**asked, **record} if asked else record
+        for one in sought:
+            there = one.found.get(self._matcher.key_of_record(shown, one.fields))
+            if there is not None:
+                kept = {name: record[name] for name in self._kept if name in record}
+                there.append(ListedRecord(kept, operation.name))
 
-    def _plain(self, column: str, value: object) -> str | None:
-        return comparable_value(self._resource.by_name[column].kind, value)
+    def _shows(self, fields: Iterable[str]) -> bool:
+        """Tell whether the records have the fields; where there is no record, nothing is there."""
+        return not self._carried or self._carried.issuperset(fields)
+
+    def _is_narrow(self, way: Lookup) -> bool:
+        """Tell whether a request finds all records of a row: filters narrow it, or no cap does."""
+        if way is self._by_number:
+            return False
+        return bool(way.filters) or all(listing_cap(o) is None for o in way.operations)
+
+    def _forget(self) -> None:
+        for one in self._sought.values():
+            one.forget()
 
 
-def _listings_to_read(
-    sought: Iterable[_SoughtKeys],
-) -> Iterator[tuple[Operation, Sequence[_SoughtKeys]]]:
+def _filter_values(way: Lookup, row: RowValues) -> str:
+    return json.dumps([str(row[column]) for column in way.filters.values()])
+
+
+def _listings_to_read(sought: Iterable[_Sought]) -> Iterator[tuple[Operation, Sequence[_Sought]]]:
     """Yield each listing once, with the lookups that it serves."""
-    serves: dict[str, tuple[Operation, list[_SoughtKeys]]] = {}
+    serves: dict[str, tuple[Operation, list[_Sought]]] = {}
     for one in sought:
         listed = [listing for op in one.lookup.operations for listing in complete_listings_for(op)]
         for operation in {o.name: o for o in listed}.values():

@@ -17,7 +17,7 @@ from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, 
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.context import Progress
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
-from xlbridge.upload.lookup.row_lookup import lookup_for, rows_of
+from xlbridge.upload.lookup.row_lookup import lookups_for, rows_of
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
@@ -203,7 +203,7 @@ class OnlineCheck:
         self._progress(Text(pt="Procurando os registros", en="Looking for the records"))
         reading, why = look_up_rows(self._client, resource, rows, self._most)
         left = sum(
-            found is None and lookup_for(resource, row) is not None
+            found is None and bool(lookups_for(resource, row))
             for row, found in zip(rows, reading, strict=True)
         )
         if left:

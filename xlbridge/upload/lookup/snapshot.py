@@ -5,7 +5,7 @@ Source of the proof: the upload protocol, Reconcile.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -18,13 +18,16 @@ class FoundRecord:
     """Remote record: its code, its compared values, and whether they equal those of a row.
 
     ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
-    empty cells are empty there, too.
+    empty cells are empty there, too. ``differing`` maps the columns of which that is not so to the
+    row's value and the record's. ``listing`` names the operation that listed it.
     """
 
     code: str
     values: Mapping[str, str | None]
     same: bool
     unchanged: bool = False
+    differing: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    listing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +81,6 @@ class StoredSnapshot(NamedTuple):
     rows: Snapshot
 
 
-class RowAction(StrEnum):
-    """Effect that sending a row would have, by what is there already."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    UNCHANGED = "unchanged"
-    UNREAD = "unread"
-
-
-def count_actions(snapshot: Snapshot) -> Mapping[RowAction, int]:
-    """Count what sending the rows would do."""
-    counted = Counter(_action(row) for row in snapshot)
-    return {action: counted[action] for action in RowAction}
-
-
 def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
     """Return of each row whether it is there now and was not before; None where nothing proves it.
 
@@ -113,14 +101,6 @@ def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) ->
         else:
             proven.append(_take_new_record(new, now) or (None if _key(now) in unknown else False))
     return proven
-
-
-def _action(row: RowSnapshot | None) -> RowAction:
-    if row is None:
-        return RowAction.UNREAD
-    if not row.found:
-        return RowAction.CREATE
-    return RowAction.UNCHANGED if any(r.unchanged for r in row.found) else RowAction.UPDATE
 
 
 _Identity = tuple[tuple[str, str | None], ...]

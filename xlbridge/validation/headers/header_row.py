@@ -32,12 +32,13 @@ class Header:
     """The header row of a sheet.
 
     ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
-    ``SheetCells.columns``. Columns that stand there twice are not in it. ``findings`` are those of
-    the layout.
+    ``SheetCells.columns``. Columns that stand there twice are not in it. ``numbers`` are the
+    columns of the system's own number, likewise. ``findings`` are those of the layout.
     """
 
     row: int
     columns: Mapping[str, int]
+    numbers: Mapping[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -108,11 +109,16 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     names = columns_by_header(resource.columns)
     row = position + 1
     places: dict[str, list[int]] = {}
+    numbers: dict[str, int] = {}
     unknown: list[tuple[str, int]] = []
+    declared = () if resource.read_back is None else resource.read_back.number_columns
+    number_names = {normalize_header(name): name for name in declared}
     for place, cell in enumerate(cells.row(position)):
         text = normalise_header(cell)
         if text in names:
             places.setdefault(names[text], []).append(place)
+        elif text in number_names:
+            numbers.setdefault(number_names[text], place)
         elif text and text not in _REMARK_HEADERS:
             unknown.append((str(cell).strip(), place))
 
@@ -139,6 +145,7 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     return Header(
         row=row,
         columns={name: found[0] for name, found in places.items() if len(found) == 1},
+        numbers=numbers,
         findings=findings,
     )
 

@@ -1,0 +1,269 @@
+"""Planner of row actions: by what the system has, and by what the journal's jobs claim.
+
+Rows and records of one key are grouped. Pairs with equal values match first; one row and one
+record left over are a change; rows left over alone are new; anything else is held.
+Source: the product brief, Row actions.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from json import dumps
+from typing import Any
+
+from xlbridge.client import Client
+from xlbridge.errors import RemoteRejected
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.upload.claims import ClaimedRows
+from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
+from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_for
+from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
+from xlbridge.upload.row_plan import (
+    Difference,
+    PlannedRow,
+    PlanOptions,
+    RowAction,
+    RowPlan,
+    RowReason,
+)
+
+_LOOKUP_REJECTED = Text(
+    pt="o sistema não permitiu a leitura: {reason}",
+    en="the system did not let them be read: {reason}",
+)
+_NOT_ASKED = Text(pt="não foi pedido", en="it was not asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRows:
+    """Rows of a sheet to plan: Excel's numbers, values of the columns that are there, claims.
+
+    ``values`` have the system's own number too, where a row carries it. ``set_aside`` are the
+    positions of rows that are not sent in any case, each with the reason and what completes it.
+    """
+
+    numbers: Sequence[int]
+    values: Sequence[RowValues]
+    digests: Sequence[str]
+    keys: Sequence[tuple[str, ...]]
+    set_aside: Mapping[int, tuple[RowReason, Text]]
+
+
+def business_keys(resource: Resource, row: RowValues) -> tuple[str, ...]:
+    """Return the digests of a row's keys, the system's own number left out."""
+    declared = resource.read_back
+    if declared is None:
+        return ()
+    matcher = RowMatcher(resource, declared)
+    return tuple(
+        blake2b(
+            dumps(
+                [resource.name, *zip(way.key, matcher.key_of_row(row, way.key), strict=True)]
+            ).encode(),
+            digest_size=16,
+        ).hexdigest()
+        for way in lookups_for(resource, row)
+        if way is not declared.by_number
+    )
+
+
+def read_rows(client: Client, resource: Resource, rows: SheetRows, options: PlanOptions) -> Reading:
+    """Return the remote records of the rows; those of rows that are set aside are not asked for.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    count = len(rows.values)
+    if not options.look_up:
+        return Reading((None,) * count, {}, _NOT_ASKED)
+    asked = [at for at in range(count) if at not in rows.set_aside]
+    try:
+        reading = read_records(client, resource, [rows.values[at] for at in asked])
+    except RemoteRejected as error:
+        why = _LOOKUP_REJECTED.format(reason=error.message)
+        keyed = (at for at in asked if lookups_for(resource, rows.values[at]))
+        return Reading((None,) * count, dict.fromkeys(keyed, why), why)
+    snapshot: list[RowSnapshot | None] = [None] * count
+    for at, one in zip(asked, reading.snapshot, strict=True):
+        snapshot[at] = one
+    reasons = {asked[place]: why for place, why in reading.reasons.items()}
+    return Reading(tuple(snapshot), reasons, reading.reason)
+
+
+def plan_rows(
+    resource: Resource,
+    rows: SheetRows,
+    reading: Reading,
+    claimed: ClaimedRows,
+    options: PlanOptions,
+) -> RowPlan:
+    """Decide the action of each row."""
+    planner = _Planner(resource, rows, reading, claimed, options)
+    return RowPlan(tuple(planner.planned()), tuple(rows.digests), reading.reason)
+
+
+class _Planner:
+    def __init__(
+        self,
+        resource: Resource,
+        rows: SheetRows,
+        reading: Reading,
+        claimed: ClaimedRows,
+        options: PlanOptions,
+    ) -> None:
+        self._resource = resource
+        self._rows = rows
+        self._reading = reading
+        self._claimed = claimed
+        self._options = options
+        self._numbers = () if resource.read_back is None else resource.read_back.number_columns
+        self._keys = rows.keys
+        self._matched = _match(reading.snapshot, self._numbers)
+        self._used: Counter[str] = Counter()
+
+    def planned(self) -> Iterator[PlannedRow]:
+        """Yield the action of each row, in order."""
+        for at, number in enumerate(self._rows.numbers):
+            values = self._rows.values[at]
+            carried = {name: values[name] for name in self._numbers if values.get(name) is not None}
+            row = PlannedRow(number, RowAction.CREATE, number=carried, keys=self._keys[at])
+            yield self._decided(at, row)
+
+    def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
+        if at in self._rows.set_aside:
+            reason, why = self._rows.set_aside[at]
+            return replace(row, action=RowAction.HELD, reason=reason, why=why)
+        if self._options.again is not None:
+            unread = self._reading.snapshot[at] is None
+            return replace(row, action=RowAction.UNREAD if unread else RowAction.CREATE)
+        busy = self._claimed.unfinished_job(self._rows.digests[at], self._keys[at])
+        if busy is not None:
+            return _held(row, RowReason.CLAIMED, job=busy)
+        if self._reading.snapshot[at] is None:
+            return self._not_read(at, row)
+        matched = self._matched[at]
+        if matched.several:
+            return _held(row, RowReason.SEVERAL)
+        if matched.record is not None:
+            return self._existing(row, matched.record)
+        return self._new(at, row)
+
+    def _not_read(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row that was not looked up, by the journal alone."""
+        accepted = self._next_accepted(at)
+        if accepted is not None:
+            return replace(
+                row, action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted
+            )
+        why = self._reading.reasons.get(at)
+        if why is not None and not self._options.create_unread:
+            return _held(row, RowReason.NOT_LOOKED_UP, why=why)
+        of_key = self._claimed.accepted_keys(self._keys[at])
+        if of_key:
+            return _held(row, RowReason.DIFFERS, job=of_key[0])
+        if self._options.update:
+            return _held(row, RowReason.NO_KEY)
+        return replace(row, action=RowAction.UNREAD)
+
+    def _next_accepted(self, at: int) -> str | None:
+        """Return the job of an accepted row with the same values, each for one row only."""
+        digest = self._rows.digests[at]
+        claims = self._claimed.accepted(digest)
+        taken = self._used[digest]
+        self._used[digest] += 1
+        return claims[taken] if taken < len(claims) else None
+
+    def _existing(self, row: PlannedRow, record: FoundRecord) -> PlannedRow:
+        """Decide on a row whose record is there."""
+        row = replace(row, record=record.code)
+        if record.unchanged:
+            return replace(row, action=RowAction.UNCHANGED, reason=RowReason.SAME)
+        row = replace(
+            row, differences={name: Difference(*pair) for name, pair in record.differing.items()}
+        )
+        change = self._resource.change
+        if change is None or not change.covers(record.listing, record.differing):
+            return _held(row, RowReason.CANNOT_CHANGE)
+        if not self._options.update:
+            return _held(row, RowReason.DIFFERS)
+        emptied = any(one.yours is None for one in row.differences.values())
+        if emptied and not self._options.clear:
+            return _held(row, RowReason.EMPTY_CELL)
+        return replace(row, action=RowAction.UPDATE)
+
+    def _new(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Decide on a row that is not in the system: one that was there is not created in silence.
+
+        The records of its key may be other rows' that were accepted.
+        """
+        snapshot = self._reading.snapshot[at]
+        there = 0 if snapshot is None else len(snapshot.found)
+        digest = self._rows.digests[at]
+        accepted = self._claimed.accepted(digest) or self._claimed.accepted_keys(self._keys[at])
+        used, self._used[digest] = self._used[digest], self._used[digest] + 1
+        if len(accepted) > there + used:
+            return _held(row, RowReason.GONE, job=accepted[0])
+        if row.number:
+            return _held(row, RowReason.GONE)
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Record of a row, None for a new one; ``several`` says that it cannot be told."""
+
+    record: FoundRecord | None = None
+    several: bool = False
+
+
+def _match(snapshot: Snapshot, numbers: Sequence[str]) -> list[_Match]:
+    """Match rows and records: those of the system's own numbers first, then key by key."""
+    groups: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for at, row in enumerate(snapshot):
+        if row is not None:
+            groups[tuple(row.key.items())].append(at)
+    matched = [_Match()] * len(snapshot)
+    taken: set[str] = set()
+    of_numbers = set(numbers)
+    by_number = [key for key in groups if of_numbers and of_numbers <= {name for name, _ in key}]
+    for key in [*by_number, *(key for key in groups if key not in set(by_number))]:
+        _match_group(snapshot, groups[key], taken, matched)
+    return matched
+
+
+def _match_group(
+    snapshot: Snapshot, positions: Sequence[int], taken: set[str], matched: list[_Match]
+) -> None:
+    """Match the rows of one key with its records; ``taken`` are codes that others have matched."""
+    found = {one.code: one for at in positions for one in _found(snapshot[at])}
+    elsewhere = taken & found.keys()
+    left = []
+    for at in positions:
+        equal = next(
+            (one for one in _found(snapshot[at]) if one.unchanged and one.code not in taken), None
+        )
+        if equal is None:
+            left.append(at)
+        else:
+            taken.add(equal.code)
+            matched[at] = _Match(equal)
+    open_codes = [code for code in found if code not in taken]
+    if len(left) == 1 and len(open_codes) == 1 and not elsewhere:
+        (code,) = open_codes
+        record = next(one for one in _found(snapshot[left[0]]) if one.code == code)
+        taken.add(code)
+        matched[left[0]] = _Match(record)
+    elif open_codes or elsewhere:
+        for at in left:
+            matched[at] = _Match(several=True)
+
+
+def _found(row: RowSnapshot | None) -> Sequence[FoundRecord]:
+    return () if row is None else row.found
+
+
+def _held(
+    row: PlannedRow, reason: RowReason, *, job: str | None = None, why: Text | None = None
+) -> PlannedRow:
+    return replace(row, action=RowAction.HELD, reason=reason, job=job, why=why)

@@ -1,0 +1,190 @@
+"""Plans of uploads: of a validated sheet, and anew of a job that has sent nothing yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+
+from xlbridge.client import Client
+from xlbridge.i18n import Text
+from xlbridge.resources import Resource
+from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.row_lookup import rows_of
+from xlbridge.upload.lookup.snapshot import Moment, Snapshot
+from xlbridge.upload.payload import file_hash, frame_of_payload, row_digests
+from xlbridge.upload.planner import SheetRows, business_keys, plan_rows, read_rows
+from xlbridge.upload.row_plan import PlannedRow, PlanOptions, RowPlan, RowReason
+from xlbridge.validation import ValidatedSheet
+
+
+@dataclass(frozen=True, slots=True)
+class SheetSource:
+    """Rows of a sheet that may be sent, and where they come from.
+
+    ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
+    ``rows`` are Excel's numbers. ``columns`` gives the zero-based position of each column that the
+    sheet has. ``set_aside`` are the positions of rows that are not sent, each with the reason.
+    """
+
+    resource: Resource
+    file: Path
+    file_hash: str | None
+    sheet: str
+    frame: pd.DataFrame = field(repr=False)
+    numbers: pd.DataFrame = field(repr=False)
+    rows: Sequence[int] = field(repr=False)
+    columns: Mapping[str, int] = field(default_factory=dict)
+    set_aside: Mapping[int, tuple[RowReason, Text]] = field(default_factory=dict)
+
+    @classmethod
+    def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
+        """Return the rows of a validated sheet."""
+        return cls(
+            resource,
+            sheet.file.resolve(),
+            file_hash(sheet.file),
+            sheet.sheet,
+            sheet.frame,
+            sheet.numbers,
+            sheet.rows,
+            sheet.columns,
+            {},
+        )
+
+    @classmethod
+    def of_job(cls, context: UploadContext, job: Job) -> "SheetSource":
+        """Return the rows that a job was planned for, from what was stored of them.
+
+        Raises ``JournalError`` when the stored workbook is gone or no longer the same.
+        """
+        what = job.what
+        resource = context.catalogue.named(what.resource)
+        frame = frame_of_payload(context, resource, what.planned or what.payload)
+        planned = _planned_rows(context, job)
+        return cls(
+            resource,
+            Path(what.file),
+            job.events[0].detail.get("file_hash"),
+            what.sheet,
+            frame,
+            pd.DataFrame([row.number for row in planned] or None, index=frame.index),
+            [row.row for row in planned] or what.rows,
+            what.columns,
+            {
+                at: (row.reason, row.why or Text(pt="–", en="–"))
+                for at, row in enumerate(planned)
+                if row.reason in {RowReason.ERRORS, RowReason.NO_RECORD}
+            },
+        )
+
+    def to_plan(self) -> SheetRows:
+        """Return the rows as the planner takes them: only the columns that the sheet has."""
+        present = [name for name in self.frame if name in self.columns]
+        values = rows_of(self.frame[present])
+        if not self.numbers.empty:
+            values = [
+                {**row, **number} for row, number in zip(values, rows_of(self.numbers), strict=True)
+            ]
+        keys = [business_keys(self.resource, row) for row in values]
+        digests = row_digests(self.resource, self.frame)
+        return SheetRows(self.rows, values, digests, keys, self.set_aside)
+
+
+def _planned_rows(context: UploadContext, job: Job) -> list[PlannedRow]:
+    """Return the planned rows of a job; of a part those that it sends."""
+    if job.parent is None:
+        return context.journal.plan_of(job)
+    own = set(job.what.rows)
+    planned = context.journal.plan_of(context.journal.job(job.parent))
+    return [row for row in planned if row.row in own]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSheet:
+    """Sheet with its plan, and what the plan was made by: remote records, other jobs' claims."""
+
+    source: SheetSource
+    plan: RowPlan
+    snapshot: Snapshot
+    claimed: ClaimedRows
+
+    @property
+    def claims(self) -> RowClaims:
+        """What the rows that are sent claim, in their order."""
+        positions = self.plan.positions
+        return RowClaims(
+            [self.plan.digests[at] for at in positions],
+            [self.plan.rows[at].keys for at in positions],
+        )
+
+    @property
+    def before(self) -> Snapshot:
+        """The remote records of the rows that are sent, as they were read for the plan."""
+        return tuple(self.snapshot[at] for at in self.plan.positions)
+
+
+MAX_PLAN_AGE = timedelta(minutes=1)
+"""Age of a plan after which keys are read again before anything is written."""
+
+
+def plan_source(
+    context: UploadContext,
+    client: Client,
+    source: SheetSource,
+    options: PlanOptions,
+    own: Job | None = None,
+) -> PlannedSheet:
+    """Plan the rows of a sheet: read their remote records, and what jobs but ``own`` claim.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    rows = source.to_plan()
+    reading = read_rows(client, source.resource, rows, options)
+    place = Place(client.identity, client.target.profile, source.resource.name)
+    claimed = context.journal.claimed(place, RowClaims(rows.digests, rows.keys), own)
+    plan = plan_rows(source.resource, rows, reading, claimed, options)
+    return PlannedSheet(source, plan, reading.snapshot, claimed)
+
+
+def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
+    """Plan the rows of a job once more, with the options that it was made with.
+
+    Raises what ``plan_source`` raises, and ``JournalError`` when the stored workbook is gone.
+    """
+    first = job if job.parent is None else context.journal.job(job.parent)
+    options = PlanOptions(**first.events[0].detail.get("planning", {}))
+    return plan_source(context, client, SheetSource.of_job(context, job), options, own=job)
+
+
+def plan_is_old(job: Job, now: datetime) -> bool:
+    """Tell whether the keys of a job's rows must be read again."""
+    return job.planned_at is None or now - job.planned_at > MAX_PLAN_AGE
+
+
+def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
+    """Read the keys of a job again; where its plan is the same, record that.
+
+    Raises what ``plan_anew`` raises.
+    """
+    planned = plan_anew(context, client, job)
+    if job.parent is not None:
+        if len(planned.plan.positions) != len(job.what.rows):
+            return False
+        context.journal.store_snapshot(job, Moment.BEFORE, planned.before)
+        return True
+    if planned.plan.digest != job.last("plan_digest"):
+        return False
+    renew_plan(context, job, planned)
+    return True
+
+
+def renew_plan(context: UploadContext, job: Job, planned: PlannedSheet) -> Job:
+    """Record that a prepared job has been planned again, with the same result."""
+    place_of = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
+    jobs = context.journal.parts_of(job) or [job]
+    before = {one.id: tuple(place_of[row] for row in one.what.rows) for one in jobs}
+    return context.journal.renew_plan(job, planned.plan, before)

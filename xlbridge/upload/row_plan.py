@@ -1,0 +1,250 @@
+"""Plan of an upload: the action of each row, decided before anything is written.
+
+Source: the product brief, Row actions.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+from xlbridge.i18n import Text
+
+
+class RowAction(StrEnum):
+    """Action on a row of a sheet."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    UNCHANGED = "unchanged"
+    HELD = "held"
+    UNREAD = "unread"
+
+    @property
+    def writes(self) -> bool:
+        """True where the row is sent."""
+        return self in _WRITING
+
+
+_WRITING = frozenset({RowAction.CREATE, RowAction.UPDATE, RowAction.UNREAD})
+
+
+class RowReason(StrEnum):
+    """Reason why a row is not created; the code is stable, its text is for a person."""
+
+    SAME = "same"
+    SENT_BEFORE = "sent-before"
+    DIFFERS = "differs"
+    CANNOT_CHANGE = "cannot-change"
+    EMPTY_CELL = "empty-cell"
+    SEVERAL = "several"
+    CLAIMED = "claimed"
+    GONE = "gone"
+    NOT_LOOKED_UP = "not-looked-up"
+    NO_KEY = "no-key"
+    NO_RECORD = "no-record"
+    ERRORS = "errors"
+
+    @property
+    def text(self) -> Text:
+        """Explanation for a person, with what to do next."""
+        return _REASONS[self]
+
+
+_REASONS: Mapping[RowReason, Text] = {
+    RowReason.SAME: Text(
+        pt="já está no sistema com os mesmos valores", en="in the system with the same values"
+    ),
+    RowReason.SENT_BEFORE: Text(
+        pt="já foi aceita no envio {job}", en="was accepted before, by the upload {job}"
+    ),
+    RowReason.DIFFERS: Text(
+        pt="já está no sistema com outros valores; para alterar o registro: --update; para incluir "
+        'mais um: --again "motivo"',
+        en="in the system with other values; to change the record: --update; to add one more: "
+        '--again "reason"',
+    ),
+    RowReason.CANNOT_CHANGE: Text(
+        pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
+        "no sistema",
+        en="in the system with other values, which the interface cannot change; change it by hand "
+        "in the system",
+    ),
+    RowReason.EMPTY_CELL: Text(
+        pt="a célula está vazia e o sistema tem um valor; para apagar o valor: --clear",
+        en="the cell is empty and the system has a value; to clear the value: --clear",
+    ),
+    RowReason.SEVERAL: Text(
+        pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
+        en="several records or rows have the same key, and nothing tells which is which",
+    ),
+    RowReason.CLAIMED: Text(
+        pt="o envio {job} a contém e não terminou: xlbridge resume {job}",
+        en="the upload {job} holds it and is not finished: xlbridge resume {job}",
+    ),
+    RowReason.GONE: Text(
+        pt="já foi aceita ou esteve no sistema, e não está mais lá; para incluí-la de novo: "
+        '--again "motivo"',
+        en="was accepted or was in the system once, and is not there now; to create it again: "
+        '--again "reason"',
+    ),
+    RowReason.NOT_LOOKED_UP: Text(
+        pt="não foi possível procurá-la no sistema ({why}); para incluí-la assim mesmo: "
+        "--create-unread",
+        en="could not be looked up in the system ({why}); to create it all the same: "
+        "--create-unread",
+    ),
+    RowReason.NO_KEY: Text(
+        pt="não tem chave pela qual achar o registro a alterar",
+        en="has no key by which the record to change would be found",
+    ),
+    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
+    RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Column in which a row and its record differ: the sheet's value and the system's."""
+
+    yours: str | None
+    theirs: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """Row of a sheet by Excel's number, its action, and why it is that.
+
+    ``record`` is the code of its record in the system; ``job`` another job that holds the row;
+    ``why`` completes the reason; ``number`` is the system's own number that the row carries;
+    ``keys`` are the digests of its business keys.
+    """
+
+    row: int
+    action: RowAction
+    reason: RowReason | None = None
+    record: str | None = None
+    job: str | None = None
+    why: Text | None = None
+    differences: Mapping[str, Difference] = field(default_factory=dict)
+    number: Mapping[str, Any] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+
+    @property
+    def is_created(self) -> bool:
+        """True where the row becomes a new record."""
+        return self.action in {RowAction.CREATE, RowAction.UNREAD}
+
+    @property
+    def text(self) -> Text | None:
+        """The reason for a person, None where there is none."""
+        if self.reason is None:
+            return None
+        return self.reason.text.format(job=self.job or "–", why=self.why or "–")
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """The rest of the row as the journal has it."""
+        detail = {
+            "record": self.record,
+            "job": self.job,
+            "why": None if self.why is None else asdict(self.why),
+            "differences": {n: [one.yours, one.theirs] for n, one in self.differences.items()},
+            "number": self.number,
+            "keys": self.keys,
+        }
+        return {name: value for name, value in detail.items() if value}
+
+    @classmethod
+    def of_journal(
+        cls, row: int, action: str, reason: str | None, detail: Mapping[str, Any]
+    ) -> Self:
+        """Return the row that the journal has."""
+        why = detail.get("why")
+        pairs = detail.get("differences", {})
+        return cls(
+            row,
+            RowAction(action),
+            None if reason is None else RowReason(reason),
+            record=detail.get("record"),
+            job=detail.get("job"),
+            why=None if why is None else Text(**why),
+            differences={name: Difference(*pair) for name, pair in pairs.items()},
+            number=detail.get("number", {}),
+            keys=tuple(detail.get("keys", ())),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as the report has it."""
+        return {
+            "row": self.row,
+            "action": self.action.value,
+            "reason": self.reason,
+            "record": self.record,
+            "job": self.job,
+            "message": None if self.reason is None else str(self.text),
+            "differences": [
+                {"column": column, "yours": one.yours, "theirs": one.theirs}
+                for column, one in self.differences.items()
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Options that decide the actions of rows.
+
+    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
+    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
+    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors. Without
+    ``look_up`` the system is not asked.
+    """
+
+    update: bool = False
+    clear: bool = False
+    again: str | None = None
+    create_unread: bool = False
+    good_rows: bool = False
+    look_up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """Actions of the rows of a sheet, in order; ``digests`` are those of the rows' values.
+
+    ``unread_reason`` says why some rows could not be looked up.
+    """
+
+    rows: tuple[PlannedRow, ...]
+    digests: tuple[str, ...]
+    unread_reason: Text | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of rows by action."""
+        counted = Counter(row.action for row in self.rows)
+        return {action.value: counted[action] for action in RowAction}
+
+    @property
+    def positions(self) -> list[int]:
+        """Positions of the rows that are sent."""
+        return [at for at, row in enumerate(self.rows) if row.action.writes]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the actions and of the values that records have before."""
+        decided = [
+            [
+                row.action,
+                row.reason if row.action is RowAction.HELD else None,
+                digest,
+                row.record,
+                {name: one.theirs for name, one in row.differences.items()},
+            ]
+            for row, digest in zip(self.rows, self.digests, strict=True)
+        ]
+        lines = sorted(json.dumps(one) for one in decided)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
