@@ -303,7 +303,9 @@ def _collect(annotation: Any, found: set[type[BaseModel]]) -> None:
 def _listing(listing: Listing) -> Lines:
     yield from ("", f"## {listing.name}", "", f"{_both(listing.title)}.", "")
     yield f"- From: {_call(listing.operation)}"
-    if listing.each:
+    if listing.each and listing.each.source is None:
+        yield "- Once for each number of `--id`, or of this computer's journal"
+    elif listing.each and listing.each.source:
         counted = f", and each `{listing.each.counted}` from 1 on" if listing.each.counted else ""
         yield f"- Once for each record of: {_code(listing.each.source.name)}{counted}"
     for name, operation in listing.of.items():
@@ -313,11 +315,23 @@ def _listing(listing: Listing) -> Lines:
     yield f"- Filters: {_options(listing.filters) or 'none'}"
     if listing.required:
         yield f"- Needs: {_options(listing.required)}"
+    yield from _reservations(listing)
     yield f"- Key: {_code(*listing.key)}"
     if listing.cap:
         yield f"- Cap: {listing.cap} records in one answer; fuller windows are split"
     for sheet in listing.sheets:
         yield from _sheet(sheet)
+
+
+def _reservations(listing: Listing) -> Lines:
+    """Yield what the filters of a listing are worth."""
+    if listing.per_value:
+        sources = _code(*(source.name for source in listing.per_value.sources))
+        yield f"- Once for each `--{listing.per_value.filter}`; without it, for those in: {sources}"
+    if listing.guessed:
+        yield f"- Filters whose names are a guess: {_options(sorted(listing.guessed))}"
+    if listing.local:
+        yield f"- Filters that records are chosen by here: {_options(sorted(listing.local))}"
 
 
 def _call(operation: Operation) -> str:

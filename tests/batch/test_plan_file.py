@@ -171,7 +171,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (
             STEP + "    export: caixabancos\n    output: a.xlsx\n",
-            ":4: steps.um: The listing caixabancos needs from, to, account.",
+            ":4: steps.um: The listing caixabancos needs from, to.",
         ),
         (
             STEP + "    validate: a\n    after: [dois]\n  tres:\n    validate: b\n",

@@ -36,6 +36,66 @@ def test_an_interrupted_import_does_not_end_by_the_signal(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
 
 
+LOST_IN_AN_IMPORT = """
+import signal
+import sys
+import time
+from xlbridge.cli.main import run
+
+class Swallowing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "xlbridge.cli.resources":
+            try:
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(0.1)
+            except KeyboardInterrupt:
+                pass
+
+class Stream:
+    def write(self, text):
+        time.sleep(0.5)
+
+    def flush(self):
+        pass
+
+sys.meta_path.insert(0, Swallowing())
+sys.stdout = Stream()
+sys.argv = ["xlbridge", "resources"]
+run()
+"""
+
+LOST_IN_A_FINALIZER = """
+import signal
+import sys
+import time
+from xlbridge.cli.main import run
+
+class Interrupting:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+class Stream:
+    def write(self, text):
+        if text.strip():
+            Interrupting()
+            time.sleep(0.5)
+
+    def flush(self):
+        pass
+
+sys.stdout = Stream()
+sys.argv = ["xlbridge", "resources"]
+run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal ends the process at once there")
+@pytest.mark.parametrize("script", [LOST_IN_AN_IMPORT, LOST_IN_A_FINALIZER])
+def test_an_interruption_that_a_library_swallows_is_not_lost(tmp_path: Path, script: str) -> None:
+    done = run([sys.executable, "-c", script], home=tmp_path)
+    assert (done.returncode, done.stderr.strip()) == (130, "Interrupted.")
+
+
 INTERRUPTED_AGAIN = """
 import io
 import sys

@@ -54,7 +54,7 @@ def test_an_export_reports_and_writes_its_manifest(
         ["estoque", "-o", "a.xlsx", "--as-template", "cliente"],
         ["clientes", "-o", "a.csv", "--as-template", "cliente"],
         ["pedidos", "-o", "a.csv", "--manifest", "a.parcelas.csv"],
-        ["requisicoes-estoque", "-o", "a.xlsx"],
+        ["caixabancos", "-o", "a.xlsx", "--account", "1"],
         ["contatos", "-o", "a.xlsx", "--client", "0"],
         ["planejamento", "-o", "a.xlsx", "--month", "13"],
         ["planejamento", "-o", "a.xlsx", "--year", "26"],
@@ -147,7 +147,7 @@ def test_an_export_of_nothing_says_so(
     ],
     ids=lambda listing: listing[0],
 )
-def test_what_is_limited_is_not_complete(
+def test_a_limit_that_was_asked_for_is_said_and_no_hole(
     tmp_path: Path,
     configured: RunningSandbox,
     capsys: pytest.CaptureFixture[str],
@@ -155,17 +155,18 @@ def test_what_is_limited_is_not_complete(
 ) -> None:
     output, manifest = tmp_path / "l.xlsx", tmp_path / "m.json"
     asked = ["export", *listing, "-o", str(output), "--manifest", str(manifest)]
-    assert main([*asked, "--limit", "2"]) == 1
+    assert main([*asked, "--limit", "2"]) == 0
     told = json.loads(manifest.read_text(encoding="utf-8"))
     assert (told["complete"], told["records"], told["calls"]) == (False, 2, 1)
-    assert "--limit" in told["holes"][0]["message"]
+    assert (told["limited"], told["holes"]) == (True, [])
     assert "--limit" in capsys.readouterr().err
     rows = openpyxl.load_workbook(output)[str(COVER_SHEET)].iter_rows(values_only=True)
     cover = [cell for row in rows for cell in row]
     assert "NO" in cover
     assert "--limit" in cover
     assert main([*asked, "--limit", "100000"]) == 0
-    assert json.loads(manifest.read_text(encoding="utf-8"))["complete"]
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert (told["complete"], told["limited"]) == (True, False)
 
 
 @pytest.mark.parametrize(

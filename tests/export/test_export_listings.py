@@ -88,7 +88,17 @@ def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: K
         ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.LIMIT)),
         ("estoque", (Filter.BRANCH, Filter.PRODUCT)),
         ("clientes", (Filter.FROM, Filter.TO, Filter.DOCUMENT, Filter.IDWS)),
-        ("contasreceber", (Filter.CLIENT,)),
+        (
+            "contasreceber",
+            (
+                Filter.BRANCH,
+                Filter.CLIENT,
+                Filter.ACCOUNT,
+                Filter.COST_CENTRE,
+                Filter.CATEGORY,
+            ),
+        ),
+        ("importacao", (Filter.ID,)),
         ("requisicoes", (Filter.BRANCH, Filter.COST_CENTRE)),
         ("caixabancos", (Filter.FROM, Filter.TO, Filter.ACCOUNT)),
         ("nfe", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.ID)),
@@ -204,11 +214,12 @@ def test_another_date_is_refused(text: str) -> None:
     [
         ("contasreceber", {Filter.FROM: datetime(2026, 1, 1)}),
         ("estoque", {Filter.TO: datetime(2026, 1, 1)}),
-        ("estoque", {Filter.BRANCH: 1, Filter.PRODUCT: (7,)}),
-        ("clientes", {Filter.BRANCH: 1}),
+        ("estoque", {Filter.BRANCH: (1,), Filter.PRODUCT: (7,)}),
+        ("clientes", {Filter.BRANCH: (1,)}),
+        ("pedidos", {Filter.BRANCH: (1, 2)}),
         ("contasreceber", {Filter.CLIENT: (1, 2)}),
-        ("requisicoes-estoque", {}),
-        ("caixabancos", {Filter.ACCOUNT: 1}),
+        ("importacao", {}),
+        ("caixabancos", {Filter.ACCOUNT: (1,)}),
     ],
 )
 def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, Any]) -> None:

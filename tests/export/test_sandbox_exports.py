@@ -68,7 +68,7 @@ def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> No
     ("listing", "filters", "path"),
     [
         ("estoque", Filters(), "/v2/estoque"),
-        ("estoque", Filters({Filter.BRANCH: 2}), "/v2/estoque/filial/2"),
+        ("estoque", Filters({Filter.BRANCH: (2,)}), "/v2/estoque/filial/2"),
         ("contasreceber", Filters(), "/v2/financeiro/contasreceber"),
         ("contasreceber-baixados", Filters(), "/v2/financeiro/contasreceber/baixados"),
     ],
@@ -97,7 +97,7 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
     exported = export_listing(
         client,
         LISTINGS["pedidos"],
-        Filters({Filter.FROM: start, Filter.TO: end, Filter.BRANCH: 1}),
+        Filters({Filter.FROM: start, Filter.TO: end, Filter.BRANCH: (1,)}),
         output,
         FORMATS["jsonl"],
     )

@@ -255,8 +255,6 @@ def _buffer_stdout() -> None:
 def run() -> NoReturn:
     """Entry point of the ``xlbridge`` script."""
     treat_signals_as_interrupts()
-    # A failure while it is discarded was reported already, where it was used.
-    sys.unraisablehook = lambda _failure: None
     try:
         _reopen_closed_streams()
         _buffer_stdout()

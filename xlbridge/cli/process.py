@@ -1,10 +1,12 @@
 """The process of a command: its imports, the signals that end it, its end."""
 
+import _thread
 import atexit
 import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -30,9 +32,10 @@ _SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, n
 
 def treat_signals_as_interrupts() -> None:
     """Raise ``KeyboardInterrupt`` on signals that ask for an end; ignored ones stay ignored."""
-    for number in _SIGNALS:
+    for number in (signal.SIGINT, *_SIGNALS):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _repeat_lost_interrupt
 
 
 def ignore_interrupts() -> None:
@@ -41,8 +44,41 @@ def ignore_interrupts() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_REPEAT_SECONDS = 0.01
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise ``KeyboardInterrupt``, after an import that is under way.
+
+    Libraries take an interrupt that comes while they import something for a module that is not
+    there: they go on without it, or fail.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+            _repeat(number)
+            return
+        frame = frame.f_back
     raise KeyboardInterrupt
+
+
+def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
+    """Interrupt once more where nothing could be raised, as while an object is discarded.
+
+    Any other such failure was reported already, where the object was used.
+    """
+    if issubclass(failure.exc_type, KeyboardInterrupt):
+        _repeat(signal.SIGINT)
+
+
+def _repeat(number: int) -> None:
+    """Deliver a signal to the main thread again a little later."""
+
+    def interrupt() -> None:
+        time.sleep(_REPEAT_SECONDS)
+        _thread.interrupt_main(signal.Signals(number))
+
+    _thread.start_new_thread(interrupt, ())
 
 
 def exit_at_once(code: int) -> NoReturn:

@@ -36,16 +36,18 @@ def export_listing(
     on_record: Callable[[Record], None] | None = None,
     at_once: int = 2,
     unfinished: ResumeStore | None = None,
+    known: Sequence[int] | None = None,
 ) -> ExportResult:
     """Write what a listing holds into ``output``, and say whether anything can be missing.
 
     ``at_once`` is how many calls run side by side at most. ``unfinished`` keeps finished windows
-    of a run that fails, and uses those of the last one. Raises ``UsageError`` for filters, a
+    of a run that fails, and uses those of the last one. ``known`` are numbers of records that the
+    interface lists nowhere. Raises ``UsageError`` for filters, a
     layout or an output folder that cannot be, before the first call; later what
     ``Client.records`` raises. Whatever is raised, an interruption included, no file is left half
     written.
     """
-    check_filters(listing, filters)
+    check_filters(listing, filters, known)
     layout.check(listing)
     require_writable(output)
     wanted = listing.in_detail() if layout.in_detail else listing
@@ -57,7 +59,9 @@ def export_listing(
     ):
         forms = list(map(book.form, sheets))
         arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
-        recipe = line_spec(wanted, sheets, forms, arrange, keep_unknown=keep_unknown)
+        recipe = line_spec(
+            wanted, sheets, forms, arrange, keep_unknown=keep_unknown, filters=filters
+        )
         with closing(Spool(folder, recipe.tables)) as spool:
             fetcher = Fetcher(
                 client,
@@ -69,6 +73,7 @@ def export_listing(
                 on_progress=on_progress,
                 at_once=at_once,
                 now=begun,
+                known=known,
             )
             fetcher.run()
             result, tables = _settled(listing, fetcher, spool, recipe)
@@ -95,6 +100,8 @@ def _settled(
         newest=fetcher.newest,
         totals=total_tables(listing.totals, spool.blocks(recipe.totals_place)),
         begun=fetcher.begun,
+        excess=dict(fetcher.excess),
+        seen=fetcher.seen,
         zones=spool.zones(),
         left_out=add_up_left_out(spool.blocks(recipe.left_out_place))
         if recipe.left_out_place

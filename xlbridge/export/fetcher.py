@@ -5,6 +5,7 @@ Records that change while the export runs are treated in ``docs/exports.md``.
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -13,13 +14,14 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import Window, WindowSplitter
 from xlbridge.errors import TruncatedAnswer
-from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing import Listing, PerRecord
+from xlbridge.export.listing import Listing, PerRecord, PerValue
 from xlbridge.export.part_reader import LineWorkers, PartReader
 from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.spool import Spool
@@ -28,6 +30,8 @@ from xlbridge.export.windows import (
     FetchedWindow,
     ListingCall,
     OnProgress,
+    SeenValues,
+    calls_per_value,
     is_final,
     monthly_windows,
     plain_calls,
@@ -41,8 +45,11 @@ _RECORDS_PER_PART = 100
 class Fetcher:
     """Fetches one listing. ``on_record`` is given every record as it came, from any thread.
 
-    ``fetched`` are the windows, ``holes`` those that cannot be proven whole, ``newest`` the last
-    update seen, as it came. ``reused`` counts the windows that an earlier run had finished.
+    ``known`` are numbers of records that the interface lists nowhere. ``fetched`` are the windows,
+    ``holes`` those that cannot be proven whole, ``newest`` the last update seen, as it came.
+    ``reused`` counts the windows that an earlier run had finished, ``excess`` by filter the records
+    that the system sent though it was asked not to. ``seen`` are the values asked for where none
+    were given and nothing lists them all.
     """
 
     def __init__(
@@ -57,6 +64,7 @@ class Fetcher:
         on_progress: OnProgress = lambda _advance: None,
         at_once: int = 2,
         now: datetime | None = None,
+        known: Sequence[int] | None = None,
     ) -> None:
         self._client = client
         self._listing = listing
@@ -64,6 +72,7 @@ class Fetcher:
         self._spool = spool
         self._on_progress = on_progress
         self._at_once = at_once
+        self._known_ids = known
         self.begun = now or datetime.now()
         help_wanted = self._is_by_month and on_record is None
         self._workers = LineWorkers(recipe, at_once if help_wanted else 0)
@@ -83,6 +92,8 @@ class Fetcher:
         self.fetched: list[FetchedWindow] = []
         self.reused = 0
         self.holes: list[FetchedWindow] = []
+        self.excess: Counter[str] = Counter()
+        self.seen: SeenValues | None = None
         self.newest = ""
 
     def run(self) -> None:
@@ -91,6 +102,8 @@ class Fetcher:
         self._tell(0)
         if listing.each is not None:
             self._all(self._each(listing.each))
+        elif listing.per_value is not None:
+            self._all(self._per_value(listing.per_value))
         elif not self._is_in_windows:
             self._all([(r,) for r in plain_calls(listing, self._filters)])
         elif listing.cap is not None:
@@ -127,8 +140,8 @@ class Fetcher:
                 part = self._part((window_call(self._listing.operation, self._filters, window),))
             else:
                 window = splitter.next = part.window
-            if splitter.answered(part.updated, part.records):
-                self._keep(window, part, saturated=part.records >= cap)
+            if splitter.answered(part.updated, part.answered):
+                self._keep(window, part, saturated=part.answered >= cap)
             else:
                 self._tell(-part.records)
 
@@ -153,20 +166,48 @@ class Fetcher:
     def _each(self, each: PerRecord) -> Iterator[Sequence[ListingCall]]:
         """Yield the calls that read records one by one, in batches."""
         given = self._filters.given.get(each.given) if each.given else None
-        if given is None:
-            paths = self._source_keys(each)
+        if given is None and each.source is not None:
+            paths = self._source_keys(each, each.source)
         else:
             (parameter,) = each.path
+            if given is None:
+                given = tuple(self._known_ids or ())
+                self.seen = SeenValues(Filter.ID, given)
             self._one_by_one = len(given)
             self._tell(0)
             paths = ({parameter: str(code)} for code in given)
         while batch := tuple(islice(paths, _RECORDS_PER_PART)):
             yield [ListingCall(self._listing.operation, path) for path in batch]
 
-    def _source_keys(self, each: PerRecord) -> Iterator[dict[str, object]]:
+    def _per_value(self, per: PerValue) -> Iterator[Sequence[ListingCall]]:
+        """Yield the calls for each value of the filter that the interface takes one of."""
+        values = self._filters.given.get(per.filter)
+        if values is None:
+            found = {
+                int(value)
+                for source in per.sources
+                for (value,) in self._keys_of(source, (per.field,), NO_FILTERS)
+                if value is not None
+            }
+            values = tuple(sorted(found))
+            self.seen = SeenValues(per.filter, values)
+        for call in calls_per_value(self._listing, self._filters, per, values):
+            yield (call,)
+
+    def _source_keys(self, each: PerRecord, source: Listing) -> Iterator[dict[str, object]]:
         """Yield each different key of the source's records, once all of them have come."""
-        source = replace(each.source, key=tuple(each.path.values()))
         offered = {n: v for n, v in self._filters.given.items() if n in source.filters}
+        for key in self._keys_of(source, tuple(each.path.values()), Filters(offered)):
+            if None in key:
+                self._one_by_one = (self._one_by_one or 0) - 1
+            else:
+                yield dict(zip(each.path, key, strict=True))
+
+    def _keys_of(
+        self, source: Listing, fields: tuple[str, ...], filters: Filters
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the different values of some fields of another listing's records."""
+        source = replace(source, key=fields)
         with (
             TemporaryDirectory(prefix="xlbridge-") as folder,
             closing(Spool(Path(folder), sheets=1)) as spool,
@@ -174,20 +215,17 @@ class Fetcher:
             fetcher = Fetcher(
                 self._client,
                 source,
-                Filters(offered),
+                filters,
                 spool,
-                keys_only_spec(source),
+                keys_only_spec(source, filters),
                 on_progress=lambda advance: self._on_progress(replace(advance, is_of_keys=True)),
             )
             fetcher.run()
             self.holes += fetcher.holes
+            self.excess += fetcher.excess
             self._one_by_one, keys = spool.different_keys()
             self._tell(0)
-            for key in keys:
-                if None in key:
-                    self._one_by_one -= 1
-                else:
-                    yield dict(zip(each.path, key, strict=True))
+            yield from keys
 
     def _all(self, batches: Iterable[Sequence[ListingCall]], *, of_many: bool = False) -> None:
         """Fetch parts, a few at once, and keep them in their order."""
@@ -233,12 +271,13 @@ class Fetcher:
         self._spool.keep(part)
         self.newest = max(self.newest, part.newest)
         limit = self._filters.given.get(Filter.LIMIT)
-        limited = limit is not None and part.records >= limit
+        limited = limit is not None and part.answered >= limit
+        self.excess.update(part.excess)
         fetched = FetchedWindow(
             window, part.records, saturated or limited, part.digest, limited, tuple(keys)
         )
         self.fetched.append(fetched)
-        if fetched.saturated:
+        if saturated:
             self.holes.append(fetched)
         if self._left:
             self._left -= 1
@@ -275,7 +314,7 @@ class Fetcher:
         else:
             self._reader.read(part, requests)
         window, cap = requests[0].window, self._listing.cap
-        if is_final(window, self.begun) and (cap is None or part.records < cap):
+        if is_final(window, self.begun) and (cap is None or part.answered < cap):
             part.finish(window, self.begun)
 
     def _tell(self, more: int) -> None:

@@ -19,6 +19,7 @@ class Filter(StrEnum):
     TO = "to"
     BRANCH = "branch"
     CLIENT = "client"
+    SUPPLIER = "supplier"
     PRODUCT = "product"
     ACCOUNT = "account"
     COST_CENTRE = "cost-centre"
@@ -53,12 +54,16 @@ CODE_RANGE = range(1, 10**15)
 
 @dataclass(frozen=True, slots=True)
 class FilterType:
-    """Values of a filter, and the fields of a query that carry it; a code lies within ``codes``."""
+    """Values of a filter; a code lies within ``codes``.
+
+    ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it.
+    """
 
     kind: ValueKind
     meaning: Text
     fields: tuple[str, ...] = ()
     codes: range = CODE_RANGE
+    of_record: tuple[str, ...] = ()
 
     @property
     def is_repeatable(self) -> bool:
@@ -81,46 +86,70 @@ FILTERS: Mapping[Filter, FilterType] = {
         ("dataSuperior",),
     ),
     Filter.BRANCH: FilterType(
-        ValueKind.CODE,
+        ValueKind.CODES,
         Text(pt="Só essa filial.", en="That branch only."),
         ("codigoDaFilial", "CodigoDaFilial", "filial"),
+        of_record=("codigoDaFilial",),
     ),
     Filter.CLIENT: FilterType(
         ValueKind.CODES,
         Text(pt="Só esse cliente.", en="That client only."),
         ("codigoDoCliente",),
+        of_record=("codigoDoCliente",),
+    ),
+    Filter.SUPPLIER: FilterType(
+        ValueKind.CODES,
+        Text(pt="Só esse fornecedor.", en="That supplier only."),
+        of_record=("codigoDoFornecedor",),
     ),
     Filter.PRODUCT: FilterType(
-        ValueKind.CODES, Text(pt="Só esse produto.", en="That product only.")
+        ValueKind.CODES,
+        Text(pt="Só esse produto.", en="That product only."),
+        of_record=("idProd", "idProduto"),
     ),
     Filter.ACCOUNT: FilterType(
-        ValueKind.CODE,
-        Text(pt="A conta corrente.", en="The current account."),
+        ValueKind.CODES,
+        Text(pt="Só essa conta corrente.", en="That current account only."),
         ("codigoDaContaCorrente",),
+        of_record=("codigoDaContaCorrente",),
     ),
     Filter.COST_CENTRE: FilterType(
         ValueKind.TEXTS,
         Text(pt="Só esse centro de custo.", en="That cost centre only."),
         ("CodigosCentroCustos", "codigoDoCentroDeCusto"),
+        of_record=("codigoDoCentroDeCusto",),
     ),
     Filter.CATEGORY: FilterType(
         ValueKind.TEXT,
         Text(pt="Só esse item de lançamento.", en="That posting item only."),
         ("codigoDoItemDeLancamento",),
+        of_record=("codigoDoItemDeLancamento",),
     ),
     Filter.PROJECT: FilterType(
-        ValueKind.CODE, Text(pt="Só esse projeto.", en="That project only."), ("codigoDoProjeto",)
+        ValueKind.CODE,
+        Text(pt="Só esse projeto.", en="That project only."),
+        ("codigoDoProjeto",),
+        of_record=("codigoDoProjeto",),
     ),
     Filter.YEAR: FilterType(
-        ValueKind.CODE, Text(pt="Só esse ano.", en="That year only."), ("ano",), YEAR_RANGE
+        ValueKind.CODE,
+        Text(pt="Só esse ano.", en="That year only."),
+        ("ano",),
+        YEAR_RANGE,
+        of_record=("ano",),
     ),
     Filter.MONTH: FilterType(
-        ValueKind.CODE, Text(pt="Só esse mês.", en="That month only."), ("mes",), range(1, 13)
+        ValueKind.CODE,
+        Text(pt="Só esse mês.", en="That month only."),
+        ("mes",),
+        range(1, 13),
+        of_record=("mes",),
     ),
     Filter.DOCUMENT: FilterType(
         ValueKind.TEXT,
         Text(pt="Só o registro com esse CNPJ ou CPF.", en="The record with that CNPJ or CPF only."),
         ("cnpjcpf",),
+        of_record=("cnpjcpf",),
     ),
     Filter.IDWS: FilterType(
         ValueKind.TEXT,
@@ -129,19 +158,23 @@ FILTERS: Mapping[Filter, FilterType] = {
             en="The record with that identifier of yours only.",
         ),
         ("idws",),
+        of_record=("idws",),
     ),
     Filter.ID: FilterType(
         ValueKind.CODES,
         Text(pt="Só esses: 7, ou de 1-500.", en="Those only: 7, or from 1-500."),
     ),
     Filter.ACTIVE: FilterType(
-        ValueKind.FLAG, Text(pt="Só os ativos.", en="Active ones only."), ("somenteAtivos",)
+        ValueKind.FLAG,
+        Text(pt="Só os ativos.", en="Active ones only."),
+        ("somenteAtivos",),
+        of_record=("ativo",),
     ),
     Filter.LIMIT: FilterType(
         ValueKind.CODE,
         Text(
-            pt="No máximo tantos registros; se vierem todos esses, não está completo.",
-            en="So many records at most; if as many come, it is not complete.",
+            pt="No máximo tantos registros; se vierem todos esses, pode haver mais.",
+            en="So many records at most; if as many come, there may be more.",
         ),
         ("qtde",),
     ),
@@ -180,6 +213,10 @@ class Filters:
         others = {name: value for name, value in self.given.items() if name not in bounds}
         return replace(self, given=others | {n: at for n, at in bounds.items() if at is not None})
 
+    def with_value(self, name: Filter, value: object) -> "Filters":
+        """Return the same filters with one of them set to a value."""
+        return replace(self, given={**self.given, name: value})
+
     def query(self, model: type[WireModel] | None) -> WireModel | None:
         """Return the query that carries the filters; lists of one become the one."""
         if model is None:
@@ -192,6 +229,8 @@ class Filters:
                 values[place] = value[0] if isinstance(value, tuple) and not is_list else value
         return model(**values)
 
+
+NO_FILTERS = Filters()
 
 _CODE = re.compile(r"[0-9]{1,15}")
 _RANGE = re.compile(r"([0-9]{1,15})(?:-([0-9]{1,15}))?")

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
+from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
 from xlbridge.export.import_rows import ImportRow, import_row, number_columns
 from xlbridge.export.lines import LineFormat
-from xlbridge.export.listing import Listing, children_of, columns_of
+from xlbridge.export.listing import Listing, children_of, columns_of, record_filter
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
@@ -149,6 +150,7 @@ def line_spec(
     rearrange: Rearrange | None = None,
     *,
     keep_unknown: bool = False,
+    filters: Filters = NO_FILTERS,
 ) -> LineSpec:
     """Return how answers to a listing become lines of some sheets."""
     # What an import sheet leaves out is told by count, fields that nobody knows among them.
@@ -162,14 +164,16 @@ def line_spec(
         rearrange=rearrange,
         totals=listing.totals,
         is_dated=listing.cap is not None,
+        wanted=record_filter(listing, filters),
     )
 
 
-def keys_only_spec(listing: Listing) -> LineSpec:
+def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
     """Return how answers to a listing become the keys of its records."""
     return LineSpec(
         shape=shape_of(listing.model),
         envelope=ENVELOPE_NAMES,
         key=listing.key,
         is_dated=listing.cap is not None,
+        wanted=record_filter(listing, filters),
     )

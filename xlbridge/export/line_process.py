@@ -40,8 +40,7 @@ def _make_part(part: Part, recipe: LineSpec, maker: PartWriter) -> dict[str, Any
     convert = recipe.shape.converter()
     with part:
         for row in text.records():
-            maker.add(part, convert(row))
-            if part.records % _REPORT_EVERY == 0:
+            if maker.add(part, convert(row)) and part.records % _REPORT_EVERY == 0:
                 _report(records=_REPORT_EVERY)
     if "data" in text.envelope or not text.has_list:
         return None

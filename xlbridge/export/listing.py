@@ -1,7 +1,7 @@
 """Listing: one declaration; its sheets, columns and filters follow from its operation's models."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from xlbridge.export.filters import (
     option_names,
     query_field,
 )
+from xlbridge.export.record_filter import Criterion, RecordFilter, comparable
 from xlbridge.export.sheets import ExportColumn, Sheet, key_column
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
@@ -29,14 +30,27 @@ class PerRecord:
     """One call for each record of another listing, as the interface reads these by key only.
 
     ``path`` gives the field of a source record for each parameter of the path. ``given`` is the
-    filter that names the records in place of the source. ``counted`` is a further parameter that
-    counts from 1 until nothing is found.
+    filter that names the records in place of the source. Without a source that is ``ID``, or the
+    records are those known from elsewhere. ``counted`` is a further parameter that counts from 1
+    until nothing is found.
     """
 
-    source: "Listing"
+    source: "Listing | None"
     path: Mapping[str, str]
     given: Filter | None = None
     counted: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerValue:
+    """One call for each value of a filter, of which the interface takes one in every call.
+
+    Without the filter the values are those that ``field`` has in the ``sources``: perhaps not all.
+    """
+
+    filter: Filter
+    field: str
+    sources: tuple["Listing", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +62,8 @@ class Listing:
     records that one answer can hold: an answer with that many may not be all. ``details`` are the
     operation that reads a record by its key, with what the listing itself leaves out, and the
     field for each parameter of its path. ``is_settled`` says that the records are settled titles,
-    which an import would create anew.
+    which an import would create anew. ``guessed`` are the filters that the interface's description
+    does not show for it; ``local`` those that it does not have, and records are chosen by here.
     """
 
     name: str
@@ -62,14 +77,17 @@ class Listing:
     inner_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     totals: TotalsSpec | None = None
     is_settled: bool = False
+    guessed: frozenset[Filter] = frozenset()
+    local: frozenset[Filter] = frozenset()
+    per_value: PerValue | None = None
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """The filters that the remote system offers for this listing."""
+        """The filters that can be given for this listing."""
         queries = [self.operation.query]
-        given = set(self.of)
+        given = {*self.of, *self.local}
         if self.each:
-            queries += [self.each.source.operation.query]
+            queries += [self.each.source.operation.query] if self.each.source else []
             given |= {self.each.given} if self.each.given else set()
         return tuple(
             name
@@ -86,6 +104,7 @@ class Listing:
             name
             for name in self.filters
             if (place := query_field(name, self.operation.query)) and fields[place].is_required()
+            if self.per_value is None or self.per_value.filter is not name
         )
 
     @property
@@ -137,9 +156,15 @@ class Listing:
                 yield replace(below, name=f"{name}.{below.name}")
 
 
-def check_filters(listing: Listing, filters: Filters) -> None:
-    """Raise ``InvalidFilter`` for filters that the listing does not take, or not together."""
+def check_filters(listing: Listing, filters: Filters, known: Sequence[int] | None = None) -> None:
+    """Raise ``InvalidFilter`` for filters that the listing does not take, or not together.
+
+    ``known`` are numbers of records that the interface lists nowhere, None where nobody knows any.
+    """
     _require_offered(listing, filters)
+    is_by_number = listing.each is not None and listing.each.source is None
+    if is_by_number and known is None and Filter.ID not in filters.given:
+        raise InvalidFilter(_REQUIRED, [Filter.ID], listing=listing.name)
     for name, value in filters.given.items():
         if FILTERS[name].is_repeatable and len(value) > 1 and not _takes_several(listing, name):
             raise InvalidFilter(
@@ -176,19 +201,48 @@ def _require_offered(listing: Listing, filters: Filters) -> None:
             )
     missing = [name for name in listing.required if name not in filters.given]
     if missing:
-        raise InvalidFilter(
-            Text(
-                pt="A listagem {listing} precisa de {filters}.",
-                en="The listing {listing} needs {filters}.",
-            ),
-            missing,
-            listing=listing.name,
-        )
+        raise InvalidFilter(_REQUIRED, missing, listing=listing.name)
+
+
+_REQUIRED = Text(
+    pt="A listagem {listing} precisa de {filters}.", en="The listing {listing} needs {filters}."
+)
 
 
 def _takes_several(listing: Listing, name: Filter) -> bool:
     by_path = name in listing.of or (listing.each is not None and listing.each.given is name)
-    return by_path or FILTERS[name].kind is ValueKind.TEXTS
+    by_value = listing.per_value is not None and listing.per_value.filter is name
+    return by_path or by_value or name in listing.local or FILTERS[name].kind is ValueKind.TEXTS
+
+
+def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
+    """Return what a record of a listing is judged by, None where nothing is to be judged.
+
+    Filters of a source are judged in its own records; a window of updates, which the interface
+    documents, only where it is a guess.
+    """
+    criteria = tuple(_criteria(listing, filters))
+    is_dated = {Filter.FROM, Filter.TO} & listing.guessed & filters.given.keys()
+    updated = (filters.start, filters.end) if is_dated else None
+    limit = filters.given.get(Filter.LIMIT)
+    if criteria or updated or limit:
+        return RecordFilter(criteria, updated, limit)
+    return None
+
+
+def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
+    fields = listing.model.model_fields
+    for name, value in filters.given.items():
+        field_name = next((one for one in FILTERS[name].of_record if one in fields), None)
+        if field_name is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            yield Criterion(
+                name=name.value,
+                field=field_name,
+                values=frozenset(map(comparable, values)),
+                is_sent=name not in listing.local,
+                is_guessed=name in listing.guessed,
+            )
 
 
 def _offered_filters(listing: Listing) -> Text:

@@ -5,12 +5,13 @@ Source: the spec, Endpoints. Sheets, columns and filters follow from the operati
 
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Listing, PerRecord
+from xlbridge.export.listing import Listing, PerRecord, PerValue
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.wire import (
     budget,
     financial,
+    imports,
     inventory,
     product_invoices,
     products,
@@ -30,6 +31,19 @@ _TITLE_KEY = (
 )
 _OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento")
 _SETTLED_TITLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento")
+_OF_TITLES = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
+"""Filters that the interface has not for titles: they are chosen by here."""
+
+_OF_BUDGET = frozenset(
+    {
+        Filter.BRANCH,
+        Filter.COST_CENTRE,
+        Filter.CATEGORY,
+        Filter.PROJECT,
+        Filter.YEAR,
+        Filter.MONTH,
+    }
+)
 _ADDRESS = ("codigoDaFilial", "codigoDoAlmoxarifado", "codigoDaSecao", "idProd")
 _BALANCE = (
     "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerieLote", "codigoDoProjeto",
@@ -49,6 +63,7 @@ _ORDERS = Listing(
         "Sales orders, with instalments and products",
     ),
     operation=sales.SALES_ORDER_LIST,
+    guessed=frozenset({Filter.BRANCH}),
     key=("numeroDoPedido",),
     totals=TotalsSpec(
         amount="valor",
@@ -79,6 +94,58 @@ _CLIENTS = Listing(
     cap=CLIENT_CAP,
 )
 
+_BALANCES = Listing(
+    name="estoque",
+    title=_title("Saldos de estoque", "Stock balances"),
+    operation=stock.STOCK_BALANCES,
+    of={
+        Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
+        Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
+    },
+    key=_BALANCE,
+    totals=TotalsSpec(amount="valorTotal"),
+)
+_TITLES = (
+    Listing(
+        name="contasreceber",
+        title=_title("Contas a receber em aberto", "Open receivables"),
+        operation=financial.RECEIVABLE_LIST_OPEN,
+        local=_OF_TITLES,
+        key=_TITLE_KEY,
+        totals=_OPEN_TITLES,
+    ),
+    Listing(
+        name="contasreceber-baixados",
+        title=_title("Contas a receber baixadas", "Settled receivables"),
+        operation=financial.RECEIVABLE_LIST_SETTLED,
+        local=_OF_TITLES,
+        key=_TITLE_KEY,
+        totals=_SETTLED_TITLES,
+        is_settled=True,
+    ),
+    Listing(
+        name="contaspagar",
+        title=_title("Contas a pagar em aberto", "Open payables"),
+        operation=financial.PAYABLE_LIST_OPEN,
+        local=_OF_TITLES | {Filter.SUPPLIER},
+        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
+        key=_TITLE_KEY,
+        totals=_OPEN_TITLES,
+    ),
+    Listing(
+        name="contaspagar-baixados",
+        title=_title("Contas a pagar baixadas", "Settled payables"),
+        operation=financial.PAYABLE_LIST_SETTLED,
+        local=_OF_TITLES | {Filter.SUPPLIER},
+        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
+        key=_TITLE_KEY,
+        totals=_SETTLED_TITLES,
+        is_settled=True,
+    ),
+)
+_BRANCHES = PerValue(filter=Filter.BRANCH, field="codigoDaFilial", sources=(_BALANCES,))
+_ACCOUNTS = PerValue(filter=Filter.ACCOUNT, field="codigoDaContaCorrente", sources=_TITLES)
+
 _SALES = (
     _ORDERS,
     Listing(
@@ -95,6 +162,7 @@ _SALES = (
         name="nfse",
         title=_title("Notas fiscais de serviço", "Service invoices"),
         operation=services.SERVICE_INVOICE_LIST,
+        guessed=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
         key=("idNF",),
         totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao"),
     ),
@@ -102,22 +170,13 @@ _SALES = (
         name="previsoes",
         title=_title("Previsões de serviço", "Service forecasts"),
         operation=services.SERVICE_FORECAST_LIST,
+        guessed=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
         totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao"),
     ),
 )
 _STOCK = (
-    Listing(
-        name="estoque",
-        title=_title("Saldos de estoque", "Stock balances"),
-        operation=stock.STOCK_BALANCES,
-        of={
-            Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
-            Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
-        },
-        key=_BALANCE,
-        totals=TotalsSpec(amount="valorTotal"),
-    ),
+    _BALANCES,
     Listing(
         name="movimentacoes",
         title=_title("Movimentações de estoque", "Stock movements"),
@@ -130,13 +189,15 @@ _STOCK = (
         name="requisicoes-estoque",
         title=_title("Requisições de estoque pendentes", "Pending stock requisitions"),
         operation=stock.STOCK_REQUISITIONS_PENDING,
-        key=("numeroDaRequisicao",),
+        per_value=_BRANCHES,
+        key=("codigoDaFilial", "numeroDaRequisicao"),
     ),
     Listing(
         name="requisicoes-estoque-finalizadas",
         title=_title("Requisições de estoque finalizadas", "Settled stock requisitions"),
         operation=stock.STOCK_REQUISITIONS_SETTLED,
-        key=("numeroDaRequisicao",),
+        per_value=_BRANCHES,
+        key=("codigoDaFilial", "numeroDaRequisicao"),
     ),
     Listing(
         name="mapeamento",
@@ -158,42 +219,13 @@ _STOCK = (
     ),
 )
 _FINANCIAL = (
-    Listing(
-        name="contasreceber",
-        title=_title("Contas a receber em aberto", "Open receivables"),
-        operation=financial.RECEIVABLE_LIST_OPEN,
-        key=_TITLE_KEY,
-        totals=_OPEN_TITLES,
-    ),
-    Listing(
-        name="contasreceber-baixados",
-        title=_title("Contas a receber baixadas", "Settled receivables"),
-        operation=financial.RECEIVABLE_LIST_SETTLED,
-        key=_TITLE_KEY,
-        totals=_SETTLED_TITLES,
-        is_settled=True,
-    ),
-    Listing(
-        name="contaspagar",
-        title=_title("Contas a pagar em aberto", "Open payables"),
-        operation=financial.PAYABLE_LIST_OPEN,
-        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
-        key=_TITLE_KEY,
-        totals=_OPEN_TITLES,
-    ),
-    Listing(
-        name="contaspagar-baixados",
-        title=_title("Contas a pagar baixadas", "Settled payables"),
-        operation=financial.PAYABLE_LIST_SETTLED,
-        details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
-        key=_TITLE_KEY,
-        totals=_SETTLED_TITLES,
-        is_settled=True,
-    ),
+    *_TITLES,
     Listing(
         name="caixabancos",
         title=_title("Extrato de caixa e bancos", "Cash and bank statement"),
         operation=financial.CASH_STATEMENT,
+        per_value=_ACCOUNTS,
+        guessed=frozenset({Filter.ACCOUNT}),
         key=("codigoDaContaCorrente",),
         inner_keys={"lancamentos": _TITLE_KEY},
         totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
@@ -256,8 +288,21 @@ _PURCHASING = (
         name="planejamento",
         title=_title("Planejamento de compras", "Purchase budget"),
         operation=budget.SPENDING_LIMIT_LIST,
+        guessed=_OF_BUDGET,
         key=("idPlanejamento",),
         totals=TotalsSpec(amount="valorLimite"),
+    ),
+)
+_UTILITIES = (
+    Listing(
+        name="importacao",
+        title=_title(
+            "Logs de importação: os de --id, ou os dos envios deste computador",
+            "Import logs: those of --id, or of uploads from this computer",
+        ),
+        operation=imports.IMPORT_LOG,
+        each=PerRecord(source=None, path={"id": "id"}, given=Filter.ID),
+        key=("id",),
     ),
 )
 _REGISTRY = (
@@ -308,7 +353,8 @@ _REGISTRY = (
 )
 
 LISTINGS: dict[str, Listing] = {
-    listing.name: listing for listing in (*_SALES, *_STOCK, *_FINANCIAL, *_PURCHASING, *_REGISTRY)
+    listing.name: listing
+    for listing in (*_SALES, *_STOCK, *_FINANCIAL, *_PURCHASING, *_REGISTRY, *_UTILITIES)
 }
 """Every listing, by its name."""
 

@@ -243,7 +243,7 @@ class PartReader:
 
     def _read_one(self, part: Part, request: ListingCall, path: Mapping[str, object]) -> bool:
         """Add the records of one call; say whether there was anything."""
-        known, before = _path_fields(self._each, request), part.records
+        known, before = _known_fields(self._each, request), part.records
         try:
             with self._called(request, path) as answer:
                 self._add(part, answer, part.seen(self._watched(answer)), known)
@@ -279,16 +279,17 @@ class PartReader:
         for record in answer.records(pieces, self._recipe.shape, self._recipe.numbers):
             if self.is_stopped:
                 raise Stopped
-            whole = known | record if known else record
+            if not self._maker.add(part, record, known):
+                continue
             if self._on_record is not None:
-                self._on_record(whole)
-            self._maker.add(part, whole)
+                self._on_record(known | record)
             self._on_records(1)
 
 
-def _path_fields(each: PerRecord | None, request: ListingCall) -> Record:
-    """Return what a call by key knows of its records."""
-    return {each.path[name]: value for name, value in request.path.items()} if each else {}
+def _known_fields(each: PerRecord | None, request: ListingCall) -> Record:
+    """Return what a call by key, or for one value, knows of its records."""
+    by_key = {each.path[name]: value for name, value in request.path.items()} if each else {}
+    return {**request.known, **by_key}
 
 
 def _save_answer(part: Part, pieces: Iterable[bytes]) -> TruncatedBody | None:

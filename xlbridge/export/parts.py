@@ -21,6 +21,7 @@ from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Win
 from xlbridge.export.flatten import Flattener, Rearrange
 from xlbridge.export.import_rows import ImportRow
 from xlbridge.export.lines import LineFormat
+from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import Digits, MarkedDigits, Sheet
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
@@ -59,12 +60,15 @@ class Part:
     ``newest`` is the last update in it, ``updated`` all of them where they are asked for. Of a
     finished window ``window`` says which, and ``begun`` when its run began. ``widths`` is how long
     the longest text of each column was, sheet by sheet; ``zones`` are those that moments came with,
-    by the column's name.
+    by the column's name. ``records`` are those that were taken, ``refused`` counts the others;
+    ``excess`` those of them, by the filter, that the system was asked to leave out.
     """
 
     def __init__(self, folder: Path, sheets: int) -> None:
         self.folder = folder
         self.records = 0
+        self.refused = 0
+        self.excess: dict[str, int] = {}
         self.rows = [0] * sheets
         self.widths: list[list[int]] = []
         self.zones: dict[str, list[str]] = {}
@@ -92,6 +96,11 @@ class Part:
         return part
 
     @property
+    def answered(self) -> int:
+        """Number of records that came, the refused ones included."""
+        return self.records + self.refused
+
+    @property
     def keys(self) -> Path:
         """The file of the records' keys, a line each."""
         return self.folder / "keys"
@@ -109,6 +118,8 @@ class Part:
         """Return the state of the part as JSON, for another process or run to take in."""
         return {
             "records": self.records,
+            "refused": self.refused,
+            "excess": self.excess,
             "rows": self.rows,
             "widths": self.widths,
             "zones": self.zones,
@@ -119,6 +130,7 @@ class Part:
     def take_in(self, told: dict[str, Any]) -> None:
         """Take over what came. Raises ``LookupError``, ``TypeError``, ``ValueError``."""
         self.records, self.rows, self.widths = told["records"], told["rows"], told["widths"]
+        self.refused, self.excess = told["refused"], told["excess"]
         self.zones, self.newest = told["zones"], told["newest"]
         self.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
 
@@ -135,6 +147,7 @@ class Part:
     def __enter__(self) -> Self:
         self.folder.mkdir(exist_ok=True)
         self.records, self.rows = 0, [0] * len(self.rows)
+        self.refused, self.excess = 0, {}
         self.newest, self.updated = "", []
         self._streams = [
             self._files.enter_context(self.lines(sheet).open("wb", buffering=_BUFFER_SIZE))
@@ -187,6 +200,12 @@ class Part:
         self._keys.write(_encode(key) + "\n")
         self.records += 1
 
+    def refuse(self, reason: str, *, was_sent: bool) -> None:
+        """Count a record that a filter keeps out; ``was_sent`` that the system had been told so."""
+        self.refused += 1
+        if was_sent:
+            self.excess[reason] = self.excess.get(reason, 0) + 1
+
     def sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
         """Yield for each record and sheet how many bytes and how many rows its lines are."""
         with (self.folder / "sizes").open("rb") as stream:
@@ -200,7 +219,7 @@ class LineSpec:
     """Conversion of a listing's answers into lines. It can be sent to another process.
 
     ``envelope`` are the accepted spellings of an envelope's names; ``is_dated`` says that all
-    update times are wanted.
+    update times are wanted; ``wanted`` judges the records.
     """
 
     shape: RecordShape
@@ -211,6 +230,7 @@ class LineSpec:
     rearrange: Rearrange | None = None
     totals: TotalsSpec | None = None
     is_dated: bool = False
+    wanted: RecordFilter | None = None
 
     @property
     def totals_place(self) -> int:
@@ -233,6 +253,9 @@ class LineSpec:
         return MarkedDigits if self.shape.keep_unknown else Digits
 
 
+NOTHING_KNOWN: Record = {}
+
+
 class PartWriter:
     """Adds records to parts by a recipe, one at a time."""
 
@@ -244,8 +267,22 @@ class PartWriter:
         """Tell a part, once it is written, what its columns have held so far."""
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
 
-    def add(self, part: Part, record: Record) -> None:
-        """Add a record. Raises what ``Flattener.lines`` raises."""
+    def add(self, part: Part, record: Record, known: Record = NOTHING_KNOWN) -> bool:
+        """Add a record, unless it is none of those wanted; return whether it was.
+
+        ``known`` are fields of its key that the call tells where the record does not. Raises what
+        ``Flattener.lines`` and ``RecordFilter.reason_against`` raise.
+        """
+        wanted = self._recipe.wanted
+        reason = None if wanted is None else wanted.reason_against(record, part.records)
+        if reason is not None:
+            part.refuse(reason[0], was_sent=reason[1])
+            return False
+        missing = {name: value for name, value in known.items() if record.get(name) is None}
+        self._take(part, record | missing if missing else record)
+        return True
+
+    def _take(self, part: Part, record: Record) -> None:
         moment = record.get(UPDATE_FIELD)
         if self._recipe.is_dated:
             updated = update_time(record)

@@ -13,7 +13,7 @@ from xlbridge import __version__
 from xlbridge.client import Client, Target
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.export import export_listing, require_writable
-from xlbridge.export.filters import Filters
+from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.formats.base import OpenOutput
 from xlbridge.export.formats.selection import output_format, output_opener, output_paths
 from xlbridge.export.layout import Layout
@@ -29,7 +29,6 @@ from xlbridge.workbook import EXPORTED, require_own, require_unedited
 if TYPE_CHECKING:
     import pandas as pd
 
-_NO_FILTERS = Filters()
 _WORKBOOK = "xlsx"
 
 LoadCatalogue = Callable[[], Catalogue]
@@ -43,18 +42,20 @@ class ExportRequest:
     ``flat`` names the list within a record that is joined to it in one sheet; ``as_template`` the
     resource in whose import sheet the records go. ``in_detail`` reads each record by its key,
     with its attached files; ``keep_unknown`` keeps the fields that the interface does not show.
-    ``settled`` lets settled titles into an import sheet.
+    ``settled`` lets settled titles into an import sheet. ``known`` are the numbers of records that
+    the interface lists nowhere, as far as somebody knows them.
     ``at_once`` is how many calls run side by side at most.
     """
 
     listing: str
-    filters: Filters = _NO_FILTERS
+    filters: Filters = NO_FILTERS
     flat: str | None = None
     as_template: str | None = None
     settled: bool = False
     in_detail: bool = False
     keep_unknown: bool = False
     at_once: int = 2
+    known: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,15 @@ class PreparedExport:
         filters = LastRuns(folder, profile).continued(self.listing, self.filters)
         return replace(self, filters=filters)
 
+    @property
+    def is_by_number(self) -> bool:
+        """True when the interface lists the records nowhere, and their numbers must be known."""
+        return self.listing.each is not None and self.listing.each.source is None
+
+    def with_known(self, known: tuple[int, ...]) -> "PreparedExport":
+        """Return the same export, of records whose numbers are known."""
+        return replace(self, request=replace(self.request, known=known))
+
     def remember(self, folder: Path, profile: str, result: ExportResult) -> None:
         """Remember for ``since_last`` how far the export came, if it is complete."""
         LastRuns(folder, profile).record(self.listing, self.request.filters, result)
@@ -162,6 +172,7 @@ class PreparedExport:
             on_record=downloads.take if downloads else None,
             at_once=self.request.at_once,
             unfinished=resume,
+            known=self.request.known,
         )
         if downloads is None:
             return result
@@ -220,13 +231,14 @@ def export_frames(
             layout=layout,
             on_progress=on_progress,
             at_once=request.at_once,
+            known=request.known,
         )
     return result, output.frames
 
 
 def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Listing, Layout]:
     listing = find_listing(request.listing)
-    check_filters(listing, request.filters)
+    check_filters(listing, request.filters, request.known)
     template = request.as_template
     layout = Layout(
         flat=request.flat,

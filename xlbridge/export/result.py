@@ -13,7 +13,7 @@ from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing import Listing
 from xlbridge.export.totals import TotalTable
-from xlbridge.export.windows import FetchedWindow
+from xlbridge.export.windows import FetchedWindow, SeenValues
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.wire import format_moment
@@ -32,7 +32,9 @@ class ExportResult:
     that an earlier run had finished; ``newest`` is the last update seen, as it came.
     ``attachments`` counts the attached files that were downloaded, None where none were wanted.
     ``zones`` are those that the times of a column came with; ``left_out`` counts the filled fields
-    for which an import sheet has no column.
+    for which an import sheet has no column. ``excess`` counts by filter the records that the system
+    sent though it was asked not to, which are left out; ``seen`` are values that were asked for
+    though nothing lists them all.
     """
 
     listing: str
@@ -51,24 +53,36 @@ class ExportResult:
     attachment_problems: tuple[Text, ...] = ()
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    excess: Mapping[str, int] = field(default_factory=dict)
+    seen: SeenValues | None = None
+
+    @property
+    def limited(self) -> int:
+        """Number of records that came where no more were asked for; 0 where all were."""
+        return sum(window.records for window in self.windows if window.limited)
 
     @property
     def complete(self) -> bool:
         """True when nothing can be missing."""
-        return not self.holes
+        return not self.holes and not self.limited and self.seen is None
 
     @property
     def is_whole(self) -> bool:
         """True when all that was asked for is there, attached files included."""
-        return self.complete and not self.missing and not self.attachment_problems
+        lacking = self.holes or self.missing or self.attachment_problems or self.seen
+        return not lacking
 
     @property
     def remarks(self) -> list[Text]:
         """Sentences on what may be missing and why, and on what is not as it came."""
+        limited = [_LIMITED.format(n=self.limited)] if self.limited else []
+        seen = [_seen_text(self.seen)] if self.seen else []
         missing = [_missing_text(self.missing)] if self.missing else []
+        excess = [_EXCESS.format(name=n, n=count) for n, count in self.excess.items()]
         left_out = [_left_out_text(self.left_out)] if self.left_out else []
         zones = [_zones_text(self.zones)] if self.zones else []
-        return [*map(_hole_text, self.holes), *missing, *left_out, *zones]
+        lacking = [*map(_hole_text, self.holes), *limited, *seen, *missing]
+        return [*lacking, *excess, *left_out, *zones]
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest as JSON has it; times are ISO 8601, an open end is null."""
@@ -84,6 +98,9 @@ class ExportResult:
             "windows": [_window_json(fetched) for fetched in self.windows],
             "holes": [_window_json(h) | {"message": str(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
+            "limited": bool(self.limited),
+            "excess": dict(self.excess),
+            "seen": {self.seen.filter.value: list(self.seen.values)} if self.seen else {},
             "left_out": dict(self.left_out),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [_totals_json(table) for table in self.totals],
@@ -98,13 +115,6 @@ class ExportResult:
 
 def _hole_text(hole: FetchedWindow) -> Text:
     """Say what may be missing, and why."""
-    if hole.limited:
-        return Text(
-            pt="Pode faltar: {records:veio|vieram} {records} {records:registro|registros}, tantos "
-            "quantos --limit deixa vir.",
-            en="Some may be missing: {records} {records:record|records} came, as many as --limit "
-            "lets through.",
-        ).format(records=hole.records)
     return Text(
         pt="Pode faltar: {records:veio|vieram} {records} {records:registro|registros}{span}, o "
         "máximo de uma resposta, e o período "
@@ -113,6 +123,26 @@ def _hole_text(hole: FetchedWindow) -> Text:
         "answer holds, and "
         "the period cannot be divided.",
     ).format(records=hole.records, span=_span(hole.window))
+
+
+_LIMITED = Text(
+    pt="{n:Veio|Vieram} {n} {n:registro|registros}, tantos quantos --limit pediu; pode haver mais.",
+    en="{n} {n:record|records} came, as many as --limit asked for; there may be more.",
+)
+_EXCESS = Text(
+    pt="O sistema mandou {n} {n:registro|registros} que --{name} não pede; "
+    "{n:ficou|ficaram} de fora.",
+    en="The system sent {n} {n:record|records} that --{name} does not ask for; "
+    "{n:it was|they were} left out.",
+)
+
+
+def _seen_text(seen: SeenValues) -> Text:
+    """Say which values were asked for in place of those that nobody gave."""
+    return Text(
+        pt="Sem --{name} só se conhecem estes, e pode haver outros: {values}.",
+        en="Without --{name} only these are known, and there may be others: {values}.",
+    ).format(name=seen.filter, values=", ".join(map(str, seen.values)) or "–")
 
 
 def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:

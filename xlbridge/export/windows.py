@@ -1,12 +1,12 @@
 """Calls and windows of an export: which calls are known beforehand, what came of each window."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from xlbridge.client.listings import MINUTE, UNBOUNDED_WINDOW, Window
-from xlbridge.export.filters import Filters
-from xlbridge.export.listing import Listing
+from xlbridge.export.filters import Filter, Filters
+from xlbridge.export.listing import Listing, PerValue
 from xlbridge.wire import Operation, WireModel
 
 
@@ -26,6 +26,14 @@ class FetchedWindow:
     digest: str = ""
     limited: bool = False
     keys: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenValues:
+    """Values of a filter that was not given, as far as they are known: there may be others."""
+
+    filter: Filter
+    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +62,13 @@ _CLOCK_TOLERANCE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ListingCall:
-    """One call of a listing."""
+    """One call of a listing; ``known`` are fields that all of its records have, as texts."""
 
     operation: Operation
     path: Mapping[str, object] = field(default_factory=dict)
     query: WireModel | None = None
     window: Window = UNBOUNDED_WINDOW
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named(self) -> dict[str, object]:
@@ -85,6 +94,15 @@ def plain_calls(listing: Listing, filters: Filters) -> Iterator[ListingCall]:
                 yield ListingCall(operation, {parameter: code})
             return
     yield ListingCall(listing.operation, query=filters.query(listing.operation.query))
+
+
+def calls_per_value(
+    listing: Listing, filters: Filters, per: PerValue, values: Iterable[object]
+) -> Iterator[ListingCall]:
+    """Yield a call for each value of the filter that the interface takes one of."""
+    for value in values:
+        query = filters.with_value(per.filter, value).query(listing.operation.query)
+        yield ListingCall(listing.operation, query=query, known={per.field: str(value)})
 
 
 def monthly_windows(filters: Filters, now: datetime) -> list[Window]:

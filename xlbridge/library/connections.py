@@ -106,10 +106,11 @@ class Connection:
         *,
         start: Moment | None = None,
         end: Moment | None = None,
-        branch: Code | None = None,
+        branch: Codes | None = None,
         client: Codes | None = None,
+        supplier: Codes | None = None,
         product: Codes | None = None,
-        account: Code | None = None,
+        account: Codes | None = None,
         cost_centre: Codes | None = None,
         category: str | None = None,
         project: Code | None = None,
@@ -132,10 +133,11 @@ class Connection:
 
         ``listing`` is one of ``available_listings``, which names the filters that it takes; a
         filter that is None does not narrow. ``start`` and ``end`` bound the last update, to the
-        minute, both included; a day without a time as ``end`` means all of that day. ``client``,
-        ``product``, ``cost_centre`` and ``id`` may be several. ``flat`` joins the list of that
-        name to its records in one DataFrame; ``as_template`` gives the columns of a resource's
-        import sheet, ready for ``validate``, settled titles only with ``settled``; ``with_files``
+        minute, both included; a day without a time as ``end`` means all of that day. ``branch``,
+        ``client``, ``supplier``, ``product``, ``account``, ``cost_centre`` and ``id`` may be
+        several. ``flat`` joins the list of that name to its records in one DataFrame;
+        ``as_template`` gives the columns of a resource's import sheet, ready for ``validate``,
+        settled titles only with ``settled``; ``with_files``
         reads each record by its key, with its attached files; ``keep_unknown`` keeps fields that
         the interface does not show, as JSON in the column ``outrosCampos``. ``at_once`` is how many
         calls run side by side.
@@ -150,6 +152,7 @@ class Connection:
             Filter.TO: end,
             Filter.BRANCH: branch,
             Filter.CLIENT: client,
+            Filter.SUPPLIER: supplier,
             Filter.PRODUCT: product,
             Filter.ACCOUNT: account,
             Filter.COST_CENTRE: cost_centre,

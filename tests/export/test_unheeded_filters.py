@@ -1,0 +1,173 @@
+"""A filter that the system does not heed: the export holds what was asked for, or is refused."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answering import AnsweringSystem, answering
+from environment import Xlbridge
+
+from xlbridge.export import FILTERS, LISTINGS, Filter
+
+ORDERS = [
+    {"numeroDoPedido": n, "codigoDaFilial": 1 + n % 2, "ultimaAtualizacao": "2026-10-05T10:00:00"}
+    for n in range(1, 8)
+]
+INVOICES = [
+    {
+        "idNF": n,
+        "codigoDaFilial": 1,
+        "codigoDoCliente": 7 + n % 3,
+        "ultimaAtualizacao": f"2026-10-0{n}T10:00:00",
+    }
+    for n in range(1, 8)
+]
+REQUISITIONS = [
+    {"numeroDaRequisicao": n, "CodigoDaFilial": 1 + n % 2, "codigoDoCentroDeCusto": f"0{n % 3}"}
+    for n in range(1, 8)
+]
+TYPES = [{"codigoDoTipoDeCompra": n, "ativo": n != 2} for n in (1, 2, 3)]
+CLIENTS = [{"codigoDoCliente": n, "idws": f"C-{n}", "cnpjcpf": f"{n:011}"} for n in (1, 2, 3)]
+PAYABLES = [
+    {
+        "codigoDoExercicio": 2026,
+        "codigoDaFilial": 1 + n % 2,
+        "numeroDaTransacao": n,
+        "sequenciaDaTransacao": 1,
+        "codigoDoFornecedor": 50 + n % 3,
+    }
+    for n in range(1, 8)
+]
+UNHEEDING = {
+    "/v2/faturamento/pedido": ORDERS,
+    "/v2/faturamento/nfse": INVOICES,
+    "/v2/compras/requisicao/abertas": REQUISITIONS,
+    "/v2/compras/gerenciamento/tipodecompra": TYPES,
+    "/v2/cliente": CLIENTS,
+    "/v2/financeiro/contaspagar": PAYABLES,
+}
+
+
+def exported(
+    xlbridge: Xlbridge, folder: Path, system: AnsweringSystem, *arguments: str
+) -> tuple[Any, list[dict[str, str]], dict[str, Any]]:
+    """Export; return what the command did, the rows, and the manifest."""
+    output, manifest = folder / "out.csv", folder / "out.json"
+    told = ["-o", output, "--manifest", manifest, "--force"]
+    done = xlbridge("export", *arguments, *told, **system.environment())
+    if not output.exists():
+        return done, [], {}
+    with output.open(encoding="utf-8-sig", newline="") as stream:
+        return done, list(csv.DictReader(stream)), json.loads(manifest.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column", "kept", "excess"),
+    [
+        (["pedidos", "--branch", "1"], "numeroDoPedido", [2, 4, 6], {"branch": 4}),
+        (["pedidos", "--limit", "3"], "numeroDoPedido", [1, 2, 3], {"limit": 4}),
+        (["nfse", "--client", "8"], "idNF", [1, 4, 7], {"client": 4}),
+        (["nfse", "--from", "03/10/2026", "--to", "05/10/2026"], "idNF", [3, 4, 5], None),
+        (["requisicoes", "--branch", "2"], "numeroDaRequisicao", [1, 3, 5, 7], {"branch": 3}),
+        (
+            ["requisicoes", "--cost-centre", "01", "--cost-centre", "02"],
+            "numeroDaRequisicao",
+            [1, 2, 4, 5, 7],
+            {"cost-centre": 2},
+        ),
+        (["tipos-compra", "--active"], "codigoDoTipoDeCompra", [1, 3], {"active": 1}),
+        (["clientes", "--idws", "C-2"], "codigoDoCliente", [2], {"idws": 2}),
+        (["clientes", "--document", "000.000.000-03"], "codigoDoCliente", [3], {"document": 2}),
+        (["contaspagar", "--branch", "2"], "numeroDaTransacao", [1, 3, 5, 7], {}),
+        (
+            ["contaspagar", "--supplier", "51", "--supplier", "52", "--branch", "1"],
+            "numeroDaTransacao",
+            [2, 4],
+            {},
+        ),
+    ],
+    ids=str,
+)
+def test_only_what_was_asked_for_is_written(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    arguments: Sequence[str],
+    column: str,
+    kept: list[int],
+    excess: dict[str, int] | None,
+) -> None:
+    with answering(UNHEEDING) as system:
+        done, rows, manifest = exported(xlbridge, tmp_path, system, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert [int(row[column]) for row in rows] == kept
+    assert manifest["records"] == len(kept)
+    if excess is not None:
+        # Orders and invoices are asked for month by month, and come with every answer.
+        times = max(1, len(manifest["windows"]))
+        assert manifest["excess"] == {name: n * times for name, n in excess.items()}
+    for name in manifest["excess"]:
+        assert f"--{name}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "record"),
+    [
+        (["pedidos", "--branch", "1"], "/v2/faturamento/pedido", {"numeroDoPedido": 1}),
+        (["nfse", "--client", "8"], "/v2/faturamento/nfse", {"idNF": 1}),
+        (["nfse", "--from", "03/10/2026"], "/v2/faturamento/nfse", {"idNF": 1}),
+        (["planejamento", "--year", "2026"], "/v2/compras/planejamento", {"idPlanejamento": 1}),
+    ],
+)
+def test_a_guessed_filter_that_nothing_shows_is_refused(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    arguments: Sequence[str],
+    path: str,
+    record: dict[str, Any],
+) -> None:
+    with answering({path: [record]}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, *arguments)
+    assert (done.returncode, rows) == (4, [])
+    assert arguments[1] in done.stderr
+
+
+def test_a_documented_filter_is_taken_at_its_word_where_records_do_not_show_it(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    path = "/v2/compras/requisicao/abertas"
+    with answering({path: [{"numeroDaRequisicao": 1}]}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, "requisicoes", "--branch", "1")
+    assert (done.returncode, len(rows)) == (0, 1)
+
+
+def test_every_guessed_filter_has_a_field_to_be_judged_by() -> None:
+    for listing in LISTINGS.values():
+        for name in listing.guessed - {Filter.FROM, Filter.TO}:
+            shown = set(FILTERS[name].of_record) & set(listing.model.model_fields)
+            assert shown, (listing.name, name)
+        if listing.guessed & {Filter.FROM, Filter.TO}:
+            assert "ultimaAtualizacao" in listing.model.model_fields
+
+
+def test_lines_made_by_other_processes_are_judged_too(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    def orders(query: dict[str, list[str]]) -> list[dict[str, Any]]:
+        start = query.get("dataInferior", ["01/01/1900"])[0]
+        number = 100 * (int(start[6:10]) * 12 + int(start[3:5]))
+        padding = "x" * 30_000
+        return [
+            {"numeroDoPedido": number + n, "codigoDaFilial": n % 2, "observacao": padding}
+            for n in range(4)
+        ]
+
+    with answering({"/v2/faturamento/pedido": orders}) as system:
+        asked = ["pedidos", "--branch", "1", "--at-once", "2"]
+        done, rows, manifest = exported(xlbridge, tmp_path, system, *asked)
+    windows = len(manifest["windows"])
+    assert done.returncode == 0, done.stderr
+    assert windows > 30
+    assert (len(rows), manifest["records"]) == (2 * windows, 2 * windows)
+    assert {row["codigoDaFilial"] for row in rows} == {"1"}
+    assert manifest["excess"] == {"branch": 2 * windows}

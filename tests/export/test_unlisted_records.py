@@ -1,0 +1,120 @@
+"""Records that no single listing holds: several accounts, several branches, import logs."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answering import answering
+from environment import ROOT, Xlbridge, clean_environment, credentials
+from sandboxes import sandbox_process
+
+from xlbridge.sandbox import RunningSandbox
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def statement(query: dict[str, list[str]]) -> dict[str, Any]:
+    account = int(query["codigoDaContaCorrente"][0])
+    line = {"codigoDoExercicio": 2026, "numeroDaTransacao": 1, "sequenciaDaTransacao": 1}
+    return {"codigoDaContaCorrente": account, "saldoFinal": account, "lancamentos": [line]}
+
+
+def title(number: int, account: int | None) -> dict[str, Any]:
+    return {
+        "codigoDoExercicio": 2026,
+        "codigoDaFilial": 1,
+        "numeroDaTransacao": number,
+        "sequenciaDaTransacao": 1,
+        "codigoDaContaCorrente": account,
+    }
+
+
+CASH = {
+    "/v2/financeiro/caixabancos": statement,
+    "/v2/financeiro/contasreceber": [title(1, 3), title(2, None)],
+    "/v2/financeiro/contasreceber/baixados": [title(3, 1)],
+    "/v2/financeiro/contaspagar": [title(4, 3)],
+    "/v2/financeiro/contaspagar/baixados": [],
+}
+PERIOD = ["--from", "01/10/2026", "--to", "31/10/2026"]
+
+
+@pytest.mark.parametrize(
+    ("given", "accounts", "code"),
+    [(["--account", "2", "--account", "5-6"], ["2", "5", "6"], 0), ([], ["1", "3"], 1)],
+)
+def test_statements_of_several_accounts_come_in_one_run(
+    tmp_path: Path, xlbridge: Xlbridge, given: list[str], accounts: list[str], code: int
+) -> None:
+    output, manifest = tmp_path / "cb.csv", tmp_path / "cb.json"
+    with answering(CASH) as system:
+        told = ["-o", output, "--manifest", manifest, *PERIOD, *given]
+        done = xlbridge("export", "caixabancos", *told, **system.environment())
+    assert done.returncode == code, done.stderr
+    assert [row["codigoDaContaCorrente"] for row in rows_of(output)] == accounts
+    lines = rows_of(tmp_path / "cb.lancamentos.csv")
+    assert [row["codigoDaContaCorrente"] for row in lines] == accounts
+    document = json.loads(manifest.read_text("utf-8"))
+    assert document["complete"] is (code == 0)
+    assert document["seen"] == ({} if given else {"account": [1, 3]})
+    assert ("--account" in done.stderr) is (code == 1)
+
+
+def test_requisitions_of_several_branches_keep_their_branch(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    def requisitions(query: dict[str, list[str]]) -> list[dict[str, Any]]:
+        # The same number in two branches, and no branch in the record: neither is promised.
+        return [{"numeroDaRequisicao": 1, "itens": [{"seq": 1}]}]
+
+    balances = [{"codigoDaFilial": branch, "idProd": 1} for branch in (2, 1, 2)]
+    output = tmp_path / "r.csv"
+    answers = {"/v2/estoque/requisicao/pendentes": requisitions, "/v2/estoque": balances}
+    with answering(answers) as system:
+        whom = system.environment()
+        asked = ["export", "requisicoes-estoque", "-o", output, "--force"]
+        given = xlbridge(*asked, "--branch", "1", "--branch", "4", **whom)
+        assert given.returncode == 0, given.stderr
+        assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "4"]
+        items = rows_of(tmp_path / "r.itens.csv")
+        assert [(row["codigoDaFilial"], row["numeroDaRequisicao"]) for row in items] == [
+            ("1", "1"),
+            ("4", "1"),
+        ]
+        seen = xlbridge(*asked, **whom)
+    assert seen.returncode == 1
+    assert "1, 2" in seen.stderr
+    assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "2"]
+
+
+@pytest.fixture
+def own_sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
+    with sandbox_process(tmp_path / "sandbox", (), clean_environment(tmp_path)) as running:
+        yield running
+
+
+def test_import_logs_come_by_number_or_from_the_journal(
+    tmp_path: Path, own_sandbox: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    whom = credentials(own_sandbox, XLBRIDGE_HOME=str(tmp_path / "home"))
+    output, manifest = tmp_path / "l.csv", tmp_path / "l.json"
+    asked = ["export", "importacao", "-o", output, "--manifest", manifest, "--force"]
+    nothing = xlbridge(*asked, **whom)
+    assert nothing.returncode == 1
+    assert rows_of(output) == []
+    sheet = ROOT / "samples" / "contasreceber.xlsx"
+    sent = xlbridge("upload", sheet, "--mode", "queue", "--yes", "--format", "json", **whom)
+    log = json.loads(sent.stdout)["log_id"]
+    assert xlbridge(*asked, **whom).returncode == 1
+    document = json.loads(manifest.read_text("utf-8"))
+    assert (document["seen"], document["complete"]) == ({"id": [log]}, False)
+    assert [row["id"] for row in rows_of(output)] == [str(log)]
+    assert xlbridge(*asked, "--id", str(log), **whom).returncode == 0
+    assert json.loads(manifest.read_text("utf-8"))["complete"]
+    assert xlbridge(*asked, "--id", "999999", **whom).returncode == 1
