@@ -94,6 +94,12 @@ _MIGRATION = (
 )
 """Statements that make layout 2 of layout 1; new tables are made when the file is opened."""
 
+_COLUMNS_OF_LAYOUT_1 = {
+    *("id", "created_at", "profile", "resource", "mode", "file"),
+    *("sheet", "digest", "payload", "rows", "columns"),
+}
+"""Columns of the jobs' table in layout 1, which tell it from a file of another origin."""
+
 
 def open_journal_file(path: Path) -> LocalDatabase:
     """Open the file, or make it; one of an earlier layout is copied and migrated first.
@@ -130,7 +136,7 @@ def _layout(db: LocalDatabase) -> int:
     if version:
         return int(version)
     columns = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('jobs')")}
-    return 1 if "payload" in columns and "system" not in columns else 0
+    return 1 if columns == _COLUMNS_OF_LAYOUT_1 else 0
 
 
 def _copy(db: LocalDatabase, target: Path) -> None:

@@ -13,6 +13,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import (
     Moment,
+    RowSnapshot,
     Snapshot,
     applied_rows,
     is_stable,
@@ -111,7 +112,13 @@ def is_as_before(context: RunContext, job: Job) -> bool:
         now, _ = look_up_rows(context.client, context.resource(job), context.rows(job), most=None)
     except ApiError:
         return False
-    return now == before
+    return [_records(row) for row in now] == [_records(row) for row in before]
+
+
+def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
+    """Return the records of a row with their values, however they were compared with it."""
+    found = () if row is None else row.found
+    return {(record.code, tuple(sorted(record.values.items()))) for record in found}
 
 
 def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> Step:

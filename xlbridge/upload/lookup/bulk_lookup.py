@@ -161,7 +161,7 @@ class _RecordReader:
         """Return how many requests read each key by itself, as far as that can be."""
         return len(
             {
-                (operation.name, _filter_values(way, row))
+                (operation.name, _filters(way, row))
                 for row, ways in zip(self._rows, self._lookups, strict=True)
                 for way in ways
                 if self._is_narrow(way)
@@ -199,7 +199,7 @@ class _RecordReader:
         for row, ways in zip(self._rows, self._lookups, strict=True):
             for way in filter(self._is_narrow, ways):
                 for operation in way.operations:
-                    question = (operation.name, _filter_values(way, row))
+                    question = (operation.name, _filters(way, row))
                     if question not in asked:
                         asked[question] = self._ask(operation, way, row, number)
         answered = {name for (name, _), answer in asked.items() if answer}
@@ -256,14 +256,23 @@ class _RecordReader:
     def _ask(
         self, operation: Operation, way: Lookup, row: RowValues, number: _Sought | None
     ) -> bool:
-        """Ask for the records of a row; return whether the system answers such a question."""
+        """Ask for the records of a row; return whether the system answers such a question.
+
+        The answer serves every lookup that asks the same.
+        """
         filters = {name: row[column] for name, column in way.filters.items()}
         query = operation.query(**filters) if operation.query and filters else None
-        sought = self._sought[id(way)]
+        sought = [
+            one
+            for one in self._sought.values()
+            if one is not number
+            and one.lookup.filters == way.filters
+            and operation.name in one.lookup.operation_names
+        ]
         try:
             for record in self._client.records(operation, query=query):
                 # What the record does not show is what it was asked for by.
-                self._sort_in(record, operation, [sought], filters)
+                self._sort_in(record, operation, sought, filters)
                 if number is not None:
                     self._sort_in(record, operation, [number])
         except RemoteRejected as error:
@@ -305,8 +314,8 @@ class _RecordReader:
             one.forget()
 
 
-def _filter_values(way: Lookup, row: RowValues) -> str:
-    return json.dumps([str(row[column]) for column in way.filters.values()])
+def _filters(way: Lookup, row: RowValues) -> str:
+    return json.dumps({name: str(row[column]) for name, column in way.filters.items()})
 
 
 def _listings_to_read(sought: Iterable[_Sought]) -> Iterator[tuple[Operation, Sequence[_Sought]]]:
