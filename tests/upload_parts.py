@@ -16,6 +16,7 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
 )
+from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
@@ -37,6 +38,24 @@ def new_cnpj() -> str:
 def registered(client: Client, document: str) -> bool:
     """Tell whether the remote system has a client with that document."""
     return client.call(CLIENT_LIST, query=ClientQuery(cnpjcpf=document)) is not None
+
+
+def taken_cnpj(client: Client) -> str:
+    """A CNPJ that a client of the remote system has, under another name than any test's."""
+    document = new_cnpj()
+    client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
+    return document
+
+
+def row_counts(**counts: int) -> dict[str, int]:
+    """The counts of a report's rows; those that are not given are 0."""
+    names = ("read", "accepted", "rejected", "unknown", "unchanged", "held")
+    return dict.fromkeys(names, 0) | counts
+
+
+def plan_counts(**counts: int) -> dict[str, int]:
+    """The counts of a plan's actions; those that are not given are 0."""
+    return {action.value: 0 for action in RowAction} | counts
 
 
 def write_job(

@@ -14,9 +14,14 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.layout import Layout, require_records_of
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.lookup import look_up_rows
-from xlbridge.upload.lookup.row_lookup import RowLookup, RowValues, lookup_for, rows_of
-from xlbridge.upload.row_plan import RowAction
+from xlbridge.upload.lookup import RowSnapshot, look_up_rows
+from xlbridge.upload.lookup.row_lookup import (
+    ListedRecord,
+    RowMatcher,
+    RowValues,
+    lookups_for,
+    rows_of,
+)
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 
@@ -96,6 +101,11 @@ def _can_be_emptied(resource: Resource, column: Column) -> bool:
     return not column.required and column.name not in {*declared.blank, *declared.blank_as}
 
 
+def is_unchanged(read: RowSnapshot | None) -> bool:
+    """Tell whether a record is there that a row would not change."""
+    return read is not None and any(record.unchanged for record in read.found)
+
+
 @pytest.mark.parametrize(("listing", "name"), sheets_to_edit())
 def test_untouched_is_unchanged_and_each_edit_is_noticed(
     tmp_path: Path, client: CountingClient, catalogue: Catalogue, listing: str, name: str
@@ -112,16 +122,14 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     )
     rows = rows_of(sheet.frame)
     client.asked = 0
-    counted = count_actions(look_up_rows(client, resource, rows)[0])
+    read, _ = look_up_rows(client, resource, rows)
     assert client.asked <= max(4, len(rows) // 50)
-    assert counted[RowAction.UNCHANGED] == len(rows) > 0, counted
+    assert sum(map(is_unchanged, read)) == len(rows) > 0
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.columns)
     readings, _ = look_up_rows(client, resource, [row for _, row in changes])
     unnoticed = [
-        what
-        for (what, _), reading in zip(changes, readings, strict=True)
-        if count_actions([reading])[RowAction.UNCHANGED]
+        what for (what, _), reading in zip(changes, readings, strict=True) if is_unchanged(reading)
     ]
     assert unnoticed == []
 
@@ -136,14 +144,16 @@ def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
         require_records_of(LISTINGS["nfse"], catalogue.named("contaspagar"))
 
 
-def test_a_record_that_comes_twice_counts_once(client: Client, catalogue: Catalogue) -> None:
+def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
     """A record that changes while its listing is read stands in two windows."""
     resource = catalogue.named("cliente")
     assert resource.read_back is not None
-    reader = RowLookup(client, resource, resource.read_back)
     row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}
-    lookup = lookup_for(resource, row)
-    assert lookup is not None
-    record = {"codigoDoCliente": 7, "nomeComercial": "Eva", "seuCodigo": "A-1"}
-    reading = reader.matched(row, lookup, [record, {**record, "nomeComercial": "Ana"}])
+    (lookup,) = lookups_for(resource, row)
+    first = {"codigoDoCliente": 7, "nomeComercial": "Eva", "seuCodigo": "A-1"}
+    twice = [
+        ListedRecord(record, "registry.clients.list")
+        for record in (first, {**first, "nomeComercial": "Ana"})
+    ]
+    reading = RowMatcher(resource, resource.read_back).snapshot(row, lookup, twice, first.keys())
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]

@@ -73,9 +73,14 @@ def customer(client: Client) -> int:
 
 @pytest.fixture
 def make_receivables(tmp_path: Path) -> Callable[..., Path]:
-    """Write a workbook of receivables of one customer and document, one for each history."""
+    """Write a workbook of receivables of one customer and document, one for each history.
 
-    def make(customer: int, document: str, *histories: str, name: str = "titulos.xlsx") -> Path:
+    They are due on the days of a month from ``day`` on.
+    """
+
+    def make(
+        customer: int, document: str, *histories: str, name: str = "titulos.xlsx", day: int = 1
+    ) -> Path:
         path = tmp_path / name
         row = {
             "codigoDaFilial": 1,
@@ -87,9 +92,10 @@ def make_receivables(tmp_path: Path) -> Callable[..., Path]:
         }
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet("contasreceber")
-            sheet.write_row(0, 0, [*row, "historico", "valorDoLancamento"])
-            for number, history in enumerate(histories, 1):
-                sheet.write_row(number, 0, [*row.values(), history, 10.5])
+            sheet.write_row(0, 0, [*row, "historico", "valorDoLancamento", "dataDeVencimento"])
+            for number, history in enumerate(histories):
+                due = f"2026-12-{day + number:02}"
+                sheet.write_row(number + 1, 0, [*row.values(), history, 10.5, due])
         return path
 
     return make

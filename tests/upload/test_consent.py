@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge, credentials
 from lossy_proxy import LossyProxy
-from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+from upload_parts import YES, MakeClients, new_cnpj, plan_counts, registered, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -39,14 +39,16 @@ def test_the_plan_counts_what_is_there(
     job = Uploads(context, client).run(
         write_job(context, client, path, "direct"), replace(YES, consent=refuse)
     )
-    assert job_json(job)["plan"] == {"create": 1, "update": 1, "unchanged": 1, "unread": 0}
+    assert job_json(job)["plan"] == plan_counts(create=1, unchanged=1, held=1)
     text = "\n".join(told)
     for words in (
         f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
-        "rows read: 3",
-        "1 new, 1 there with other values, 1 there and the same, 0 not looked up",
-        "refuses",
-        f"3:{job.what.digest[:8]}",
+        "rows read: 1",
+        "1 to create · 0 to update · 1 unchanged · 1 held",
+        "unchanged, row 4: in the system with the same values",
+        "held, row 5: in the system with other values, which the interface cannot change",
+        f"row 5, nomeComercial: sheet Novo {other}, system Antigo",
+        f"confirmation: {job.token}",
     ):
         assert words in text
     assert not registered(client, fresh)
@@ -65,7 +67,7 @@ def test_a_changed_sheet_is_not_covered_by_an_old_consent(
 
 def request_for(context: UploadContext, client: Client, path: Path) -> ConsentRequest:
     job = write_job(context, client, path, "direct")
-    return ConsentRequest(job, context.catalogue["cliente"], client.target, None)
+    return ConsentRequest(job, client.target, context.journal.plan_of(job))
 
 
 def test_a_general_approval_does_not_cover_production(
@@ -104,7 +106,7 @@ def test_rows_without_a_key_are_said_to_be_unread(
 
     job = write_job(context, client, make_clients("", ""), "direct")
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
-    assert job.last("plan") == {"create": 0, "update": 0, "unchanged": 0, "unread": 2}
+    assert job.last("plan") == plan_counts(unread=2)
     assert "no key" in "\n".join(told)
 
 
@@ -120,7 +122,7 @@ def test_the_command_takes_the_confirmation_of_just_these_rows(
     token = wrong.stderr.split("confirmation of this upload is ")[1].split(".")[0]
     right = xlbridge("upload", path, "--confirm", token, "--format", "json", **environment)
     assert (right.returncode, json.loads(right.stdout)["state"]) == (0, "done")
-    assert json.loads(right.stdout)["digest"].startswith(token.split(":")[1])
+    assert json.loads(right.stdout)["confirm"] == token
 
 
 def test_production_takes_no_yes_only_rows_and_digest(

@@ -1,6 +1,6 @@
 """What the remote system refused and local validation had let pass is counted by rule."""
 
-from upload_parts import YES, MakeClients, new_cnpj, write_job
+from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.upload import UploadContext, Uploads, Verdict, job_json, job_lines
@@ -23,11 +23,10 @@ def test_values_do_not_make_a_rule() -> None:
 def test_refusals_of_an_upload_are_counted_and_shown(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken = [new_cnpj(), new_cnpj()]
-    for document in taken:
-        client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
+    taken = [taken_cnpj(client), taken_cnpj(client)]
     path = make_clients(*taken, new_cnpj(), called="Novo")
-    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
+    job = write_job(context, client, path, "queue", snapshot=False)
+    job = Uploads(context, client).run(job, YES)
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)
     assert taken[0] not in rule["rule"]

@@ -17,7 +17,10 @@ from xlbridge.files import open_local_database
 from xlbridge.resources import Mode
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Journal
+from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
+from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan
 
 pytestmark = pytest.mark.one_database
 
@@ -29,7 +32,15 @@ def test_a_name_that_is_taken_is_not_given_again(
     monkeypatch.setattr(secrets, "token_hex", lambda _bytes: next(drawn))
     journal = Journal(tmp_path / "journal.db", now=lambda: datetime(2026, 11, 21, 12))
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
-    names = [journal.create(new, [digest]).id for digest in ("1", "2")]
+    names = [
+        journal.create(
+            SheetPart(new, RowClaims([digest], [()]), (None,)),
+            (),
+            RowPlan((PlannedRow(2, RowAction.UNREAD),), (digest,)),
+            ClaimedRows(),
+        ).id
+        for digest in ("1", "2")
+    ]
     journal.close()
     assert names == ["20261121-120000-aaaa", "20261121-120000-bbbb"]
 

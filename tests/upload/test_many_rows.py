@@ -1,19 +1,21 @@
 """Many rows are looked up in whole listings, and only where those are proven to be whole."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from databases import database_options
 from environment import clean_environment
 from sandboxes import sandbox_process
-from upload_parts import YES, MakeClients, new_cnpj, write_job
+from upload_parts import YES, MakeClients, new_cnpj, plan_counts, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.upload import Journal, State, UploadContext, Uploads
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
-from xlbridge.upload.row_plan import RowAction
+from xlbridge.upload.row_plan import RowReason
 
 
 @pytest.fixture(scope="module")
@@ -26,24 +28,29 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
-    context: UploadContext, client: Client, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
     documents = [new_cnpj() for _ in range(MAX_REQUESTS + 20)]
     resource = context.catalogue.named("cliente")
     rows = [{"nomeComercial": f"Cliente {document}", "cnpj": document} for document in documents]
     reading, why = look_up_rows(client, resource, rows)
-    assert (count_actions(reading)[RowAction.CREATE], why) == (len(rows), None)
+    assert ([row.found for row in reading if row], why) == ([()] * len(rows), None)
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), "direct"), YES
     )
     assert (job.state, job.last("plan")["create"]) == (State.DONE, len(rows))
     reading, why = look_up_rows(client, resource, rows[:60])
-    assert (count_actions(reading)[RowAction.UNCHANGED], why) == (60, None)
+    assert ([row.same for row in reading if row], why) == ([1] * 60, None)
     reading, why = look_up_rows(client, resource, rows)
-    assert count_actions(reading)[RowAction.UNREAD] == len(rows)
+    assert set(reading) == {None}
     assert str(len(rows)) in str(why)
     assert "--chunk-rows" not in str(why)
-    job = Uploads(context, client).run(
-        write_job(context, client, make_clients(*documents), "preview"), YES
-    )
-    assert f"--chunk-rows {MAX_REQUESTS} " in job.last("unread")["en"]
+    path = make_clients(*documents)
+    job = write_job(context, client, path, "direct")
+    assert job.last("plan") == plan_counts(unchanged=len(rows))
+    journal = Journal(tmp_path / "other.db")
+    elsewhere = replace(context, journal=journal)
+    job = write_job(elsewhere, client, path, "direct")
+    assert job.last("plan") == plan_counts(held=len(rows))
+    assert {row.reason for row in journal.plan_of(job)} == {RowReason.NOT_LOOKED_UP}
+    journal.close()

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+from upload_parts import (
+    YES,
+    MakeClients,
+    new_cnpj,
+    plan_counts,
+    registered,
+    row_counts,
+    taken_cnpj,
+    write_job,
+)
 
 from xlbridge.client import Client
 from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
@@ -22,6 +31,7 @@ from xlbridge.upload import (
     ensure_evidence,
     job_json,
 )
+from xlbridge.upload.row_plan import RowAction, RowReason
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,7 @@ def test_a_good_sheet_is_applied(
     )
     report = job_json(job)
     assert report["state"] == state
-    assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
+    assert report["rows"] == row_counts(read=5, accepted=5)
     assert (report["log_id"] is not None) == (job.what.mode is Mode.QUEUE)
     assert all(registered(client, document) for document in documents)
     assert told
@@ -65,13 +75,13 @@ def test_a_preview_writes_nothing(
 def test_rejected_lines_come_back_to_the_analysts_cells(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
-    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
+    taken, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, taken, called="Outro")
+    job = write_job(context, client, path, "queue", snapshot=False)
+    job = Uploads(context, client).run(job, YES)
     report = job_json(job)
     assert report["state"] == "partial"
-    assert report["rows"] == {"read": 2, "accepted": 1, "rejected": 1, "unknown": 0}
+    assert report["rows"] == row_counts(read=2, accepted=1, rejected=1)
     (rejected,) = report["rejected"]
     assert rejected["row"] == 5
     assert registered(client, fresh)
@@ -86,13 +96,13 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 def test_a_direct_import_is_all_or_nothing(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
-    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
+    taken, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, taken, called="Outro")
+    job = write_job(context, client, path, "direct", snapshot=False)
+    job = Uploads(context, client).run(job, YES)
     report = job_json(job)
     assert report["state"] == "rejected"
-    assert report["rows"] == {"read": 2, "accepted": 0, "rejected": 2, "unknown": 0}
+    assert report["rows"] == row_counts(read=2, rejected=2)
     assert [item["row"] for item in report["rejected"]] == [5]
     assert not registered(client, fresh)
     sheet = load_workbook(report["rejects_file"])["cliente"]
@@ -104,16 +114,34 @@ def test_the_same_rows_are_not_sent_twice(
 ) -> None:
     document = new_cnpj()
     path = make_clients(document)
-    first = Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
-    with pytest.raises(JournalError, match=first.id):
-        write_job(context, client, path, "queue")
-    with pytest.raises(JournalError, match=first.id):
-        write_job(context, client, make_clients(document, name="copia.xlsx"), "direct")
-    assert write_job(context, client, path, "preview").state is State.PREPARED
+    Uploads(context, client).run(write_job(context, client, path, "direct"), YES)
+    copy = make_clients(document, name="copia.xlsx")
+    for sheet, mode in ((path, "queue"), (copy, "direct"), (path, "preview")):
+        again = Uploads(context, client).run(write_job(context, client, sheet, mode), YES)
+        assert job_json(again)["rows"] == row_counts(read=1, unchanged=1)
     with pytest.raises(UsageError, match="reason"):
         write_job(context, client, path, "direct", again=" ")
     again = write_job(context, client, path, "direct", again="the first was deleted by hand")
-    assert again.events[0].detail["instead_of"] == [first.id]
+    assert again.last("plan") == plan_counts(create=1)
+    assert again.last("planning")["again"] == "the first was deleted by hand"
+
+
+def test_without_a_look_up_the_journal_knows_the_rows(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    first = Uploads(context, client).run(
+        write_job(context, client, make_clients(document), "direct"), YES
+    )
+    same = make_clients(document, name="copia.xlsx")
+    other = make_clients(document, name="outra.xlsx", called="Outro")
+    for path, action, reason in (
+        (same, RowAction.UNCHANGED, RowReason.SENT_BEFORE),
+        (other, RowAction.HELD, RowReason.DIFFERS),
+    ):
+        job = write_job(context, client, path, "direct", snapshot=False)
+        (row,) = context.journal.plan_of(job)
+        assert (row.action, row.reason, row.job) == (action, reason, first.id)
 
 
 def test_rows_are_known_again_in_any_order_and_company(
@@ -121,25 +149,24 @@ def test_rows_are_known_again_in_any_order_and_company(
 ) -> None:
     one, two, three = new_cnpj(), new_cnpj(), new_cnpj()
     Uploads(context, client).run(write_job(context, client, make_clients(one, two), "direct"), YES)
-    with pytest.raises(JournalError, match="2 of these rows"):
-        write_job(context, client, make_clients(two, one, name="trocadas.xlsx"), "direct")
-    with pytest.raises(JournalError, match="1 of these rows"):
-        write_job(context, client, make_clients(three, two, name="novas.xlsx"), "direct")
-    alone = write_job(context, client, make_clients(three, name="nova.xlsx"), "direct")
-    assert Uploads(context, client).run(alone, YES).state is State.DONE
+    moved = write_job(context, client, make_clients(two, one, name="trocadas.xlsx"), "direct")
+    assert moved.last("plan") == plan_counts(unchanged=2)
+    more = write_job(context, client, make_clients(three, two, name="novas.xlsx"), "direct")
+    assert more.last("plan") == plan_counts(create=1, unchanged=1)
+    assert Uploads(context, client).run(more, YES).state is State.DONE
+    assert registered(client, three)
 
 
 def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = new_cnpj(), new_cnpj()
-    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
-    path = make_clients(fresh, taken, name="mais.xlsx", called="Outro")
-    job = write_job(context, client, path, "queue")
+    taken, fresh = taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, taken, called="Outro")
+    job = write_job(context, client, path, "queue", snapshot=False)
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
-    with pytest.raises(JournalError, match="1 of these rows") as caught:
-        write_job(context, client, path, "queue")
-    assert "xlbridge retry" in str(caught.value.hint)
+    again = write_job(context, client, path, "queue", snapshot=False)
+    assert again.last("plan") == plan_counts(unchanged=1, unread=1)
+    assert again.what.rows == (5,)
 
 
 def test_refused_consent_sends_nothing_and_frees_the_rows(
@@ -150,7 +177,7 @@ def test_refused_consent_sends_nothing_and_frees_the_rows(
     asked: list[int | None] = []
 
     def refuse(request: ConsentRequest) -> bool:
-        asked.append(request.previewed_rows)
+        asked.append(request.job.last("previewed"))
         return False
 
     job = Uploads(context, client).run(
@@ -183,7 +210,7 @@ def test_without_waiting_the_job_is_resumed_later(
     )
     report = job_json(job)
     assert report["state"] == "processing"
-    assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 0, "unknown": 1}
+    assert report["rows"] == row_counts(read=1, unknown=1)
     assert Uploads(context, client).run(job, YES).state is State.DONE
 
 
@@ -196,9 +223,10 @@ def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> No
 def test_a_job_of_another_environment_is_refused(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    job = write_job(context, client, make_clients(new_cnpj()), "direct", profile="elsewhere")
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
+    elsewhere = replace(job, what=replace(job.what, system="elsewhere", profile="elsewhere"))
     with pytest.raises(UsageError, match="elsewhere"):
-        Uploads(context, client).run(job, YES)
+        Uploads(context, client).run(elsewhere, YES)
 
 
 def test_a_job_that_sent_nothing_gives_way_to_another_mode(
@@ -222,9 +250,7 @@ def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
 def test_rejects_go_home_where_they_cannot_stand_beside_the_file(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken = new_cnpj()
-    Uploads(context, client).run(write_job(context, client, make_clients(taken), "direct"), YES)
-    path = make_clients(taken, new_cnpj(), name="mais.xlsx", called="Outro")
+    path = make_clients(taken_cnpj(client), new_cnpj(), called="Outro")
     moved = path.parent / "gone" / path.name
     moved.parent.mkdir()
     path.rename(moved)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import AT_ONCE, QUICK, YES, write_job
+from upload_parts import AT_ONCE, QUICK, YES, row_counts, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
@@ -31,7 +31,13 @@ def titles(client: Client, customer: int) -> int:
     return len(client.call(RECEIVABLE_LIST_OPEN, query=query))
 
 
-def receivables_job(context: UploadContext, folder: Path, *customers: int) -> Job:
+def receivables_job(
+    context: UploadContext,
+    client: Client,
+    folder: Path,
+    *customers: int,
+    again: str | None = None,
+) -> Job:
     """A queue job of one receivable for each customer."""
     path = folder / "contasreceber.xlsx"
     row = {
@@ -46,13 +52,14 @@ def receivables_job(context: UploadContext, folder: Path, *customers: int) -> Jo
         sheet.write_row(0, 0, [*row, "codigoDoCliente"])
         for number, customer in enumerate(customers, 1):
             sheet.write_row(number, 0, [*row.values(), customer])
-    return write_job(context, client, path, "queue")
+    return write_job(context, client, path, "queue", again=again)
 
 
 def test_staged_started_and_done(
     context: UploadContext, client: Client, customer: int, tmp_path: Path
 ) -> None:
-    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer, customer), YES)
+    job = receivables_job(context, client, tmp_path, customer, customer)
+    job = Uploads(context, client).run(job, YES)
     states = [event.state for event in job.events]
     assert states[-4:] == [State.STAGED, State.STARTING, State.POLLING, State.DONE]
     assert titles(client, customer) == 2
@@ -62,10 +69,10 @@ def test_staged_started_and_done(
 def test_every_row_refused_is_rejected(
     context: UploadContext, client: Client, tmp_path: Path
 ) -> None:
-    job = Uploads(context, client).run(receivables_job(context, tmp_path, 999_999), YES)
+    job = Uploads(context, client).run(receivables_job(context, client, tmp_path, 999_999), YES)
     report = job_json(job)
     assert report["state"] == "rejected"
-    assert report["rows"] == {"read": 1, "accepted": 0, "rejected": 1, "unknown": 0}
+    assert report["rows"] == row_counts(read=1, rejected=1)
     assert report["rejected"][0]["cell"] == "F2"
 
 
@@ -79,7 +86,7 @@ def test_a_lost_staging_is_staged_again_and_applied_once(
     fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "/fila")
-    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), QUICK)
+    job = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), QUICK)
     assert job.state is State.DONE
     assert titles(client, customer) == 1
 
@@ -103,7 +110,7 @@ def test_a_lost_start_is_settled_by_the_log(
         return lose_start(method, path)
 
     proxy.decide = ask_log_once_running
-    job = receivables_job(context, tmp_path, customer)
+    job = receivables_job(context, client, tmp_path, customer)
     job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.DONE
     assert titles(client, customer) == 1
@@ -125,7 +132,8 @@ def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
     context: UploadContext, client: Client, proxy: LossyProxy, customer: int, tmp_path: Path
 ) -> None:
     proxy.lose_once("lose request", "processar-arquivo")
-    job = Uploads(context, client).run(receivables_job(context, tmp_path, customer), PATIENT)
+    job = receivables_job(context, client, tmp_path, customer)
+    job = Uploads(context, client).run(job, PATIENT)
     assert job.state is State.IN_DOUBT
     assert titles(client, customer) == 0
     assert Uploads(context, client).run(job, PATIENT).state is State.IN_DOUBT
@@ -146,7 +154,7 @@ def test_a_system_that_stays_away_leaves_the_job_to_be_resumed(
     fate: Fate,
 ) -> None:
     proxy.decide = lambda _method, asked: fate if path in asked else "pass"
-    job = receivables_job(context, tmp_path, customer)
+    job = receivables_job(context, client, tmp_path, customer)
     with pytest.raises(TransportError):
         Uploads(context, client).run(job, QUICK)
     proxy.decide = lambda _method, _path: "pass"
@@ -159,9 +167,9 @@ def test_a_job_that_died_anywhere_is_applied_once(
     context: UploadContext, client: Client, customer: int, tmp_path: Path, died: State
 ) -> None:
     """The process died right after writing down a state; what it announced may have happened."""
-    full = Uploads(context, client).run(receivables_job(context, tmp_path, customer), YES)
+    full = Uploads(context, client).run(receivables_job(context, client, tmp_path, customer), YES)
     log_id = full.last("log_id")
-    job = context.journal.create(full.what, ["a digest"], again="the same rows, for this test")
+    job = receivables_job(context, client, tmp_path, customer, again="the same, for this test")
     for state in (State.STAGING, State.STAGED, State.STARTING, State.POLLING):
         job = context.journal.record(job, state, attempt=1, log_id=log_id)
         if state is died:

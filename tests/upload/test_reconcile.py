@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 from lossy_proxy import LossyProxy
-from upload_parts import AT_ONCE, QUICK, MakeClients, new_cnpj, registered, write_job
+from upload_parts import (
+    AT_ONCE,
+    QUICK,
+    MakeClients,
+    new_cnpj,
+    plan_counts,
+    registered,
+    row_counts,
+    write_job,
+)
 
 from xlbridge.client import Client, Target
-from xlbridge.errors import JournalError, UsageError
+from xlbridge.errors import UsageError
 from xlbridge.resources import ExistingPolicy
 from xlbridge.upload import (
     Job,
@@ -27,8 +36,6 @@ from xlbridge.upload import (
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
 
-UNREAD = replace(AT_ONCE, snapshot=False)
-
 
 def doubtful(
     context: UploadContext,
@@ -38,6 +45,7 @@ def doubtful(
     *,
     applied: bool,
     options: UploadOptions = AT_ONCE,
+    snapshot: bool = True,
 ) -> Job:
     """A direct import whose answer was lost, after or before it was applied."""
 
@@ -46,7 +54,8 @@ def doubtful(
         return ("lose answer" if applied else "lose request") if lost else "pass"
 
     proxy.decide = decide  # type: ignore[assignment]
-    return Uploads(context, client).run(write_job(context, client, path, "direct"), options)
+    job = write_job(context, client, path, "direct", snapshot=snapshot)
+    return Uploads(context, client).run(job, options)
 
 
 def test_rows_that_came_to_be_there_are_done(
@@ -55,7 +64,7 @@ def test_rows_that_came_to_be_there_are_done(
     path = make_clients(new_cnpj(), new_cnpj())
     job = doubtful(context, client, proxy, path, applied=True)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
-    assert job_json(job)["rows"] == {"read": 2, "accepted": 2, "rejected": 0, "unknown": 0}
+    assert job_json(job)["rows"] == row_counts(read=2, accepted=2)
     assert [moment for _, moment, _ in context.journal.snapshots(job.id)] == [
         "before",
         "after",
@@ -79,10 +88,11 @@ def test_rows_that_are_not_there_need_a_person(
     assert "default-src 'none'" in page
     assert "://" not in page.replace(client.target.base_url, "")
     assert "xlbridge resolve" in "\n".join(job_lines(job))
-    with pytest.raises(JournalError) as caught:
-        write_job(context, client, path, "direct")
-    assert "xlbridge resolve" in str(caught.value.hint)
-    assert "--again" in str(caught.value.hint)
+    proxy.decide = lambda _method, _path: "pass"
+    again = Uploads(context, client).run(write_job(context, client, path, "direct"), AT_ONCE)
+    (row,) = context.journal.plan_of(again)
+    assert (row.reason, row.job, job_json(again)["rows"]["held"]) == ("claimed", job.id, 1)
+    assert not registered(client, document)
 
 
 def test_a_person_s_word_frees_the_rows_or_keeps_them(
@@ -104,12 +114,13 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
         is State.DONE
     )
     there = make_clients(new_cnpj(), name="there.xlsx")
-    job = doubtful(context, client, proxy, there, applied=True, options=UNREAD)
+    job = doubtful(context, client, proxy, there, applied=True, snapshot=False)
     assert job.state is State.NEEDS_PERSON
     resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
     assert job_json(resolved)["rows"]["accepted"] == 1
-    with pytest.raises(JournalError):
-        write_job(context, client, there, "direct")
+    proxy.decide = lambda _method, _path: "pass"
+    again = write_job(context, client, there, "direct")
+    assert again.last("plan") == plan_counts(unchanged=1)
     with pytest.raises(UsageError, match="not in doubt"):
         resolve_job(context, resolved, Resolution.NOT_APPLIED, "again")
 
@@ -196,11 +207,14 @@ def test_instalments_of_one_document_are_told_apart(
         is State.DONE
     )
     proxy.lose_once("lose answer", "importacao/contasreceber")
-    rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3")
+    rest = make_receivables(customer, "NF-1", "parcela 2", "parcela 3", day=2)
     options = replace(AT_ONCE, preview=False)
     job = Uploads(context, client).run(write_job(context, client, rest, "direct"), options)
-    assert job.last("plan") == {"create": 0, "update": 2, "unchanged": 0, "unread": 0}
+    assert job.last("plan") == plan_counts(create=2)
     assert (job.state, job.last("reconciled")) == (State.DONE, "read back")
+    more = make_receivables(customer, "NF-1", "parcela 4", "parcela 3", name="more.xlsx", day=2)
+    planned = write_job(context, client, more, "direct")
+    assert planned.last("plan") == plan_counts(unchanged=1, held=1)
 
 
 def test_a_page_without_readings_shows_what_was_sent_as_text(

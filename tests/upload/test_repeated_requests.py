@@ -20,6 +20,7 @@ def test_a_password_that_was_changed_meanwhile_is_sent_once(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
+    proxy.seen.clear()
     refusal = json.dumps({"authenticated": False, "message": "Senha trocada"}).encode()
     pauses: list[float] = []
 

@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
-from upload_parts import AT_ONCE, YES, MakeClients, new_cnpj, registered, write_job
+from upload_parts import (
+    AT_ONCE,
+    YES,
+    MakeClients,
+    new_cnpj,
+    plan_counts,
+    registered,
+    row_counts,
+    taken_cnpj,
+    write_job,
+)
 
 from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
 from xlbridge.client import Client
-from xlbridge.errors import JournalError, TransportError, UsageError
+from xlbridge.errors import TransportError, UsageError
 from xlbridge.upload import (
     ConsentRequest,
     Job,
@@ -27,11 +37,20 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.payload import file_hash
+from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
 
 
-def split_job(context: UploadContext, path: Path, mode: RequestedMode, rows: int) -> Job:
-    return write_job(context, client, path, mode, chunk_rows=rows)
+def split_job(
+    context: UploadContext,
+    client: Client,
+    path: Path,
+    mode: RequestedMode,
+    rows: int,
+    *,
+    snapshot: bool = True,
+) -> Job:
+    return write_job(context, client, path, mode, chunk_rows=rows, snapshot=snapshot)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
@@ -46,15 +65,15 @@ def test_every_part_is_sent_once_with_one_consent(
     asked: list[tuple[int, int | None]] = []
 
     def agree(request: ConsentRequest) -> bool:
-        asked.append((len(request.job.what.rows), request.previewed_rows))
+        asked.append((len(request.job.what.rows), request.job.last("previewed")))
         return True
 
-    job = split_job(context, make_clients(*documents), mode, 2)
+    job = split_job(context, client, make_clients(*documents), mode, 2)
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
     report = job_json(job)
     assert (report["state"], report["parts"], asked) == ("done", 3, [(5, 5)])
-    assert report["rows"] == {"read": 5, "accepted": 5, "rejected": 0, "unknown": 0}
-    assert job.last("plan") == {"create": 5, "update": 0, "unchanged": 0, "unread": 0}
+    assert report["rows"] == row_counts(read=5, accepted=5)
+    assert job.last("plan") == plan_counts(create=5)
     parts = context.journal.parts_of(job)
     assert [len(part.what.rows) for part in parts] == [2, 2, 1]
     assert [row for part in parts for row in part.what.rows] == list(job.what.rows)
@@ -65,13 +84,13 @@ def test_every_part_is_sent_once_with_one_consent(
 def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    taken, fresh = new_cnpj(), [new_cnpj() for _ in range(3)]
-    Uploads(context, client).run(split_job(context, make_clients(taken), "direct", 9), YES)
-    path = make_clients(fresh[0], fresh[1], fresh[2], taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(split_job(context, path, "direct", 2), AT_ONCE)
+    taken, fresh = taken_cnpj(client), [new_cnpj() for _ in range(3)]
+    path = make_clients(*fresh, taken, called="Outro")
+    job = split_job(context, client, path, "direct", 2, snapshot=False)
+    job = Uploads(context, client).run(job, AT_ONCE)
     report = job_json(job)
     assert report["state"] == "partial"
-    assert report["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
+    assert report["rows"] == row_counts(read=4, accepted=2, rejected=2)
     assert [item["row"] for item in report["rejected"]] == [7]
     assert not registered(client, fresh[2])
     part = context.journal.parts_of(job)[1]
@@ -87,10 +106,10 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
 def test_corrected_rows_go_again_in_parts_once_and_none_twice(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    taken = [new_cnpj() for _ in range(3)]
-    Uploads(context, client).run(split_job(context, make_clients(*taken), "direct", 9), YES)
-    path = make_clients(new_cnpj(), *taken, name="mais.xlsx", called="Outro")
-    job = Uploads(context, client).run(split_job(context, path, "queue", 9), AT_ONCE)
+    taken = [taken_cnpj(client) for _ in range(3)]
+    path = make_clients(new_cnpj(), *taken, called="Outro")
+    job = split_job(context, client, path, "queue", 9, snapshot=False)
+    job = Uploads(context, client).run(job, AT_ONCE)
     rejects = Path(job.last("rejects_file"))
     corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
     for row, document in corrected_cnpj.items():
@@ -132,7 +151,7 @@ def test_a_part_that_is_refused_before_sending_stops_all(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
-    job = split_job(context, make_clients(*documents), "direct", 2)
+    job = split_job(context, client, make_clients(*documents), "direct", 2)
     seen: list[str] = []
 
     def decide(_method: str, path: str) -> Fate:
@@ -144,7 +163,7 @@ def test_a_part_that_is_refused_before_sending_stops_all(
     assert (job.state, job.last("verdict")["accepted"]) == (State.REJECTED, 0)
     assert not any(registered(client, document) for document in documents)
     proxy.decide = lambda _method, _path: "pass"
-    again = split_job(context, Path(job.what.file), "direct", 2)
+    again = split_job(context, client, Path(job.what.file), "direct", 2)
     assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
 
 
@@ -153,7 +172,7 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
 ) -> None:
     documents = [new_cnpj() for _ in range(6)]
     path = make_clients(*documents)
-    job = split_job(context, path, "queue", 2)
+    job = split_job(context, client, path, "queue", 2)
     staged: list[str] = []
 
     def decide(_method: str, asked: str) -> Fate:
@@ -167,8 +186,11 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
     assert half.state is State.SENDING_PARTS
     assert job_json(half)["rows"]["accepted"] == 2
     assert "xlbridge resume" in " ".join(job_lines(half))
-    with pytest.raises(JournalError, match=job.id):
-        split_job(context, path, "queue", 2)
+    held = split_job(context, client, path, "queue", 2)
+    assert held.last("plan") == plan_counts(unchanged=2, held=4)
+    assert {row.job for row in context.journal.plan_of(held) if row.action is RowAction.HELD} <= {
+        part.id for part in context.journal.parts_of(job)
+    }
     proxy.decide = lambda _method, _path: "pass"
     second = context.journal.parts_of(half)[1]
     assert Uploads(context, client).run(second, AT_ONCE).state is State.DONE
@@ -181,7 +203,7 @@ def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
     documents = [new_cnpj() for _ in range(4)]
-    job = split_job(context, make_clients(*documents), "direct", 2)
+    job = split_job(context, client, make_clients(*documents), "direct", 2)
 
     def decide(_method: str, asked: str) -> Fate:
         sent = sum("preview=false" in path for _, path in proxy.seen)
@@ -190,24 +212,24 @@ def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
     proxy.decide = decide
     job = Uploads(context, client).run(job, AT_ONCE)
     assert job.state is State.NEEDS_PERSON
-    assert job_json(job)["rows"] == {"read": 4, "accepted": 2, "rejected": 0, "unknown": 2}
+    assert job_json(job)["rows"] == row_counts(read=4, accepted=2, unknown=2)
     first = context.journal.parts_of(job)[0]
     assert Path(first.last("evidence_file")).exists()
     resolve_job(context, first, Resolution.NOT_APPLIED, "the first two are missing")
     resolved = context.journal.job(job.id)
     assert resolved.state is State.PARTIAL
-    assert job_json(resolved)["rows"] == {"read": 4, "accepted": 2, "rejected": 2, "unknown": 0}
+    assert job_json(resolved)["rows"] == row_counts(read=4, accepted=2, rejected=2)
     rejects = validate_workbook(Path(resolved.last("rejects_file")), context.catalogue)
     assert corrected_rows(context, resolved, rejects).origins == (4, 5)
 
 
 def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(
-    context: UploadContext, make_clients: MakeClients
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     path = make_clients(*(new_cnpj() for _ in range(4)))
-    first = split_job(context, path, "direct", 2)
-    assert split_job(context, path, "direct", 2).id == first.id
-    other = split_job(context, path, "direct", 3)
+    first = split_job(context, client, path, "direct", 2)
+    assert split_job(context, client, path, "direct", 2).id == first.id
+    other = split_job(context, client, path, "direct", 3)
     assert context.journal.job(first.id).state is State.ABANDONED
     assert {part.state for part in context.journal.parts_of(first)} == {State.ABANDONED}
     assert len(context.journal.parts_of(other)) == 2
@@ -223,18 +245,16 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
         shown.extend(map(str, request.lines()))
         return False
 
-    unread = replace(YES, consent=decline, snapshot=False)
-    job = Uploads(context, client).run(split_job(context, path, "direct", 2), unread)
+    looked = replace(YES, consent=decline)
+    job = split_job(context, client, path, "direct", 2, snapshot=False)
+    job = Uploads(context, client).run(job, looked)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)
     assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]
     assert job_json(job)["rows"]["accepted"] == 0
-    looked = replace(YES, consent=decline)
-    job = Uploads(context, client).run(split_job(context, path, "direct", 2), looked)
-    new = {"create": 4, "update": 0, "unchanged": 0, "unread": 0}
+    job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), looked)
+    new = plan_counts(create=4)
     assert job.last("plan") == new
-    assert (
-        Uploads(context, client).run(split_job(context, path, "preview", 2), looked).last("plan")
-        == new
-    )
+    preview = split_job(context, client, path, "preview", 2)
+    assert Uploads(context, client).run(preview, looked).last("plan") == new
     assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]

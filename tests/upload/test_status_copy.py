@@ -7,7 +7,7 @@ import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
-from upload_parts import YES, MakeClients, new_cnpj, write_job
+from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -30,10 +30,10 @@ def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
 def test_states_reasons_and_codes_stand_beside_the_rows(
     context: UploadContext, client: Client, make_clients: MakeClients, tmp_path: Path
 ) -> None:
-    taken, fresh = new_cnpj(), new_cnpj()
-    client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
+    taken, fresh = taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, taken, called="Novo")
-    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
+    job = write_job(context, client, path, "queue", snapshot=False)
+    job = Uploads(context, client).run(job, YES)
     copy = tmp_path / "viva.xlsx"
     write_status_copy(context, job, copy, client)
     sheet = load_workbook(copy)["Clientes"]

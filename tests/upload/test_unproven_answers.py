@@ -1,15 +1,17 @@
 """Answers that prove nothing, given after the commit: keys are read back before a repeat."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
+from sheets import write_rows
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
-from xlbridge.upload import Job, State, UploadContext, Uploads
+from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.wire.registry import CLIENT_LIST
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
@@ -32,8 +34,8 @@ def named(client: Client, name: str) -> int:
     return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
 
 
-def send(context: UploadContext, client: Client, path: Path, mode: str = "direct") -> Job:
-    return Uploads(context, client).run(write_job(context, path, mode), NO_PREVIEW)  # type: ignore[arg-type]
+def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode = "direct") -> Job:
+    return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
@@ -44,7 +46,7 @@ def test_rows_that_are_there_are_not_sent_again(
     proxy: LossyProxy,
     make_clients: MakeClients,
     fate: Fate,
-    mode: str,
+    mode: RequestedMode,
 ) -> None:
     document = new_cnpj()
     proxy.lose_once(fate, "importacao/cliente")
@@ -89,8 +91,9 @@ def test_rows_that_are_not_there_are_sent_once_more(
             else "pass"
         )
 
+    job = write_job(context, client, make_clients(document), "direct")
     proxy.decide = decide
-    job = send(context, client, make_clients(document))
+    job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
     assert (imports(proxy), registered(client, document)) == (2, True)
     assert [event.state for event in job.events].count(State.SENDING) == 2
@@ -111,7 +114,7 @@ def test_a_system_that_stays_busy_leaves_a_job_that_was_proven_unsent(
 ) -> None:
     document = new_cnpj()
     proxy.decide = lambda _method, path: "unavailable" if "importacao" in path else "pass"
-    job = write_job(context, make_clients(document), "direct")
+    job = write_job(context, client, make_clients(document), "direct")
     with pytest.raises(TransportError) as caught:
         Uploads(context, client).run(job, NO_PREVIEW)
     assert "Once the system answers" not in str(caught.value.hint)
@@ -142,7 +145,7 @@ def test_a_start_is_settled_by_its_log(
     client: Client,
     proxy: LossyProxy,
     customer: int,
-    make_receivables,
+    make_receivables: Callable[..., Path],
     fate: Fate,
 ) -> None:
     proxy.lose_once(fate, "processar-arquivo")
@@ -152,3 +155,33 @@ def test_a_start_is_settled_by_its_log(
             break
         job = Uploads(context, client).run(job, NO_PREVIEW)
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+
+
+def test_a_new_row_beside_one_of_its_key_is_sent_once_more(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    tmp_path: Path,
+) -> None:
+    """Both rows of a key are two titles; the record of the first proves nothing of the second."""
+    row = {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": customer,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "numeroDoDocumento": "NF-1",
+        "dataDeVencimento": "2026-12-01",
+    }
+    header = [*row, "historico"]
+    rows = [[*row.values(), history] for history in ("um", "dois")]
+    first = write_rows(tmp_path / "um.xlsx", header, rows[:1])
+    assert send(context, client, first).state is State.DONE
+    job = write_job(context, client, write_rows(tmp_path / "dois.xlsx", header, rows), "direct")
+    assert job.last("plan") == plan_counts(create=1, unchanged=1)
+    proxy.seen.clear()
+    proxy.lose_once("unavailable", "importacao/contasreceber")
+    job = Uploads(context, client).run(job, NO_PREVIEW)
+    assert job.state is State.DONE
+    assert sum("importacao" in path for _, path in proxy.seen) == 2
