@@ -90,7 +90,7 @@ class WorkbookSender:
         if changed and first.state is State.REJECTED:
             self._send_whole(target)
             return
-        if changed and first.state in _RETRIABLE:
+        if changed and (first.state in _RETRIABLE or first.held):
             judged = self._validated(target)
             context = self.batch.environments.context(target.step.profile)
             self._retry(target, corrected_rows(context, first, judged, in_place=True))
@@ -103,7 +103,8 @@ class WorkbookSender:
     def _from_rejects(self, target: StepWorkbook, job: Job) -> Iterator[CorrectedRows]:
         """Yield the rows of a job's rejects workbook that were corrected, if any were."""
         rejects = job.last("rejects_file")
-        if job.state not in _RETRIABLE or rejects is None or not Path(rejects).exists():
+        retriable = job.state in _RETRIABLE or job.held > 0
+        if not retriable or rejects is None or not Path(rejects).exists():
             return
         context = self.batch.environments.context(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))

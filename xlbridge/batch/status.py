@@ -249,6 +249,8 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
         en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
     ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
     for count, text in (
+        (rows.unchanged, Text(pt="{n} sem alteração", en="{n} unchanged")),
+        (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
         (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
         (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
         (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
@@ -271,11 +273,11 @@ def _unit_text(unit: UnitOverview) -> Iterator[Text]:
         for line in unit.check.first_findings:
             yield Text(pt="        {line}", en="        {line}").format(line=line)
     for job in unit.jobs:
-        if unit.rows.rejected and job.last("rejects_file"):
+        if (unit.rows.rejected or unit.rows.held) and job.last("rejects_file"):
             yield Text(
-                pt="        rejeitadas: {n} · corrija em {file}",
-                en="        rejected: {n} · fix them in {file}",
-            ).format(n=unit.rows.rejected, file=job.last("rejects_file"))
+                pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
+                en="        rejected: {n} · held: {held} · fix them in {file}",
+            ).format(n=unit.rows.rejected, held=unit.rows.held, file=job.last("rejects_file"))
     if unit.status is UnitStatus.IN_DOUBT:
         for job in unit.jobs:
             yield Text(
@@ -286,11 +288,11 @@ def _unit_text(unit: UnitOverview) -> Iterator[Text]:
 def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
     rows = total_rows(steps)
     yield Text(
-        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {rejected} "
-        "{rejected:rejeitada|rejeitadas} + {unknown} sem prova + "
-        "{unsent} {unsent:não enviada|não enviadas}",
-        en="Rows: {read} = {accepted} accepted + {rejected} rejected + {unknown} without proof + "
-        "{unsent} not sent",
+        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
+        "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
+        "prova + {unsent} {unsent:não enviada|não enviadas}",
+        en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
+        "rejected + {unknown} without proof + {unsent} not sent",
     ).format(rejected=rows.rejected, **asdict(rows))
 
 

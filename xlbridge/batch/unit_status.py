@@ -1,6 +1,6 @@
 """Status of a workbook or an export of a batch, from the ledger and the upload journal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from xlbridge.batch.batch import Environments
@@ -36,26 +36,31 @@ class UnitStatus(StrEnum):
 class RowCounts:
     """Row counts by outcome; ``read`` is always the sum of the others.
 
-    Rows that are only validated, or wait to be sent, are ``unsent``.
+    Rows that are only validated, or wait to be sent, are ``unsent``; ``held`` ones are not sent
+    until a person has decided. Rows that are no records are not counted.
     """
 
     read: int = 0
     accepted: int = 0
+    unchanged: int = 0
+    held: int = 0
     unknown: int = 0
     unsent: int = 0
 
     @property
     def rejected(self) -> int:
         """Number of rows that were refused, and not accepted later."""
-        return self.read - self.accepted - self.unknown - self.unsent
+        others = self.accepted + self.unchanged + self.held + self.unknown + self.unsent
+        return self.read - others
+
+    @property
+    def settled(self) -> bool:
+        """True if every row is in the system."""
+        return self.accepted + self.unchanged == self.read
 
     def __add__(self, other: "RowCounts") -> "RowCounts":
-        return RowCounts(
-            self.read + other.read,
-            self.accepted + other.accepted,
-            self.unknown + other.unknown,
-            self.unsent + other.unsent,
-        )
+        names = (field.name for field in fields(self))
+        return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +123,15 @@ def with_retries(journal: Journal, job: Job) -> list[Job]:
 
 def row_counts(jobs: tuple[Job, ...]) -> RowCounts:
     """Return the row counts of the first job, with the outcomes of the jobs that retried it."""
+    counts = [job.counted for job in jobs]
+    read = counts[0]["read"] - (counts[0]["held"] - jobs[0].held)
     if jobs[0].state.is_unsent:
-        return RowCounts(len(jobs[0].what.rows), unsent=len(jobs[0].what.rows))
-    verdicts = [job.verdict for job in jobs]
-    return RowCounts(
-        verdicts[0].read,
-        sum(verdict.accepted for verdict in verdicts),
-        sum(verdict.unknown for verdict in verdicts),
+        return RowCounts(read, unsent=read)
+    accepted, unchanged, unknown = (
+        sum(count[name] for count in counts) for name in ("accepted", "unchanged", "unknown")
     )
+    left = read - accepted - unchanged - unknown
+    return RowCounts(read, accepted, unchanged, min(left, jobs[-1].held), unknown)
 
 
 _GONE = Text(
@@ -168,7 +174,7 @@ def _sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
         return UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
     if rows.unknown:
         return UnitStatus.IN_DOUBT
-    return UnitStatus.DONE if rows.accepted == rows.read else UnitStatus.PARTIAL
+    return UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
 
 
 def _reason(jobs: tuple[Job, ...]) -> Text | None:

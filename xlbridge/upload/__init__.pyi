@@ -22,6 +22,7 @@ from .journal import Journal as Journal
 from .manual_resolution import resolve_job as resolve_job
 from .payload import (
     load_payload as load_payload,
+    planned_rows as planned_rows,
     sent_rows as sent_rows,
 )
 from .report import (
@@ -34,6 +35,11 @@ from .retry import (
     corrected_rows as corrected_rows,
     has_sent_rows as has_sent_rows,
     require_rejected as require_rejected,
+)
+from .row_plan import (
+    PlannedRow as PlannedRow,
+    RowAction as RowAction,
+    RowReason as RowReason,
 )
 from .status_copy import write_status_copy as write_status_copy
 from .uploads import Uploads as Uploads

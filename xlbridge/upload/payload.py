@@ -102,6 +102,12 @@ def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:
     return rows_of(sent_frame(context, job))
 
 
+def planned_rows(context: UploadContext, job: Job) -> list[RowValues]:
+    """Return all rows of a job's sheet, in order, those that are not sent too."""
+    resource = context.catalogue.named(job.what.resource)
+    return rows_of(frame_of_payload(context, resource, job.what.planned or job.what.payload))
+
+
 def file_hash(path: Path) -> str:
     """Return the hash of an analyst's file, by which it is recognised later."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

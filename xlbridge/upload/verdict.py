@@ -108,10 +108,12 @@ class RowOutcome(StrEnum):
 
     ``NOT_WRITTEN`` are rows without an error of their own that were not applied all the same: the
     whole sheet was rejected, or a person saw that they are not there. ``UNSENT`` are rows of which
-    nothing was sent that could write.
+    nothing was sent that could write. ``UNCHANGED`` and ``HELD`` are those that the plan left out.
     """
 
     ACCEPTED = "accepted"
+    UNCHANGED = "unchanged"
+    HELD = "held"
     REJECTED = "rejected"
     NOT_WRITTEN = "not_written"
     UNSENT = "unsent"

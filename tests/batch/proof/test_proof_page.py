@@ -57,7 +57,7 @@ def test_the_verdict_names_what_is_open(tmp_path: Path, page: Page, month: Proof
     ):
         assert part in told
     (total,) = [line for line in lines(page, "Steps") if line[0] == "The whole batch"]
-    assert total[2:-1] == ["12", "8", "1", "0", "1", "2", "3", "1", "1", "1", "2"]
+    assert total[2:-1] == ["12", "8", "0", "0", "1", "0", "1", "2", "3", "1", "1", "1", "2"]
 
 
 def test_differences_and_totals_are_told_to_the_cent(

@@ -177,12 +177,13 @@ def _export_problem(unit: UnitOverview, done: ExportRecord | None) -> Text | Non
 
 
 _DOES_NOT_ADD_UP = Text(
-    pt="{file}: lidas {read}, mas aceitas {accepted}, rejeitadas {rejected}, não enviadas "
-    "{unsent}, sem resultado {unknown}",
-    en="{file}: read {read}, but accepted {accepted}, rejected {rejected}, not sent {unsent}, "
-    "unknown {unknown}",
+    pt="{file}: lidas {read}, mas aceitas {accepted}, sem alteração {unchanged}, retidas {held}, "
+    "rejeitadas {rejected}, não enviadas {unsent}, sem resultado {unknown}",
+    en="{file}: read {read}, but accepted {accepted}, unchanged {unchanged}, held {held}, "
+    "rejected {rejected}, not sent {unsent}, unknown {unknown}",
 )
 
+_READ_BACK = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED, RowOutcome.UNKNOWN})
 _ANSWERED = frozenset({State.PARTIAL, State.REJECTED})
 
 
@@ -249,7 +250,7 @@ def _rows_by_resource(
     rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file in files:
         for row in file.rows:
-            if row.fate in (RowOutcome.ACCEPTED, RowOutcome.UNKNOWN) or row.job.state in _ANSWERED:
+            if row.fate in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
                 rows.setdefault(row.job.what.resource, []).append((file, row))
     for name, of_resource in rows.items():
         yield context.catalogue.named(name), of_resource
@@ -305,6 +306,8 @@ def _breaches(proofs: Sequence[FileProof], rows: Sequence[ReadBackRow]) -> Itera
                 file=proof.file.path.name,
                 read=proof.counts.read,
                 accepted=proof.counts.accepted,
+                unchanged=proof.counts.unchanged,
+                held=proof.counts.held,
                 rejected=proof.counts.rejected,
                 unsent=proof.counts.unsent,
                 unknown=proof.counts.unknown,

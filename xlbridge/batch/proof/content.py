@@ -34,6 +34,8 @@ _STEP_HEADINGS = (
     _RESOURCE,
     Heading(Text(pt="Lidas", en="Read"), 10),
     Heading(Text(pt="Aceitas", en="Accepted"), 10),
+    Heading(Text(pt="Sem alteração", en="Unchanged"), 10),
+    Heading(Text(pt="Retidas", en="Held"), 10, alarming=True),
     Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
     Heading(
         Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
@@ -67,10 +69,12 @@ def step_grid(proof: Proof) -> Grid:
         lines=lines,
         none=Text(pt="O lote não tem envios.", en="The batch has no uploads."),
         about=Text(
-            pt="Lidas = aceitas + rejeitadas + não enviadas + sem resultado. Aceitas = iguais + "
-            "com diferença + ausentes + mais de uma vez + sem leitura possível.",
-            en="Read = accepted + rejected + not sent + unknown. Accepted = the same + different + "
-            "missing + more than once + cannot be read back.",
+            pt="Lidas = aceitas + sem alteração + retidas + rejeitadas + não enviadas + sem "
+            "resultado. Aceitas e sem alteração = iguais + com diferença + ausentes + mais de uma "
+            "vez + sem leitura possível. Linhas que não são registros não são contadas.",
+            en="Read = accepted + unchanged + held + rejected + not sent + unknown. Accepted and "
+            "unchanged = the same + different + missing + more than once + cannot be read back. "
+            "Rows that are no records are not counted.",
         ),
     )
 
@@ -88,6 +92,8 @@ def _step_line(
             resource,
             counts.read,
             counts.accepted,
+            counts.unchanged,
+            counts.held,
             counts.rejected,
             counts.not_written,
             counts.unsent,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from xlbridge.batch.proof.inputs import SentFile
+from xlbridge.batch.proof.inputs import SentFile, SentRow
 from xlbridge.batch.proof.matches import different_cells
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -22,7 +22,7 @@ from xlbridge.batch.proof.model import (
 from xlbridge.batch.proof.read_back import ReadBackRow
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.upload import RowOutcome
+from xlbridge.upload import RowOutcome, RowReason
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.workbook import cell_address
 
@@ -33,15 +33,23 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
     if not file.jobs:
         fates[RowOutcome.UNSENT] = file.file.rows_in_sheet
     seen = Counter(row.status for row in rows if row.accepted)
+    not_records = sum(is_no_record(row) for row in file.rows)
     return ProofCounts(
-        read=file.file.rows_in_sheet,
+        read=file.file.rows_in_sheet - not_records,
         accepted=fates[RowOutcome.ACCEPTED],
+        unchanged=fates[RowOutcome.UNCHANGED],
+        held=fates[RowOutcome.HELD] - not_records,
         rejected=fates[RowOutcome.REJECTED] + fates[RowOutcome.NOT_WRITTEN],
         not_written=fates[RowOutcome.NOT_WRITTEN],
         unsent=fates[RowOutcome.UNSENT],
         unknown=fates[RowOutcome.UNKNOWN],
         **{kind.value: seen[kind] for kind in ReadBackStatus},
     )
+
+
+def is_no_record(row: SentRow) -> bool:
+    """Tell whether a row was held because it is no record, such as a row of totals."""
+    return row.planned is not None and row.planned.reason is RowReason.NO_RECORD
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
@@ -256,6 +264,18 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
     not_written = {row.job.id for row in file.rows if row.fate in _NOT_WRITTEN} | {
         job for job, _ in refused
     }
+    for row in file.rows:
+        if row.fate is RowOutcome.HELD and row.planned is not None and not is_no_record(row):
+            yield RefusedRow(
+                file.step,
+                file.file.path,
+                file=Path(row.job.what.file),
+                sheet=row.job.what.sheet,
+                row=row.row,
+                cell=None,
+                column=None,
+                message=str(row.planned.text),
+            )
     for job in file.jobs:
         for said in job.verdict.rejected_rows:
             if (job.id, said.row) in refused or (said.row is None and job.id in not_written):

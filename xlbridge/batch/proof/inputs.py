@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, RowOutcome, State
+from xlbridge.upload import Job, Journal, PlannedRow, RowOutcome, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +95,18 @@ _OTHER_CONTENT = Text(
 
 @dataclass(frozen=True, slots=True)
 class SentRow:
-    """One row of a job: its position, the row of the workbook that it is, and its outcome."""
+    """One row of a job: its position, the row of the workbook that it is, and its outcome.
+
+    ``row`` is Excel's number in the sheet that the job was made from. ``planned`` is set for a row
+    that the plan left out: the position is then that among all rows of the sheet.
+    """
 
     job: Job
     position: int
     origin: int
     fate: RowOutcome
-
-    @property
-    def row(self) -> int:
-        """Excel's number of the row in the sheet that the job was made from."""
-        return self.job.what.rows[self.position]
+    row: int
+    planned: PlannedRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +161,23 @@ class UploadHistory:
                 breaches.append(_VERDICT_DIFFERS.format(file=file.path.name, job=job.id))
             origins = self._origins(job)
             for position, (row, fate) in enumerate(zip(job.what.rows, fates, strict=True)):
-                sent = SentRow(job, position, origins[row], fate)
+                sent = SentRow(job, position, origins[row], fate, row)
                 by_origin.setdefault(sent.origin, []).append(sent)
+        for whole in whole_jobs:
+            for left_out in self._left_out(whole):
+                by_origin.setdefault(left_out.origin, []).append(left_out)
         breaches += _contradictions(file, whole_jobs, by_origin)
         rows = tuple(_final_row(by_origin[origin]) for origin in sorted(by_origin))
         return SentFile(step, file, tuple(jobs), rows, tuple(breaches))
+
+    def _left_out(self, whole: Job) -> Iterator[SentRow]:
+        """Yield the rows of a sheet that its plan left out."""
+        nothing_done = whole.state.is_unsent or whole.state.frees_rows
+        origins = self._origins(whole)
+        for position, row in enumerate(self._journal.plan_of(whole)):
+            if not row.action.writes:
+                fate = RowOutcome.UNSENT if nothing_done else RowOutcome(row.action.value)
+                yield SentRow(whole, position, origins[row.row], fate, row.row, row)
 
     def _with_retries(self, ids: Sequence[str]) -> Iterator[Job]:
         """Yield the jobs and their retries, and those of the retries, oldest first."""
@@ -181,11 +194,14 @@ class UploadHistory:
         """Return which row of the step's workbook each row of a job's sheet is."""
         whole = job if job.parent is None else self._journal.job(job.parent)
         note = whole.events[0].detail
+        rows = [row.row for row in self._journal.plan_of(whole)] or whole.what.rows
         if "retry_of" not in note:
-            return {row: row for row in job.what.rows}
+            return {row: row for row in rows}
         earlier = self._origins(self._journal.job(note["retry_of"]))
-        pairs = zip(whole.what.rows, note["origins"], strict=True)
-        return {row: earlier[origin] for row, origin in pairs}
+        return {
+            row: earlier.get(origin, origin)
+            for row, origin in zip(rows, note["origins"], strict=True)
+        }
 
 
 def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
@@ -216,7 +232,9 @@ def _final_row(sendings: Sequence[SentRow]) -> SentRow:
     for fate in (
         RowOutcome.UNKNOWN,
         RowOutcome.ACCEPTED,
+        RowOutcome.UNCHANGED,
         RowOutcome.REJECTED,
+        RowOutcome.HELD,
         RowOutcome.NOT_WRITTEN,
     ):
         of_fate = [sent for sent in sendings if sent.fate is fate]

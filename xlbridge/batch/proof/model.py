@@ -39,12 +39,16 @@ class OpenReason(StrEnum):
 class ProofCounts:
     """Row counts: read, by outcome, and the accepted ones by read-back status.
 
+    ``unchanged`` rows were in the system already, ``held`` ones were not sent by the plan.
     ``rejected`` counts the rows that were sent and not written; of these nobody complained about
-    ``not_written``, which fell with others. ``unsent`` are those that were never sent.
+    ``not_written``, which fell with others. ``unsent`` are those that were never sent. The
+    read-back statuses are those of accepted and unchanged rows.
     """
 
     read: int = 0
     accepted: int = 0
+    unchanged: int = 0
+    held: int = 0
     rejected: int = 0
     not_written: int = 0
     unsent: int = 0
@@ -68,8 +72,9 @@ class ProofCounts:
     def adds_up(self) -> bool:
         """True if every read row has an outcome, and every accepted row a read-back status."""
         sum_read_back = self.same + self.differs + self.missing + self.doubled + self.unread
-        sum_of_outcomes = self.accepted + self.rejected + self.unsent + self.unknown
-        return self.read == sum_of_outcomes and self.accepted == sum_read_back
+        in_system = self.accepted + self.unchanged
+        sum_of_outcomes = in_system + self.held + self.rejected + self.unsent + self.unknown
+        return self.read == sum_of_outcomes and in_system == sum_read_back
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,13 @@ from xlbridge.client import Client
 from xlbridge.errors import JournalError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
-from xlbridge.upload import RowOutcome, UploadContext, sent_rows
+from xlbridge.upload import RowOutcome, UploadContext, planned_rows, sent_rows
 from xlbridge.upload.lookup import RowSnapshot, comparable_value, look_up_rows
 from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]
+
+_REFUSED_OUTCOMES = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD})
 
 _NO_QUERY = Text(
     pt="o sistema não tem consulta que encontre esses registros",
@@ -57,13 +59,13 @@ class ReadBackRow:
 
     @property
     def accepted(self) -> bool:
-        """True if the row was accepted."""
-        return self.sent.fate is RowOutcome.ACCEPTED
+        """True if the row was accepted, or was in the system already."""
+        return self.sent.fate in (RowOutcome.ACCEPTED, RowOutcome.UNCHANGED)
 
     @property
     def refused(self) -> bool:
         """True if the system said that it did not write the row."""
-        return self.sent.fate in (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
+        return self.sent.fate in _REFUSED_OUTCOMES
 
     @property
     def status(self) -> ReadBackStatus:
@@ -84,9 +86,9 @@ def read_back(
     Raises ``TransportError`` and ``AuthenticationFailed`` when the system cannot be asked.
     """
     tell(_READING.format(resource=resource.title, rows=len(rows)))
-    by_job: dict[str, list[tuple[SentFile, SentRow]]] = {}
+    by_job: dict[tuple[str, bool], list[tuple[SentFile, SentRow]]] = {}
     for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
-        by_job.setdefault(sent.job.id, []).append((file, sent))
+        by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     known = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
     snapshots, reason = _read_records(
         client, resource, [values for _, values in known if values is not None]
@@ -127,7 +129,9 @@ def _rows_of_job(
 ) -> list[tuple[ReadBackRow, Mapping[str, Any] | None]]:
     """Return a job's rows with their values, None where those are lost."""
     try:
-        values = sent_rows(context, pairs[0][1].job)
+        first = pairs[0][1]
+        read_rows = sent_rows if first.planned is None else planned_rows
+        values = read_rows(context, first.job)
     except JournalError as error:
         unknown = (None,) * len(resource.totals.by)
         return [
@@ -184,7 +188,9 @@ def _with_matches(
     wanted = [
         (at, row.reading)
         for at, row in enumerate(rows)
-        if row.reading is not None and (not row.refused or existing is not ExistingPolicy.REPLACED)
+        if row.reading is not None
+        and row.sent.planned is None
+        and (not row.refused or existing is not ExistingPolicy.REPLACED)
     ]
     ranks = {n: 1 + rows[at].refused for n, (at, _) in enumerate(wanted) if not rows[at].accepted}
     matches = match_rows([reading for _, reading in wanted], before, existing, ranks)
@@ -194,7 +200,15 @@ def _with_matches(
             matched[at] = replace(rows[at], reason=_REPLACED)
         elif not rows[at].refused or _is_new(reading, match, before):
             matched[at] = replace(rows[at], match=match)
-    return matched
+    return [_with_record_before(row) for row in matched]
+
+
+def _with_record_before(row: ReadBackRow) -> ReadBackRow:
+    """Give a row that was in the system before its record, which other rows may have too."""
+    if row.sent.fate is not RowOutcome.UNCHANGED or row.reading is None:
+        return row
+    same = [record for record in row.reading.found if record.same]
+    return replace(row, match=RecordMatch(next(iter([*same, *row.reading.found]), None)))
 
 
 def _is_new(reading: RowSnapshot, match: RecordMatch, before: Mapping[str, frozenset[str]]) -> bool:

@@ -92,7 +92,17 @@ def _positions_by_key(
             values = dict(zip(columns, row.keys[index], strict=True))
             if key := _complete([values[name] for name in identity]):
                 positions[key].append(at)
-    return positions
+    return {key: _bringing(rows, of_key) for key, of_key in positions.items()}
+
+
+def _bringing(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
+    """Return the rows of a key that may each have brought a record.
+
+    Where none was written, those are the rows of one workbook that were in the system before.
+    """
+    written = [at for at in positions if rows[at].sent.planned is None]
+    first = rows[positions[0]].file
+    return written or [at for at in positions if rows[at].file is first]
 
 
 def _complete(values: Sequence[str | None]) -> _Key | None:

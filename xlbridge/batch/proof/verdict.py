@@ -47,6 +47,7 @@ _REJECTED = Text(
     pt="linhas rejeitadas: {n} (destas, não gravadas sem recusa própria: {fallen})",
     en="rows rejected: {n} (of these, not written without a refusal of their own: {fallen})",
 )
+_HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {n}")
 _UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
 _COUNTED = {
     "unknown": Text(
@@ -151,6 +152,8 @@ def open_items(proof: Proof) -> Iterator[Text]:
         yield _REJECTED.format(
             n=grouped_number(rejected), fallen=grouped_number(proof.counts.not_written)
         )
+    if held := proof.counts.held:
+        yield _HELD.format(n=grouped_number(held))
     if unsent := proof.counts.unsent:
         yield _UNSENT.format(n=grouped_number(unsent))
     for step in proof.steps:

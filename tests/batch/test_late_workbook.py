@@ -1,0 +1,107 @@
+"""A workbook that comes late to a batch: a record that is there is not added once more."""
+
+from pathlib import Path
+from typing import Any
+
+from batch_parts import RunBatch, WritePlan, report
+from openpyxl import load_workbook
+from sheets import GOOD, write_rows
+
+from xlbridge.client import Client
+
+PLAN = "name: {name}\nsteps:\n  receber:\n    upload: {files}\n    resource: contasreceber\n"
+
+
+def write_titles(folder: Path, name: str, label: str, documents: range, history: str) -> Path:
+    """Write a title for each number of a document; its date and amount follow from the number."""
+    row = {
+        **GOOD["contasreceber"],
+        "numeroDoDocumento": "",
+        "dataDeVencimento": "30/11/2026",
+        "valorDoLancamento": 0.0,
+        "historico": "",
+    }
+    row.pop("idws", None)
+    rows = [
+        [
+            *{
+                **row,
+                "numeroDoDocumento": f"{label}-{number:03d}",
+                "valorDoLancamento": 100.0 + number,
+                "historico": f"{history} {number}",
+            }.values()
+        ]
+        for number in documents
+    ]
+    return write_rows(folder / name, [*row], rows)
+
+
+def titles(client: Client, label: str) -> list[str]:
+    """Return the histories of the open titles whose documents begin with a label."""
+    found = client.financial.receivables.list_open()
+    return [t.historico for t in found if str(t.numeroDoDocumento).startswith(f"{label}-")]
+
+
+def test_a_late_workbook_with_the_same_keys_is_held(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(PLAN.format(name="late", files="2026-10-*.xlsx"))
+    write_titles(tmp_path, "2026-10-a.xlsx", "LATE", range(3), "Mensalidade")
+    first = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert (first["rows"]["accepted"], first["proofs"][0]["settled"]) == (3, True)
+    write_titles(tmp_path, "2026-10-b.xlsx", "LATE", range(3), "Outro texto")
+    for verb in ("run", "resume"):
+        arguments = [plan] if verb == "run" else []
+        again = report(run_batch(verb, *arguments, "--yes", "--format", "json"), 1)
+        assert [unit["state"] for unit in again["steps"][0]["units"]] == ["done", "partial"]
+        assert (again["rows"]["accepted"], again["rows"]["held"]) == (3, 3)
+        assert not again["proofs"][0]["settled"]
+    assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
+
+
+def test_a_late_workbook_with_the_same_rows_is_unchanged(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(PLAN.format(name="same", files="same-*.xlsx"))
+    write_titles(tmp_path, "same-a.xlsx", "SAME", range(3), "Mensalidade")
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    write_titles(tmp_path, "same-b.xlsx", "SAME", range(5), "Mensalidade")
+    done: dict[str, Any] = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert (done["rows"]["accepted"], done["rows"]["unchanged"]) == (5, 3)
+    assert done["proofs"][0]["settled"]
+    assert len(titles(client, "SAME")) == 5
+
+
+def test_held_rows_stop_the_steps_that_depend_on_theirs(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(
+        PLAN.format(name="deps", files="deps-*.xlsx")
+        + "  depois:\n    upload: after.xlsx\n    resource: contasreceber\n    after: [receber]\n"
+    )
+    write_titles(tmp_path, "deps-a.xlsx", "DEPS", range(2), "Mensalidade")
+    report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    write_titles(tmp_path, "deps-b.xlsx", "DEPS", range(2), "Outro texto")
+    write_titles(tmp_path, "after.xlsx", "AFTER", range(1), "Depois")
+    held = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert [step["state"] for step in held["steps"]][1] != "done"
+    assert titles(client, "AFTER") == []
+
+
+def test_held_rows_that_were_corrected_in_the_rejects_workbook_go_on(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(PLAN.format(name="mend", files="mend-*.xlsx"))
+    write_titles(tmp_path, "mend-a.xlsx", "MEND", range(1), "Mensalidade")
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    write_titles(tmp_path, "mend-b.xlsx", "MEND", range(1), "Outro texto")
+    report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    (rejects,) = tmp_path.glob("mend-b-rejeitadas-*.xlsx")
+    book = load_workbook(rejects)
+    sheet = book.worksheets[0]
+    column = [cell.value for cell in sheet[1]].index("numeroDoDocumento") + 1
+    sheet.cell(2, column).value = "MEND-901"
+    book.save(rejects)
+    done = report(run_batch("resume", "--yes", "--format", "json"), 0)
+    assert (done["rows"]["accepted"], done["rows"]["held"]) == (2, 0)
+    assert len(titles(client, "MEND")) == 2
