@@ -8,6 +8,7 @@ from .library import (
     ExportedFrames as ExportedFrames,
     Report as Report,
     UploadOutcome as UploadOutcome,
+    UploadPlan as UploadPlan,
     available_listings as available_listings,
     available_resources as available_resources,
     connect as connect,

@@ -159,13 +159,16 @@ def test_uploading_as_json(xlbridge: Xlbridge, empty_sandbox: RunningSandbox) ->
     rows = report["rows"]
     assert (report["version"], report["state"], report["mode"]) == (1, "done", "queue")
     assert rows["read"] == rows["accepted"] > 0
-    said(xlbridge("upload", sample, "--yes", **environment), 2, report["job"])
+    again = json.loads(
+        xlbridge("upload", sample, "--yes", "--format", "json", **environment).stdout
+    )
+    assert (again["state"], again["rows"]["unchanged"]) == ("done", rows["read"])
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
-    assert [job["job"] for job in listed] == [report["job"]]
+    assert [job["job"] for job in listed] == [again["job"], report["job"]]
     said(xlbridge("jobs", report["job"]), 0, "polling")
     said(xlbridge("jobs", "20200101-000000-abcd"), 2)
-    again = xlbridge("resume", report["job"], "--format", "json")
-    assert json.loads(again.stdout) == report
+    resumed = xlbridge("resume", report["job"], "--format", "json")
+    assert json.loads(resumed.stdout) == report
     said(xlbridge("resume"), 2)
 
 

@@ -39,6 +39,7 @@ def test_there_are_no_other_public_names() -> None:
         "ExportedFrames",
         "Report",
         "UploadOutcome",
+        "UploadPlan",
         "available_listings",
         "available_resources",
         "connect",

@@ -15,4 +15,5 @@ from .reports import (
 )
 from .uploads import (
     UploadOutcome as UploadOutcome,
+    UploadPlan as UploadPlan,
 )

@@ -22,11 +22,17 @@ from xlbridge.library.exports import (
     read_filters,
 )
 from xlbridge.library.reports import Report
-from xlbridge.library.uploads import UploadOutcome, consent_of, upload_report
+from xlbridge.library.uploads import (
+    UploadOutcome,
+    UploadPlan,
+    consent_of,
+    plan_report,
+    upload_report,
+)
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
-from xlbridge.upload import RequestedMode, UploadOptions
+from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions
 
 _LOGGER = logging.getLogger("xlbridge")
 
@@ -59,7 +65,10 @@ class Connection:
         mode: RequestedMode = "auto",
         confirm: str | None = None,
         yes: bool = False,
+        update: bool = False,
+        clear: bool = False,
         again: str | None = None,
+        create_unread: bool = False,
         chunk_rows: int | None = None,
         preview: bool = True,
         snapshot: bool = True,
@@ -68,30 +77,34 @@ class Connection:
     ) -> UploadOutcome:
         """Send the rows of a report without errors, as ``xlbridge upload`` does.
 
-        Writing needs consent: ``confirm`` is a token (``ROWS:DIGEST8``) for just these rows, which
-        an upload with ``mode="preview"`` gives; ``yes=True`` agrees to any rows, and is refused
-        for a production environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview``
-        (the system reads the sheet, nothing is written). ``again`` is the reason for sending rows
-        that were sent already. A sheet of more than ``chunk_rows`` rows is sent in parts.
-        ``preview=False`` leaves out the preview before the first write, ``snapshot=False`` the
-        look-up of the rows' records, ``wait=False`` returns once the system has the file in its
-        queue. ``on_progress`` is told each step in words.
+        Each row is looked up first and created, updated, left unchanged or held, as ``plan`` says
+        beforehand. Writing needs consent: ``confirm`` is a token (``ROWS:DIGEST8``) for just these
+        actions, which ``plan`` gives; ``yes=True`` agrees to any, and is refused for a production
+        environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview`` (the system reads
+        the sheet, nothing is written). ``update`` changes records that are there with other
+        values, ``clear`` empties their fields where cells are empty; ``again`` is the reason for
+        creating what exists, ``create_unread`` creates what could not be looked up. A sheet of more
+        than ``chunk_rows`` rows is sent in parts. ``preview=False`` leaves out the preview before
+        the first write, ``snapshot=False`` the look-up of the rows' records, ``wait=False`` returns
+        once the system has the file in its queue. ``on_progress`` is told each step in words.
 
         A report with errors is not sent: the outcome is ``rejected``, with its errors. Every job
         is in the journal before anything is sent, so ``xlbridge resume`` continues one that was
         interrupted; the exception's notes name it. The workbook of a DataFrame is kept in
         ``XLBRIDGE_HOME``, in ``frames``.
 
-        Raises ``UsageError`` without consent, for a token of other rows and for a mode that the
-        resource does not take; ``JournalError`` for rows that were sent before; ``TransportError``
-        or ``AuthenticationFailed`` when nothing was applied, ``InDoubt`` when the connection was
-        lost while the outcome was awaited. Source: the spec, Importing files;
-        ``docs/upload-protocol.md``.
+        Raises ``UsageError`` without consent, for a token of another plan and for a mode that the
+        resource does not take; ``TransportError`` or ``AuthenticationFailed`` when nothing was
+        applied, ``InDoubt`` when the connection was lost while the outcome was awaited. Source: the
+        spec, Importing files; ``docs/upload-protocol.md``.
         """
         options = UploadOptions(
             consent=consent_of(mode, confirm, yes=yes),
             mode=mode,
+            update=update,
+            clear=clear,
             again=again,
+            create_unread=create_unread,
             chunk_rows=chunk_rows,
             snapshot=snapshot,
             preview=preview,
@@ -99,6 +112,35 @@ class Connection:
             progress=lambda step: on_progress(str(step)),
         )
         return upload_report(self._settings, self._client, report, options)
+
+    def plan(
+        self,
+        report: Report,
+        *,
+        update: bool = False,
+        clear: bool = False,
+        again: str | None = None,
+        create_unread: bool = False,
+        on_progress: Callable[[str], None] = lambda _told: None,
+    ) -> UploadPlan:
+        """Return the action of each row of a report, without writing anything.
+
+        The system is asked for the rows' records, and the journal for the rows that other uploads
+        claim. The options are those of ``upload``, which takes the plan's ``token`` as ``confirm``.
+
+        Raises ``UsageError`` for a report with errors; ``TransportError``,
+        ``AuthenticationFailed`` or ``RemoteRejected`` when the system cannot be asked. Source:
+        ``docs/upload-protocol.md``.
+        """
+        options = UploadOptions(
+            consent=ApproveAll(),
+            update=update,
+            clear=clear,
+            again=again,
+            create_unread=create_unread,
+            progress=lambda step: on_progress(str(step)),
+        )
+        return plan_report(self._settings, self._client, report, options)
 
     def export(
         self,

@@ -33,7 +33,8 @@ class UploadOutcome:
     ``job`` is its id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None where
     the sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
     ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` counts
-    rows: ``read`` is the sum of ``accepted``, ``rejected`` and ``unknown``. ``rejected`` is a
+    rows: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held`` and
+    ``unknown``. ``rejected`` is a
     DataFrame of the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in
     ``Report.findings``. ``rejects_file`` is the workbook of those rows.
     ``token`` confirms just these rows: ``ROWS:DIGEST8``. ``document`` is what
@@ -52,8 +53,28 @@ class UploadOutcome:
 
     @property
     def ok(self) -> bool:
-        """True when no row was rejected or is in doubt, as exit code 0 of the command."""
-        return self.state in _GOOD_STATES
+        """True when no row was rejected, held or is in doubt, as exit code 0 of the command."""
+        return self.state in _GOOD_STATES and not self.rows["held"]
+
+
+_PLAN_COLUMNS = ["row", "action", "reason", "record", "message", "differences"]
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPlan:
+    """Plan of an upload: the action of each row, before anything is written.
+
+    ``counts`` maps ``create``, ``update``, ``unchanged``, ``held`` and ``unread`` to numbers of
+    rows. ``rows`` is a DataFrame of all rows with ``row`` as in ``Report.findings``, ``action``,
+    ``reason`` (a stable code), ``record`` (the code of its record in the system), ``message`` and
+    ``differences`` (a list of dicts: ``column``, ``yours``, ``theirs``). ``token`` confirms just
+    these actions, for ``Connection.upload(report, confirm=token)``.
+    """
+
+    resource: str
+    counts: Mapping[str, int]
+    token: str
+    rows: pd.DataFrame = field(repr=False)
 
 
 _GOOD_STATES = frozenset({"previewed", "queued", "processing", "done"})
@@ -83,6 +104,23 @@ def consent_of(mode: RequestedMode, confirm: str | None, *, yes: bool) -> Consen
             en='Nothing was sent. Upload with mode="preview", and confirm the rows with '
             "confirm=token.",
         ),
+    )
+
+
+def plan_report(
+    settings: Settings, client: Client, report: Report, options: UploadOptions
+) -> UploadPlan:
+    """Plan the rows of a report without errors; see ``Connection.plan``."""
+    with open_context(settings) as context:
+        sheet = report.validated_sheet(settings.frames)
+        planned = Uploads(context, client).plan(sheet, options)
+    rows = pd.DataFrame([row.to_json() for row in planned.plan.rows], columns=_PLAN_COLUMNS)
+    rows["row"] = report.row_labels([row.row for row in planned.plan.rows])
+    return UploadPlan(
+        resource=planned.source.resource.name,
+        counts=planned.plan.counts,
+        token=planned.plan.token,
+        rows=rows,
     )
 
 

@@ -15,6 +15,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Place
+from xlbridge.upload.row_plan import plan_token
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 
 RequestedMode = Literal["auto", "direct", "preview", "queue"]
@@ -22,7 +23,6 @@ RequestedMode = Literal["auto", "direct", "preview", "queue"]
 REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""
 
-_DIGEST_LENGTH = 8
 _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 
 
@@ -226,7 +226,8 @@ class Job:
     def token(self) -> str:
         """Confirmation of just the planned actions: ``ROWS:DIGEST8``."""
         digest = self.last("plan_digest") or self.what.digest
-        return f"{self.last('writes') or len(self.what.rows)}:{digest[:_DIGEST_LENGTH]}"
+        writes = self.last("writes")
+        return plan_token(len(self.what.rows) if writes is None else writes, digest)
 
     @property
     def held(self) -> int:

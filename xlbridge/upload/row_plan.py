@@ -13,6 +13,13 @@ from typing import Any, Self
 
 from xlbridge.i18n import Text
 
+_DIGEST_LENGTH = 8
+
+
+def plan_token(rows: int, digest: str) -> str:
+    """Return the confirmation of just these actions, ``ROWS:DIGEST8``: rows to write, digest."""
+    return f"{rows}:{digest[:_DIGEST_LENGTH]}"
+
 
 class RowAction(StrEnum):
     """Action on a row of a sheet."""
@@ -248,3 +255,8 @@ class RowPlan:
         ]
         lines = sorted(json.dumps(one) for one in decided)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    @property
+    def token(self) -> str:
+        """Confirmation of just these actions: ``ROWS:DIGEST8``."""
+        return plan_token(len(self.positions), self.digest)

@@ -81,12 +81,14 @@ class Verdict:
 
     @property
     def counted(self) -> dict[str, int]:
-        """Counts by the names that they have in reports."""
+        """Counts by the names that they have in reports, of a sheet whose rows were all sent."""
         return {
             "read": self.read,
             "accepted": self.accepted,
             "rejected": self.rejected,
             "unknown": self.unknown,
+            "unchanged": 0,
+            "held": 0,
         }
 
 

@@ -80,12 +80,7 @@ def test_what_was_changed_in_the_system_is_named_cell_by_cell(
     sheet = load_workbook(path)["Plan1"]
     history = f"{letter(path, 'historico')}3"
     assert {(c.cell, c.column, c.sent, c.found) for c in proof.cells} == {
-        (
-            f"{letter(path, 'historico')}3",
-            "historico",
-            sheet[f"{letter(path, 'historico')}3"].value,
-            "Outro",
-        ),
+        (history, "historico", sheet[history].value, "Outro"),
         (f"{letter(path, 'valorDoLancamento')}3", "valorDoLancamento", "10.1", "10.11"),
     }
     assert 10.1 in {sheet[c.cell].value for c in proof.cells if c.cell}
