@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
-from upload_parts import YES, MakeClients, new_cnpj, registered, write_job
+from upload_parts import (
+    YES,
+    MakeClients,
+    new_cnpj,
+    plan_counts,
+    registered,
+    row_counts,
+    taken_cnpj,
+    write_job,
+)
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
@@ -15,8 +24,11 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
     corrected_rows,
+    job_json,
     require_rejected,
 )
+from xlbridge.upload.retry import settled_rows
+from xlbridge.upload.row_plan import RowAction, RowReason
 from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
@@ -25,12 +37,10 @@ def rejected_job(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> tuple[Job, str]:
     """A job of four rows, two of which name documents that are taken; and one that is not."""
-    first, second, fresh = new_cnpj(), new_cnpj(), new_cnpj()
-    Uploads(context, client).run(
-        write_job(context, client, make_clients(first, second), "direct"), YES
-    )
-    path = make_clients(fresh, first, new_cnpj(), second, name="mais.xlsx", called="Outro")
-    return Uploads(context, client).run(write_job(context, client, path, mode), YES), fresh
+    first, second, fresh = taken_cnpj(client), taken_cnpj(client), new_cnpj()
+    path = make_clients(fresh, first, new_cnpj(), second, called="Outro")
+    job = write_job(context, client, path, mode, snapshot=False)
+    return Uploads(context, client).run(job, YES), fresh
 
 
 def rejects(context: UploadContext, job: Job) -> ValidatedSheet:
@@ -70,11 +80,17 @@ def test_uncorrected_rows_stay_out(
     document = new_cnpj()
     correct(job, 3, document)
     corrected = corrected_rows(context, job, rejects(context, job))
-    assert (corrected.sheet.rows, corrected.left_out) == ([3], 1)
-    assert corrected.sheet.frame["cnpj"].tolist() == [document]
+    ((place, (reason, why)),) = corrected.set_aside.items()
+    assert (place, reason) == (0, RowReason.REJECTED)
+    assert "já está cadastrado" in str(why)
     again = send_again(context, client, job, rejects(context, job))
     assert (again.state, again.last("retry_of")) == (State.DONE, job.id)
+    assert job_json(again)["rows"] == row_counts(read=2, accepted=1, held=1)
     assert registered(client, document)
+    (left,) = rejects(context, again).rows
+    correct(again, left, new_cnpj())
+    assert send_again(context, client, again, rejects(context, again)).state is State.DONE
+    assert settled_rows(context.journal, job).rows == 2
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
@@ -119,34 +135,93 @@ def test_the_very_file_that_was_sent_can_be_corrected_instead(
     book = load_workbook(file)
     book["Clientes"].cell(5, 3).value = new_cnpj()
     book.save(file)
-    corrected = corrected_rows(context, job, validate_workbook(file, context.catalogue))
-    assert (corrected.sheet.rows, corrected.left_out) == ([5], 3)
+    again = send_again(context, client, job, validate_workbook(file, context.catalogue))
+    assert job_json(again)["rows"] == row_counts(read=4, accepted=1, unchanged=2, held=1)
 
 
-@pytest.mark.parametrize("change", ["deleted", "inserted", "added", "accepted"])
-def test_the_very_file_is_refused_once_its_rows_have_moved(
-    context: UploadContext, client: Client, make_clients: MakeClients, change: str
+def test_a_sheet_that_grew_sends_what_is_new_and_what_was_mended(
+    context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    job, _ = rejected_job(context, client, make_clients, "queue")
+    job, fresh = rejected_job(context, client, make_clients, "queue")
+    mended, added = new_cnpj(), [new_cnpj(), new_cnpj()]
     file = Path(job.what.file)
     book = load_workbook(file)
     sheet = book["Clientes"]
-    rejected = sheet.max_row
-    match change:
-        case "deleted":
-            sheet.delete_rows(rejected - 1)
-        case "inserted":
-            sheet.insert_rows(rejected)
-            for column in range(1, sheet.max_column + 1):
-                sheet.cell(rejected, column).value = sheet.cell(rejected + 1, column).value
-        case "added":
-            sheet.append([cell.value for cell in sheet[rejected]])
-        case _:
-            sheet.cell(rejected - 1, 2).value = "Novo"
-    sheet.cell(rejected, 3).value = new_cnpj()
+    sheet.cell(7, 3).value = mended
+    sheet.insert_rows(4)
+    for column, value in ((2, "Novo no alto"), (3, added[0])):
+        sheet.cell(4, column).value = value
+    sheet.append([None, "Novo no fim", added[1]])
     book.save(file)
-    with pytest.raises(UsageError, match=rf"row {rejected - 1}|row {rejected + 1}"):
+    again = send_again(context, client, job, validate_workbook(file, context.catalogue))
+    actions = {row.row: (row.action, row.reason) for row in context.journal.plan_of(again)}
+    assert actions == {
+        4: (RowAction.CREATE, None),
+        5: (RowAction.UNCHANGED, RowReason.SAME),
+        6: (RowAction.HELD, RowReason.REJECTED),
+        7: (RowAction.UNCHANGED, RowReason.SAME),
+        8: (RowAction.CREATE, None),
+        9: (RowAction.CREATE, None),
+    }
+    assert all(registered(client, document) for document in (fresh, mended, *added))
+    assert len(set(again.origins.values())) == 6
+    assert {row: again.origins[row] for row in (5, 6, 7)} == {5: 4, 6: 5, 7: 6}
+    with pytest.raises(UsageError, match="no rejected row that was corrected"):
         corrected_rows(context, job, validate_workbook(file, context.catalogue))
+
+
+def test_a_row_without_a_number_of_its_own_is_told_by_its_key(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    """A row of which another cell was mended is the row of its key, wherever it stands."""
+    one, two = taken_cnpj(client), new_cnpj()
+    path = make_clients(one, two, called="Outro")
+    job = write_job(context, client, path, "queue", snapshot=False)
+    job = Uploads(context, client).run(job, YES)
+    assert [row.row for row in rejects_of(job)] == [4]
+    moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", called="Mais outro")
+    corrected = corrected_rows(context, job, validate_workbook(moved, context.catalogue))
+    assert {row: corrected.origins[row] for row in (5, 6)} == {5: 5, 6: 4}
+
+
+def test_held_rows_are_retried_as_rejected_ones(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    taken = taken_cnpj(client)
+    path = make_clients(taken, new_cnpj(), called="Outro")
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), YES)
+    assert job_json(job)["rows"] == row_counts(read=2, accepted=1, held=1)
+    require_rejected(job)
+    same = Uploads(context, client).create_retry(
+        corrected_rows(context, job, rejects(context, job)), YES
+    )
+    assert same.last("plan") == plan_counts(held=1)
+    (row,) = context.journal.plan_of(same)
+    assert list(row.differences) == ["nomeComercial"]
+    document = new_cnpj()
+    correct(job, 2, document)
+    again = send_again(context, client, job, rejects(context, job))
+    assert job_json(again)["rows"] == row_counts(read=1, accepted=1)
+    assert registered(client, document)
+    settled = settled_rows(context.journal, job)
+    assert settled is not None
+    assert (settled.rows, settled.by, settled.left) == (1, again.id, 0)
+
+
+def test_a_row_that_was_accepted_is_not_sent_with_another_key(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    job, _ = rejected_job(context, client, make_clients, "queue")
+    correct(job, 2, new_cnpj())
+    first = send_again(context, client, job, rejects(context, job))
+    other = new_cnpj()
+    correct(job, 2, other)
+    correct(job, 3, new_cnpj())
+    again = send_again(context, client, job, rejects(context, job))
+    held, sent = context.journal.plan_of(again)
+    assert (held.reason, sent.action) == (RowReason.SENT_OTHERWISE, RowAction.CREATE)
+    assert first.id in str(held.text)
+    assert not registered(client, other)
 
 
 def test_rows_of_no_ones_are_refused(
@@ -154,7 +229,7 @@ def test_rows_of_no_ones_are_refused(
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
     other = validate_workbook(make_clients(new_cnpj(), name="outra.xlsx"), context.catalogue)
-    with pytest.raises(UsageError, match="not a rejected row"):
+    with pytest.raises(UsageError, match=f"no row of the upload {job.id}"):
         corrected_rows(context, job, other)
 
 
@@ -164,9 +239,9 @@ def test_rows_that_only_fell_with_the_others_are_sent_unchanged(
     job, fresh = rejected_job(context, client, make_clients, "direct")
     assert job.state is State.REJECTED
     assert len(rejects(context, job).rows) == 4
-    corrected = corrected_rows(context, job, rejects(context, job))
-    assert fresh in corrected.sheet.frame["cnpj"].tolist()
-    assert len(corrected.sheet.rows) == 2
+    again = send_again(context, client, job, rejects(context, job))
+    assert job_json(again)["rows"] == row_counts(read=4, accepted=2, held=2)
+    assert registered(client, fresh)
 
 
 def test_a_job_without_rejected_rows_cannot_be_retried(

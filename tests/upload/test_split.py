@@ -100,7 +100,7 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
     assert part.last("rejects_file") is None
     put_cnpj(rejects, 3, new_cnpj())
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
-    assert corrected.origins == (6, 7)
+    assert corrected.origins == {2: 6, 3: 7}
 
 
 def test_corrected_rows_go_again_in_parts_once_and_none_twice(
@@ -220,7 +220,7 @@ def test_a_doubtful_part_leaves_the_whole_in_doubt_until_a_person_decides(
     assert resolved.state is State.PARTIAL
     assert job_json(resolved)["rows"] == row_counts(read=4, accepted=2, rejected=2)
     rejects = validate_workbook(Path(resolved.last("rejects_file")), context.catalogue)
-    assert corrected_rows(context, resolved, rejects).origins == (4, 5)
+    assert corrected_rows(context, resolved, rejects).origins == {2: 4, 3: 5}
 
 
 def test_a_split_that_sent_nothing_is_taken_up_or_gives_way(

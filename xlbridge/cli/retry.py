@@ -10,7 +10,13 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, parse_options
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_options import UploadArguments, chunk_rows_option, upload_options
+from xlbridge.cli.upload_options import (
+    UploadArguments,
+    again_option,
+    chunk_rows_option,
+    plan_options,
+    upload_options,
+)
 from xlbridge.i18n import Text
 from xlbridge.upload import ensure_evidence, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
@@ -36,6 +42,8 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, Validation
         )
     ),
 )
+@again_option
+@plan_options
 @chunk_rows_option
 @parse_options
 @upload_options
@@ -72,17 +80,7 @@ def command(
         if not judged.ok:
             return report_invalid_sheet(judged, job.what.mode, arguments.form)
         corrected = corrected_rows(context, job, judged)
-        _mention_left_out(corrected.left_out)
         with connect(context.settings, remark) as client:
             forbid_yes_in_production(client.target.production, arguments, job.what.mode)
             again = Uploads(context, client).create_retry(corrected, arguments.options)
             return run_upload(context, client, again, arguments)
-
-
-def _mention_left_out(rows: int) -> None:
-    if rows:
-        left_out = Text(
-            pt="Linhas que ficam de fora (sem alteração ou já enviadas): {n}.",
-            en="Rows left out (unchanged, or sent already): {n}.",
-        )
-        remark(left_out.format(n=rows))

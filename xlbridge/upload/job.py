@@ -205,6 +205,17 @@ class Job:
                 since = event.at
         return since
 
+    @property
+    def origins(self) -> Mapping[int, int]:
+        """Number of each of a retry's rows in the sheet of the job that it retries.
+
+        An earlier version noted those of the rows that were sent, in their order.
+        """
+        noted = self.events[0].detail.get("origins", {})
+        if isinstance(noted, list):
+            return dict(zip(self.what.rows, noted, strict=True))
+        return {int(row): origin for row, origin in noted.items()}
+
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` when the job belongs to another system."""
         same = self.what.system == system if self.what.system else self.what.profile == profile

@@ -77,7 +77,7 @@ class SheetSource:
             {
                 at: (row.reason, row.why or Text(pt="–", en="–"))
                 for at, row in enumerate(planned)
-                if row.reason in {RowReason.ERRORS, RowReason.NO_RECORD}
+                if row.reason is not None and row.reason.is_of_sheet
             },
         )
 

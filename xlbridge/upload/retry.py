@@ -1,42 +1,58 @@
-"""Retry of a job: the rejected rows that were corrected since, and no others."""
+"""Retry of a job: its rows that are not in the system, corrected since, and rows added to them.
+
+The rows go by their actions, as those of any sheet do. What only a retry knows is told here: which
+row of the job each row is, and which rows stay out because they were rejected as they are.
+"""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.payload import row_digests, row_texts, sent_frame, sheet_digest
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.payload import row_digests, sheet_digest
+from xlbridge.upload.planner import SheetRows
+from xlbridge.upload.planning import SheetSource
+from xlbridge.upload.row_plan import RowAction, RowReason
+from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
 
-_Values = tuple[str | None, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRows:
-    """Rows of a job to send once more: the sheet of just these rows, and where they come from.
+    """Sheet with rows of a job, and where they come from.
 
-    ``origins`` are the row numbers that they have in the sheet of ``job``; ``left_out`` is how many
-    rows of the corrected workbook stay out.
+    ``origins`` maps each row number to that in the sheet of ``job``; a row that was added has one
+    that no row of the job has. ``set_aside`` are the positions of rows that stay out, and why.
     """
 
     job: Job
     sheet: ValidatedSheet
-    origins: tuple[int, ...]
-    left_out: int
+    origins: Mapping[int, int]
+    set_aside: Mapping[int, tuple[RowReason, Text]]
 
 
 class NotRetriable(UsageError):
-    """Error of a workbook without corrected rows, or with rows that are not the job's."""
+    """Error of a workbook without corrected rows, or with none that is the job's."""
+
+
+_NOTHING_CORRECTED = Text(
+    pt="{file} não tem linhas rejeitadas já corrigidas e ainda não reenviadas.",
+    en="{file} has no rejected row that was corrected and not sent again yet.",
+)
+_SENT_BY = Text(pt="envio {job}", en="upload {job}")
 
 
 def require_rejected(job: Job) -> None:
-    """Raise ``UsageError`` unless rows of the job, and of the whole sheet, were rejected."""
+    """Raise ``UsageError`` unless rows of the job, and of the whole sheet, were not applied."""
     if job.parent is not None:
         raise UsageError(
             Text(
@@ -45,129 +61,78 @@ def require_rejected(job: Job) -> None:
             ).format(job=job.id, parent=job.parent),
             Text(pt="xlbridge retry {p}", en="xlbridge retry {p}").format(p=job.parent),
         )
-    if job.state not in {State.PARTIAL, State.REJECTED}:
+    held = job.state is State.DONE and job.held
+    if job.state not in {State.PARTIAL, State.REJECTED} and not held:
         raise UsageError(
             Text(
-                pt="O envio {job} não tem linhas rejeitadas (estado {state}).",
-                en="The upload {job} has no rejected rows (state {state}).",
-            ).format(job=job.id, state=job.state.public)
+                pt="O envio {job} não tem linhas rejeitadas nem retidas (estado {state}).",
+                en="The upload {job} has no rejected or held rows (state {state}).",
+            ).format(job=job.id, state=job.state.public),
+            Text(
+                pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
+                en="Rows that are new or were changed go with: xlbridge upload {file}",
+            ).format(file=job.what.file),
         )
 
 
 def corrected_rows(
     context: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
 ) -> CorrectedRows:
-    """Return the rows of ``sheet`` that were not applied and may be sent now.
+    """Return the rows of ``sheet`` as rows of the job.
 
     ``sheet`` is the rejects workbook, whose column ``linha original`` has the rows' numbers, or the
-    file that was sent; ``in_place`` says that it is the latter, under another path. Left out are
-    rows with an error of their own that have not changed, and rows that an earlier retry has sent.
-    Raises ``NotRetriable`` when a row is none of the job's, when rows of the sent file have moved,
-    or nothing is left to send.
+    file that was sent, in which rows may have moved and may have been added; ``in_place`` says
+    that it is the latter, under another path. Rows that were rejected for an error of their own and
+    are as they were stay out. Raises ``NotRetriable`` when no row is the job's, or nothing is left
+    to send.
     """
+    resource = context.catalogue.named(job.what.resource)
     in_place = in_place or _is_sent_workbook(job, sheet)
-    open_rows = _open_rows(job)
-    origins = sheet.rows if in_place else _origins(context, job, sheet, open_rows)
-    before = _sent_values(context, job)
-    after = row_texts(sheet.frame)
-    settled = _sent_by_retries(context, job)
-    if in_place:
-        _require_unmoved_rows(sheet, after, before, settled, open_rows)
-    faulty = {row.row for row in job.verdict.rejected_rows if row.itself}
-    positions = [
-        position
-        for position, origin in enumerate(origins)
-        if origin in open_rows
-        and origin not in settled
-        and (origin not in faulty or after[position] != before.get(origin))
-    ]
-    if not positions:
+    told = {} if in_place else _origin_column(context, sheet)
+    if told:
+        sheet = _as_the_job_had_it(context, job, sheet, told)
+    sent = SheetSource.of_job(context, job).to_plan()
+    rows = SheetSource.of_sheet(sheet, resource).to_plan()
+    matcher = _RowMatcher(sent, rows)
+    matcher.match_told(told)
+    matcher.match_alike()
+    if not matcher.origins and not in_place:
+        raise _not_the_jobs(job, sheet)
+    origins = matcher.all_origins()
+    rejected, applied = _outcomes(context, job)
+    aside: dict[int, tuple[RowReason, Text]] = {}
+    settled = 0
+    for at, (number, digest) in enumerate(zip(rows.numbers, rows.digests, strict=True)):
+        known = applied.get(origins[number])
+        if known is not None and known.digest == digest:
+            settled += 1
+        elif digest in rejected:
+            aside[at] = (RowReason.REJECTED, untranslated(rejected[digest]))
+        elif known is not None and told and known.keys.isdisjoint(rows.keys[at]):
+            # It is the same row for certain, and nothing would find its record.
+            aside[at] = (RowReason.SENT_OTHERWISE, _SENT_BY.format(job=known.job))
+    if len(aside) + settled == len(rows.numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
-    return _rows_at(positions, job, sheet, origins)
-
-
-def _open_rows(job: Job) -> set[int]:
-    """Return the rows that were not applied: all of a rejected sheet, else the rejected ones."""
-    if job.state is State.REJECTED:
-        return set(job.what.rows)
-    return {row.row for row in job.verdict.rejected_rows if row.row is not None}
-
-
-def _rows_at(
-    positions: Sequence[int], job: Job, sheet: ValidatedSheet, origins: Sequence[int]
-) -> CorrectedRows:
-    rows = replace(
-        sheet,
-        frame=sheet.frame.iloc[list(positions)].reset_index(drop=True),
-        rows=[sheet.rows[position] for position in positions],
-    )
-    return CorrectedRows(
-        job,
-        rows,
-        origins=tuple(origins[position] for position in positions),
-        left_out=len(origins) - len(positions),
-    )
-
-
-_NOTHING_CORRECTED = Text(
-    pt="{file} não tem linhas rejeitadas já corrigidas e ainda não reenviadas.",
-    en="{file} has no rejected row that was corrected and not sent again yet.",
-)
+    return CorrectedRows(job, sheet, origins, aside)
 
 
 def _is_sent_workbook(job: Job, sheet: ValidatedSheet) -> bool:
     return sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet
 
 
-def _require_unmoved_rows(
-    sheet: ValidatedSheet,
-    after: Sequence[_Values],
-    before: Mapping[int, _Values],
-    settled: Mapping[int, _Values],
-    open_rows: set[int],
-) -> None:
-    """Raise ``NotRetriable`` unless each row that needs no correction is as it was sent.
-
-    A row is known by its number alone: where others were inserted or deleted above it, the wrong
-    one would be taken for the corrected one.
-    """
-    for row, values in zip(sheet.rows, after, strict=True):
-        correctable = row in open_rows and row not in settled
-        if not correctable and values not in (before.get(row), settled.get(row)):
-            raise NotRetriable(
-                Text(
-                    pt="{file}, linha {row}: não é a mesma linha que foi enviada.",
-                    en="{file}, row {row}: this is not the row that was sent from there.",
-                ).format(file=sheet.file, row=row),
-                _KEEP_ACCEPTED_ROWS,
-            )
-
-
-_KEEP_ACCEPTED_ROWS = Text(
-    pt="Não altere nem mova as linhas aceitas; inclua linhas novas em outro arquivo.",
-    en="Leave accepted rows as and where they are; put new rows into another workbook.",
-)
-
-
-def _origins(
-    context: UploadContext, job: Job, sheet: ValidatedSheet, open_rows: set[int]
-) -> Sequence[int]:
-    numbers = _origin_column(context, sheet)
-    for row in sheet.rows:
-        if numbers.get(row) not in open_rows:
-            raise NotRetriable(
-                Text(
-                    pt="{file}, linha {row}: não é uma linha rejeitada do envio {job}.",
-                    en="{file}, row {row}: this is not a rejected row of the upload {job}.",
-                ).format(file=sheet.file, row=row, job=job.id),
-                Text(
-                    pt="Corrija o arquivo das linhas rejeitadas sem mexer na coluna {column!r}, ou "
-                    "o próprio arquivo enviado. Linhas novas vão com xlbridge upload.",
-                    en="Fix the rejects workbook without touching its column {column!r}, or the "
-                    "workbook that was sent. Send new rows with xlbridge upload.",
-                ).format(column=REJECTS_COLUMNS[0]),
-            )
-    return [numbers[row] for row in sheet.rows]
+def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:
+    return NotRetriable(
+        Text(
+            pt="{file} não tem nenhuma linha do envio {job}.",
+            en="{file} has no row of the upload {job}.",
+        ).format(file=sheet.file, job=job.id),
+        Text(
+            pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Outras "
+            "planilhas vão com xlbridge upload.",
+            en="Fix the rejects workbook, or the workbook that was sent. Send other sheets with "
+            "xlbridge upload.",
+        ),
+    )
 
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
@@ -181,55 +146,175 @@ def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int
     return {row: int(value) for row, value in values.items() if isinstance(value, float | int)}
 
 
-def _sent_by_retries(context: UploadContext, job: Job) -> Mapping[int, _Values]:
-    """Return the rows that earlier retries have sent and that were not rejected again, as sent."""
-    settled: dict[int, _Values] = {}
-    for retry in context.journal.retries_of(job.id):
-        if retry.state.frees_rows or retry.state.is_unsent:
+def _as_the_job_had_it(
+    context: UploadContext, job: Job, sheet: ValidatedSheet, told: Mapping[int, int]
+) -> ValidatedSheet:
+    """Return a rejects workbook's sheet with the columns and system numbers of the job's sheet.
+
+    The workbook has every column of the resource: those that the job's sheet lacked and that are
+    empty count as absent, since an empty cell would say that the field is to be empty.
+    """
+    filled = {name for name in sheet.frame if sheet.frame[name].notna().any()}
+    kept = filled | job.what.columns.keys()
+    numbers = {row.row: row.number for row in context.journal.plan_of(job) if row.number}
+    carried = [numbers.get(told.get(row, 0), {}) for row in sheet.rows]
+    return replace(
+        sheet,
+        columns={name: place for name, place in sheet.columns.items() if name in kept},
+        numbers=pd.DataFrame(carried, index=sheet.frame.index) if any(carried) else sheet.numbers,
+    )
+
+
+class _RowMatcher:
+    """Matcher of the rows of a sheet with those of a job's, each with one at most."""
+
+    def __init__(self, sent: SheetRows, rows: SheetRows) -> None:
+        self._sent, self._rows = sent, rows
+        self._free = dict.fromkeys(sent.numbers)
+        self.origins: dict[int, int] = {}
+
+    def match_told(self, told: Mapping[int, int]) -> None:
+        """Match rows that tell their number in the job's sheet."""
+        for row, origin in told.items():
+            self._match(row, [origin])
+
+    def match_alike(self) -> None:
+        """Match rows of the same values, then those of a key; others may be so by chance."""
+        self._match_by([[digest] for digest in self._sent.digests], self._rows.digests)
+        for place in range(max(map(len, self._rows.keys), default=0)):
+            keys = [own[place] if place < len(own) else "" for own in self._rows.keys]
+            self._match_by(self._sent.keys, keys)
+
+    def all_origins(self) -> dict[int, int]:
+        """Match what is left by its number; return all matches, with new numbers for new rows."""
+        for row in self._rows.numbers:
+            self._match(row, [row])
+        highest = max(self._sent.numbers, default=0)
+        for row in self._rows.numbers:
+            if row not in self.origins:
+                highest = max(highest + 1, row)
+                self.origins[row] = highest
+        return self.origins
+
+    def _match_by(self, sent: Sequence[Sequence[str]], rows: Sequence[str]) -> None:
+        by_value: defaultdict[str, list[int]] = defaultdict(list)
+        for number, values in zip(self._sent.numbers, sent, strict=True):
+            for value in values:
+                by_value[value].append(number)
+        for row, value in zip(self._rows.numbers, rows, strict=True):
+            # A row that stays where it was is taken for itself.
+            found = by_value.get(value, [])
+            self._match(row, [row, *found] if row in found else found)
+
+    def _match(self, row: int, origins: Iterable[int]) -> None:
+        origin = next((one for one in origins if one in self._free), None)
+        if origin is not None and row not in self.origins:
+            del self._free[origin]
+            self.origins[row] = origin
+
+
+@dataclass(frozen=True, slots=True)
+class _AppliedRow:
+    """Row that is in the system: the job that says so, the digest of its values and its keys."""
+
+    job: str
+    digest: str
+    keys: frozenset[str]
+
+
+def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[int, _AppliedRow]]:
+    """Return what became of a job's rows, by its and its retries' word.
+
+    First the messages on rows that were rejected for an error of their own, by the digests of their
+    values; then the rows that are in the system or may be, by their numbers in the job's sheet.
+    """
+    rejected: dict[str, str] = {}
+    applied: dict[int, _AppliedRow] = {}
+    for one, origins in _with_retries(context.journal, job):
+        rows = SheetSource.of_job(context, one).to_plan()
+        at = {number: place for place, number in enumerate(rows.numbers)}
+        own_errors = {row.row for row in one.verdict.rejected_rows if row.itself}
+        for number, reason in one.verdict.reasons.items():
+            if number in own_errors and number in at:
+                rejected[rows.digests[at[number]]] = reason
+        for number in _rows_in_system(context.journal, one, doubtful=True):
+            place = at[number]
+            keys = frozenset(rows.keys[place])
+            applied[origins[number]] = _AppliedRow(one.id, rows.digests[place], keys)
+    return rejected, applied
+
+
+def _with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
+    """Yield a job and the retries of its rows, theirs included.
+
+    With each comes which row of the first job's sheet each of its rows is.
+    """
+    yield job, {row: row for row in _all_rows(journal, job)}
+    for retry in reversed(journal.retries_of(job.id)):
+        if retry.state.is_unsent or retry.state is State.ABANDONED:
             continue
-        rejected = {row.row for row in retry.verdict.rejected_rows}
-        origins = retry.events[0].detail["origins"]
-        sent = _sent_values(context, retry)
-        pairs = zip(retry.what.rows, origins, strict=True)
-        settled |= {origin: sent[row] for row, origin in pairs if row not in rejected}
-    return settled
+        first = retry.origins
+        for one, origins in _with_retries(journal, retry):
+            yield one, {row: first.get(origin, origin) for row, origin in origins.items()}
 
 
-def _sent_values(context: UploadContext, job: Job) -> Mapping[int, _Values]:
-    sent = sent_frame(context, job)
-    return dict(zip(job.what.rows, row_texts(sent), strict=True))
+def _all_rows(journal: Journal, job: Job) -> Sequence[int]:
+    return [row.row for row in journal.plan_of(job)] or job.what.rows
+
+
+def _rows_in_system(journal: Journal, job: Job, *, doubtful: bool = False) -> set[int]:
+    """Return the rows that a job has written or found.
+
+    With ``doubtful`` come those in doubt, and all of a job that is not over.
+    """
+    kept = {RowOutcome.ACCEPTED, RowOutcome.UNKNOWN} if doubtful else {RowOutcome.ACCEPTED}
+    there = {row.row for row in journal.plan_of(job) if row.action is RowAction.UNCHANGED}
+    if doubtful and not job.state.is_final:
+        return there | set(job.what.rows)
+    for part in journal.parts_of(job) or [job]:
+        outcomes = zip(part.what.rows, part.outcomes, strict=True)
+        there.update(row for row, outcome in outcomes if outcome in kept)
+    return there
+
+
+@dataclass(frozen=True, slots=True)
+class SettledRows:
+    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
+
+    rows: int
+    by: str
+    left: int
+
+
+def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
+    """Return the rows of a job that its retries have brought in, None where there are none."""
+    if job.parent is not None or not journal.retries_of(job.id):
+        return None
+    missing = set(_all_rows(journal, job)) - _rows_in_system(journal, job)
+    settled: set[int] = set()
+    by = ""
+    for one, origins in _with_retries(journal, job):
+        found = {origins[row] for row in _rows_in_system(journal, one)} & missing - settled
+        if one.id != job.id and found:
+            settled |= found
+            by = one.id
+    return SettledRows(len(settled), by, len(missing - settled)) if settled else None
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
-    """Tell whether a sheet holds the rows that a job and its retries sent, and no others.
+    """Tell whether a sheet holds the rows that a job and its retries were made from, and no others.
 
-    Rows may have moved as long as all of them are as the job sent them.
+    Rows may have moved as long as all of them are as the job had them.
     """
     if sheet.resource is None or not sheet.ok:
         return False
     digests = row_digests(sheet.resource, sheet.frame)
+    if sheet_digest(digests) == job.what.digest:
+        return True
+    known: defaultdict[int, set[str]] = defaultdict(set)
+    for one, origins in _with_retries(context.journal, job):
+        rows = SheetSource.of_job(context, one).to_plan()
+        for number, digest in zip(rows.numbers, rows.digests, strict=True):
+            known[origins[number]].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))
-    sent = _sent_digests(context, job)
-    unmoved = now.keys() == sent.keys() and all(now[row] in sent[row] for row in now)
-    return unmoved or sheet_digest(digests) == job.what.digest
-
-
-def _sent_digests(context: UploadContext, job: Job) -> Mapping[int, frozenset[str]]:
-    """Return, for each row number of a job's sheet, the digests of the values that it went with."""
-    found: defaultdict[int, set[str]] = defaultdict(set)
-    _add_digests(context, job, job.what.rows, found)
-    return {row: frozenset(digests) for row, digests in found.items()}
-
-
-def _add_digests(
-    context: UploadContext, job: Job, rows: Sequence[int], found: defaultdict[int, set[str]]
-) -> None:
-    """Add what a job sent; ``rows`` are the numbers that its rows have in the first job's sheet."""
-    resource = context.catalogue.named(job.what.resource)
-    digests = row_digests(resource, sent_frame(context, job))
-    for row, digest in zip(rows, digests, strict=True):
-        found[row].add(digest)
-    row_of = dict(zip(job.what.rows, rows, strict=True))
-    for retry in context.journal.retries_of(job.id):
-        origins = retry.events[0].detail["origins"]
-        _add_digests(context, retry, [row_of[origin] for origin in origins], found)
+    return now.keys() == known.keys() and all(now[row] in known[row] for row in now)

@@ -54,12 +54,23 @@ class RowReason(StrEnum):
     NO_KEY = "no-key"
     NO_RECORD = "no-record"
     ERRORS = "errors"
+    REJECTED = "rejected"
+    SENT_OTHERWISE = "sent-otherwise"
 
     @property
     def text(self) -> Text:
         """Explanation for a person, with what to do next."""
         return _REASONS[self]
 
+    @property
+    def is_of_sheet(self) -> bool:
+        """True where the sheet itself tells, whatever the system has."""
+        return self in _OF_SHEETS
+
+
+_OF_SHEETS = frozenset(
+    {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
+)
 
 _REASONS: Mapping[RowReason, Text] = {
     RowReason.SAME: Text(
@@ -110,6 +121,14 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
+    RowReason.REJECTED: Text(
+        pt="foi rejeitada e não mudou desde então: {why}",
+        en="was rejected and has not changed since: {why}",
+    ),
+    RowReason.SENT_OTHERWISE: Text(
+        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
+        en="was accepted with another key ({why}); change the record by hand in the system",
+    ),
 }
 
 

@@ -90,8 +90,9 @@ class Uploads:
         """
         earlier = corrected.job
         # A retry that has sent nothing gives way: only the new one knows which rows are which.
-        origin = {"retry_of": earlier.id, "origins": list(corrected.origins)}
+        origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source = _source(corrected.sheet, options)
+        source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
         return self._create(source, earlier.what.mode, options, origin)
 
     def run(self, job: Job, options: UploadOptions) -> Job:

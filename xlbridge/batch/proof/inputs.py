@@ -193,15 +193,12 @@ class UploadHistory:
     def _origins(self, job: Job) -> Mapping[int, int]:
         """Return which row of the step's workbook each row of a job's sheet is."""
         whole = job if job.parent is None else self._journal.job(job.parent)
-        note = whole.events[0].detail
-        rows = [row.row for row in self._journal.plan_of(whole)] or whole.what.rows
-        if "retry_of" not in note:
+        retried = whole.events[0].detail.get("retry_of")
+        if retried is None:
+            rows = [row.row for row in self._journal.plan_of(whole)] or whole.what.rows
             return {row: row for row in rows}
-        earlier = self._origins(self._journal.job(note["retry_of"]))
-        return {
-            row: earlier.get(origin, origin)
-            for row, origin in zip(rows, note["origins"], strict=True)
-        }
+        earlier = self._origins(self._journal.job(retried))
+        return {row: earlier.get(origin, origin) for row, origin in whole.origins.items()}
 
 
 def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
