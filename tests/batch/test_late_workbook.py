@@ -105,3 +105,21 @@ def test_held_rows_that_were_corrected_in_the_rejects_workbook_go_on(
     done = report(run_batch("resume", "--yes", "--format", "json"), 0)
     assert (done["rows"]["accepted"], done["rows"]["held"]) == (2, 0)
     assert len(titles(client, "MEND")) == 2
+
+
+def test_the_plan_of_a_batch_names_the_actions_without_sending(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(PLAN.format(name="ask", files="ask-*.xlsx"))
+    write_titles(tmp_path, "ask-a.xlsx", "ASK", range(3), "Mensalidade")
+    (unit,) = report(run_batch("plan", plan, "--format", "json"), 0)["steps"][0]["units"]
+    assert unit["plan"] == {"create": 3, "update": 0, "unchanged": 0, "held": 0, "unread": 0}
+    assert titles(client, "ASK") == []
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    write_titles(tmp_path, "ask-b.xlsx", "ASK", range(2, 5), "Mensalidade")
+    units = report(run_batch("plan", plan, "--format", "json"), 0)["steps"][0]["units"]
+    assert units[1]["plan"] == {"create": 2, "update": 0, "unchanged": 1, "held": 0, "unread": 0}
+    shown = run_batch("plan", plan).stdout
+    assert "2 to create" in shown
+    assert "1 unchanged" in shown
+    assert len(titles(client, "ASK")) == 3

@@ -17,6 +17,7 @@ from xlbridge.upload import (
     CorrectedRows,
     Job,
     NotRetriable,
+    RowPlan,
     State,
     UploadOptions,
     Uploads,
@@ -56,6 +57,14 @@ class WorkbookSender:
                 self._send_corrected(target, state)
         elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
             self._send_whole(target)
+
+    def plan(self, target: StepWorkbook) -> RowPlan:
+        """Return the actions of a workbook's rows; nothing is written.
+
+        Raises ``UsageError`` when it has errors, and what ``Uploads.plan`` raises.
+        """
+        judged = self._validated(target)
+        return self._uploads(target).plan(judged, self.options).plan
 
     def _state(self, target: StepWorkbook) -> UnitOverview:
         batch = self.batch

@@ -16,6 +16,7 @@ from xlbridge.batch.plan import (
 )
 from xlbridge.batch.unit_status import RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.i18n import Text
+from xlbridge.upload import ACTION_COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +269,10 @@ def _unit_text(unit: UnitOverview) -> Iterator[Text]:
     )
     if unit.problem is not None:
         yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
+    if unit.actions is not None:
+        yield Text(pt="        {counts}", en="        {counts}").format(
+            counts=ACTION_COUNTS.format(**unit.actions)
+        )
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
         for line in unit.check.first_findings:
@@ -320,6 +325,7 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
         "errors": unit.check.errors if unit.check else 0,
         "warnings": unit.check.warnings if unit.check else 0,
         "problem": None if unit.problem is None else str(unit.problem),
+        "plan": None if unit.actions is None else dict(unit.actions),
         "jobs": [job.id for job in unit.jobs],
     }
 

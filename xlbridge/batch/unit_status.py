@@ -1,5 +1,6 @@
 """Status of a workbook or an export of a batch, from the ledger and the upload journal."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
@@ -67,7 +68,8 @@ class RowCounts:
 class UnitOverview:
     """Status of one workbook or export; ``problem`` says what is wrong, None if nothing is.
 
-    ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks.
+    ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks. ``actions``
+    counts the planned actions of its rows, None where they were not planned.
     """
 
     name: str
@@ -77,6 +79,7 @@ class UnitOverview:
     check: CheckRecord | None = None
     problem: Text | None = None
     sha256: str = ""
+    actions: Mapping[str, int] | None = None
 
 
 def workbook_overview(

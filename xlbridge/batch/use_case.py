@@ -1,19 +1,23 @@
 """The use case of a batch run: lock, run, findings page, closing proofs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch
-from xlbridge.batch.checks import CheckResult
+from xlbridge.batch.checks import CheckResult, StepWorkbook
+from xlbridge.batch.plan import WorkbookFile, WorkbookStep
 from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.run import BatchRun, BatchRunOptions, OpenProgress
+from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.batch.unit_status import UnitOverview, UnitStatus
+from xlbridge.errors import ApiError, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.files import lock_or_fail, report_write_errors
 from xlbridge.i18n import Text
+from xlbridge.upload import UploadOptions
 from xlbridge.validation.reports import FORMS, Report
 
 
@@ -50,6 +54,44 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     if result.worked:
         _write_proofs(batch, outcome, options.progress)
     return outcome
+
+
+def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
+    """Return the status of each step, with the planned actions of what was never sent.
+
+    Workbooks are validated and their records looked up; nothing is written, not even here. A
+    workbook with errors, or whose records cannot be asked for, says so in its ``problem``. Raises
+    ``ConfigError`` where an environment cannot be used at all.
+    """
+    sender = WorkbookSender(batch, options)
+    return [
+        replace(
+            state,
+            units=tuple(
+                _with_actions(sender, state.step, unit)
+                if isinstance(state.step, WorkbookStep)
+                else unit
+                for unit in state.units
+            ),
+        )
+        for state in overview(batch)
+    ]
+
+
+def _with_actions(sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview) -> UnitOverview:
+    if step.sending is None or unit.jobs or unit.status not in _TO_PLAN:
+        return unit
+    path = sender.batch.plan.folder / unit.name
+    target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
+    try:
+        return replace(unit, actions=sender.plan(target).counts)
+    except (UsageError, ApiError, WorkbookRefused) as error:
+        return replace(unit, problem=error.message)
+
+
+_TO_PLAN = frozenset(
+    {UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.FAILED}
+)
 
 
 def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:

@@ -19,7 +19,7 @@ from xlbridge.cli.batch_rehearse import rehearse_command
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import print_json, print_result, remark, show_progress
 from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -29,8 +29,9 @@ from xlbridge.i18n import Text
     "plan",
     help=str(
         Text(
-            pt="Mostra a ordem e o que é novo, mudou ou está feito. Nada é enviado.",
-            en="Shows the order and what is new, changed or done. Sends nothing.",
+            pt="Mostra a ordem, o que está feito, e o que seria feito com cada linha. Nada é "
+            "enviado.",
+            en="Shows the order, what is done, and what would become of each row. Sends nothing.",
         )
     ),
 )
@@ -57,8 +58,18 @@ def plan_command(
         return ExitCode.GOOD
     if plan is None:
         raise UsageError(Text(pt="Falta o plano.", en="The plan is missing."))
-    with open_batch(plan, parameters_from_options(month, given)) as batch:
-        print_batch(batch, overview(batch), form)
+    # It validates workbooks, with what takes most of a second to import.
+    with heavy_imports():
+        from xlbridge.batch import plan_batch
+        from xlbridge.upload import ApproveAll, UploadOptions
+
+    with (
+        open_batch(plan, parameters_from_options(month, given)) as batch,
+        show_progress(Text(pt="Planejando", en="Planning")) as display,
+    ):
+        steps = plan_batch(batch, UploadOptions(consent=ApproveAll(), progress=display.tell))
+        with display.paused():
+            print_batch(batch, steps, form)
     return ExitCode.GOOD
 
 

@@ -37,8 +37,10 @@ from .retry import (
     require_rejected as require_rejected,
 )
 from .row_plan import (
+    ACTION_COUNTS as ACTION_COUNTS,
     PlannedRow as PlannedRow,
     RowAction as RowAction,
+    RowPlan as RowPlan,
     RowReason as RowReason,
 )
 from .status_copy import write_status_copy as write_status_copy

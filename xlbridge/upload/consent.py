@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job
-from xlbridge.upload.row_plan import PlannedRow, RowAction
+from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -63,12 +63,7 @@ def plan_lines(job: Job, planned: Sequence[PlannedRow]) -> Iterator[Text]:
     plan = job.last("plan")
     if plan is None:
         return
-    yield Text(
-        pt="  {create} a incluir · {update} a alterar · {unchanged} sem alteração · {held} "
-        "{held:retida|retidas} · {unread} a incluir sem conferir",
-        en="  {create} to create · {update} to update · {unchanged} unchanged · {held} held · "
-        "{unread} to create without a look-up",
-    ).format(**plan)
+    yield Text(pt="  {counts}", en="  {counts}").format(counts=ACTION_COUNTS.format(**plan))
     if plan[RowAction.UNREAD] and (unread := job.last("unread")):
         yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
             why=Text(**unread)

@@ -39,6 +39,15 @@ class RowAction(StrEnum):
 _WRITING = frozenset({RowAction.CREATE, RowAction.UPDATE, RowAction.UNREAD})
 
 
+ACTION_COUNTS = Text(
+    pt="{create} a incluir · {update} a alterar · {unchanged} sem alteração · {held} "
+    "{held:retida|retidas} · {unread} a incluir sem conferir",
+    en="{create} to create · {update} to update · {unchanged} unchanged · {held} held · "
+    "{unread} to create without a look-up",
+)
+"""Counts of a plan by action, for a person."""
+
+
 class RowReason(StrEnum):
     """Reason why a row is not created; the code is stable, its text is for a person."""
 
