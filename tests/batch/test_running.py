@@ -70,7 +70,15 @@ def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_pa
     write_payables(tmp_path, "payables.xlsx", 501, 501, 501)
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert states(found) == {"clients": "done", "payables": "done", "listing": "done"}
-    assert found["rows"] == {"read": 6, "accepted": 6, "unknown": 0, "unsent": 0, "rejected": 0}
+    assert found["rows"] == {
+        "read": 6,
+        "accepted": 6,
+        "unchanged": 0,
+        "held": 0,
+        "unknown": 0,
+        "unsent": 0,
+        "rejected": 0,
+    }
     jobs = [unit["jobs"] for step in found["steps"] for unit in step["units"]]
     assert [len(of_unit) for of_unit in jobs] == [1, 1, 1, 0]
     (proof,) = found["proofs"]
@@ -119,7 +127,15 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     assert found["steps"][-1]["waits_for"] == ["clients"]
     assert "clients-2.xlsx" in Path(found["findings_page"]).read_text("utf-8")
     assert [proof["settled"] for proof in found["proofs"]] == [False]
-    assert found["rows"] == {"read": 3, "accepted": 2, "unknown": 0, "unsent": 1, "rejected": 0}
+    assert found["rows"] == {
+        "read": 3,
+        "accepted": 2,
+        "unchanged": 0,
+        "held": 0,
+        "unknown": 0,
+        "unsent": 1,
+        "rejected": 0,
+    }
     told = run_batch("status", "month")
     assert told.returncode == 1
     assert "clients-2.xlsx: has errors" in told.stdout
@@ -169,6 +185,8 @@ def test_rejected_rows_are_sent_again_once_they_are_mended(
     assert found["steps"][1]["rows"] == {
         "read": 3,
         "accepted": 3,
+        "unchanged": 0,
+        "held": 0,
         "unknown": 0,
         "unsent": 0,
         "rejected": 0,

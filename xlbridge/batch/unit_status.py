@@ -1,5 +1,6 @@
 """Status of a workbook or an export of a batch, from the ledger and the upload journal."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -8,7 +9,7 @@ from xlbridge.batch.batch import Environments
 from xlbridge.batch.ledger import CheckRecord, Ledger
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, State
+from xlbridge.upload import Job, Journal, RowOutcome, State, outcomes_with_retries
 
 
 class UnitStatus(StrEnum):
@@ -102,7 +103,7 @@ def workbook_overview(
     if job.state is State.ABANDONED:
         return _unsent_overview(step, workbook, check, fresh)
     jobs = tuple(with_retries(journal, job))
-    rows = row_counts(jobs)
+    rows = row_counts(journal, job)
     status, problem = _sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
@@ -124,17 +125,19 @@ def with_retries(journal: Journal, job: Job) -> list[Job]:
     return found
 
 
-def row_counts(jobs: tuple[Job, ...]) -> RowCounts:
-    """Return the row counts of the first job, with the outcomes of the jobs that retried it."""
-    counts = [job.counted for job in jobs]
-    read = counts[0]["read"] - (counts[0]["held"] - jobs[0].held)
-    if jobs[0].state.is_unsent:
-        return RowCounts(read, unsent=read)
-    accepted, unchanged, unknown = (
-        sum(count[name] for count in counts) for name in ("accepted", "unchanged", "unknown")
+def row_counts(journal: Journal, job: Job) -> RowCounts:
+    """Return the row counts of a job, each row with its outcome in the job or a retry of it."""
+    outcomes = outcomes_with_retries(journal, job)
+    if job.state.is_unsent:
+        return RowCounts(len(outcomes), unsent=len(outcomes))
+    counted = Counter(outcomes.values())
+    return RowCounts(
+        len(outcomes),
+        counted[RowOutcome.ACCEPTED],
+        counted[RowOutcome.UNCHANGED],
+        counted[RowOutcome.HELD],
+        counted[RowOutcome.UNKNOWN],
     )
-    left = read - accepted - unchanged - unknown
-    return RowCounts(read, accepted, unchanged, min(left, jobs[-1].held), unknown)
 
 
 _GONE = Text(

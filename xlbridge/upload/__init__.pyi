@@ -34,6 +34,7 @@ from .retry import (
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
     has_sent_rows as has_sent_rows,
+    outcomes_with_retries as outcomes_with_retries,
     require_rejected as require_rejected,
 )
 from .row_plan import (

@@ -19,7 +19,7 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.planner import SheetRows
 from xlbridge.upload.planning import SheetSource
-from xlbridge.upload.row_plan import RowAction, RowReason
+from xlbridge.upload.row_plan import RowReason
 from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
@@ -237,7 +237,8 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[in
         for number, reason in one.verdict.reasons.items():
             if number in own_errors and number in at:
                 rejected[rows.digests[at[number]]] = reason
-        for number in _rows_in_system(context.journal, one, doubtful=True):
+        there = _rows_in_system(context.journal, one) | _doubtful_rows(context.journal, one)
+        for number in there:
             place = at[number]
             keys = frozenset(rows.keys[place])
             applied[origins[number]] = _AppliedRow(one.id, rows.digests[place], keys)
@@ -262,19 +263,44 @@ def _all_rows(journal: Journal, job: Job) -> Sequence[int]:
     return [row.row for row in journal.plan_of(job)] or job.what.rows
 
 
-def _rows_in_system(journal: Journal, job: Job, *, doubtful: bool = False) -> set[int]:
-    """Return the rows that a job has written or found.
-
-    With ``doubtful`` come those in doubt, and all of a job that is not over.
-    """
-    kept = {RowOutcome.ACCEPTED, RowOutcome.UNKNOWN} if doubtful else {RowOutcome.ACCEPTED}
-    there = {row.row for row in journal.plan_of(job) if row.action is RowAction.UNCHANGED}
-    if doubtful and not job.state.is_final:
-        return there | set(job.what.rows)
+def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
+    """Return the outcome of each row of a job's sheet, but for what is no record."""
+    outcomes = {}
+    for row in journal.plan_of(job):
+        if row.reason is RowReason.REJECTED:
+            outcomes[row.row] = RowOutcome.REJECTED
+        elif not row.action.writes and row.reason is not RowReason.NO_RECORD:
+            outcomes[row.row] = RowOutcome(row.action.value)
     for part in journal.parts_of(job) or [job]:
-        outcomes = zip(part.what.rows, part.outcomes, strict=True)
-        there.update(row for row, outcome in outcomes if outcome in kept)
-    return there
+        outcomes.update(zip(part.what.rows, part.outcomes, strict=True))
+    return outcomes
+
+
+def _rows_in_system(journal: Journal, job: Job) -> set[int]:
+    """Return the rows that a job has written or found."""
+    there = {RowOutcome.ACCEPTED, RowOutcome.UNCHANGED}
+    return {row for row, outcome in _outcomes_of(journal, job).items() if outcome in there}
+
+
+def _doubtful_rows(journal: Journal, job: Job) -> set[int]:
+    """Return the rows in doubt, and all that a job sends that is not over."""
+    if not job.state.is_final:
+        return set(job.what.rows)
+    outcomes = _outcomes_of(journal, job).items()
+    return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
+
+
+def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
+    """Return what became in the end of each row of a job's sheet, and of those that were added.
+
+    They are known by their numbers in the job's sheet.
+    """
+    found: dict[int, RowOutcome] = {}
+    for one, origins in _with_retries(journal, job):
+        for row, outcome in _outcomes_of(journal, one).items():
+            if found.get(origins[row]) is not RowOutcome.ACCEPTED:
+                found[origins[row]] = outcome
+    return found
 
 
 @dataclass(frozen=True, slots=True)
