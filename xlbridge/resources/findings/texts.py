@@ -120,6 +120,17 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="Leave the cell empty if there is no document.",
         ),
     ),
+    error(
+        "document-misplaced",
+        Text(
+            pt="Este número é um {kind}; o lugar dele é {place}.",
+            en="This number is a {kind}; its place is {place}.",
+        ),
+        Text(
+            pt="Passe o número para a coluna certa e confira a natureza.",
+            en="Move the number to the right column, and check the nature.",
+        ),
+    ),
     warning(
         "text-placeholder",
         Text(

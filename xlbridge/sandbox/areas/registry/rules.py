@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, exists, select
-from stdnum.br import cnpj, cpf
 
+from xlbridge.resources.checks import is_cnpj, is_cpf
 from xlbridge.sandbox.areas.registry.codes import RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     client_types,
@@ -172,8 +172,8 @@ class DocumentRules:
 
 def _format_problems(data: PartyInput) -> list[Problem]:
     if data.natureza == "J":
-        return _invalid("cnpj", data.cnpj, cnpj.is_valid, "CNPJ inválido.")
-    return _invalid("cpf", data.cpf, cpf.is_valid, "CPF inválido.")
+        return _invalid("cnpj", data.cnpj, is_cnpj, "CNPJ inválido.")
+    return _invalid("cpf", data.cpf, is_cpf, "CPF inválido.")
 
 
 def _invalid(
