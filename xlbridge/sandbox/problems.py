@@ -75,6 +75,9 @@ def first_found(records: Sequence[Found], key: str, message: str) -> Found:
     return records[0]
 
 
+PRICE_PLACES = 6
+"""Decimal places of a price per unit: with two, cheap articles in great numbers are mispriced."""
+
 _AMOUNT_LIMIT = Decimal(10) ** 12
 
 

@@ -137,6 +137,14 @@ SERVICE_INVOICE_UPDATE = Operation(
     data=ServiceInvoice,
     retryable=True,
 )
+SERVICE_INVOICE_UPDATE_BY_POST = Operation(
+    name="sales.service_invoices.update_by_post",
+    method="POST",
+    path="/v2/faturamento/nfse/{id}",
+    section=SALES_SECTION,
+    body=ServiceInvoiceInput,
+    data=ServiceInvoice,
+)
 
 
 class ServiceForecastTerms(WireModel):

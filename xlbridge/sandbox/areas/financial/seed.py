@@ -57,8 +57,9 @@ def make_payables(random: Random, count: int) -> PayableRows:
     """Return the payable titles, spread over the demo's calendar."""
     made = PayableRows()
     days = (TODAY - FIRST_DAY).days + 1
-    for index in range(count):
-        issued = FIRST_DAY + timedelta(days=index * _DAYS_BETWEEN % days)
+    issues = sorted(index * _DAYS_BETWEEN % days for index in range(count))
+    for index, day in enumerate(issues):
+        issued = FIRST_DAY + timedelta(days=day)
         branch = codes(branches)[index % len(codes(branches))]
         scope = f"payable:{issued.year}:{branch}"
         made.numbers[scope] += 1

@@ -25,7 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
 )
 from xlbridge.sandbox.columns import to_row
-from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
 from xlbridge.wire.products import Product, ProductChange, ProductInput
 from xlbridge.wire.registry import (
     Client,
@@ -233,7 +233,7 @@ class ProductIntake(RecordIntake):
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
         for key, registry, label in _CODES:
             yield from self._known.problems(key, registry, getattr(data, key), label)
-        yield from amount_problems("valorUnitario", data.valorUnitario)
+        yield from amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
         for key in _WEIGHTS:
             yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
         gross, net = data.PesoBruto, data.PesoLiquido

@@ -25,6 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceIntake
 from xlbridge.sandbox.areas.sales.order_figures import (
     ZERO,
+    empty_instalment_problems,
     instalment_problems,
     item_problems,
     make_instalments,
@@ -77,6 +78,7 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     )
     condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
     instalments = make_instalments(data, condition, order.numeroDoPedido, ordered, total)
+    require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
     _write_order(connection, order, instalments, now)
     return order.numeroDoPedido
@@ -179,7 +181,8 @@ def _write_order(
     header |= {"quantidadeDeParcelas": len(instalments), "updated": now}
     connection.execute(insert(sales_orders).values(header))
     rows = [instalment.model_dump() for instalment in instalments]
-    connection.execute(insert(sales_order_installments), rows)
+    if rows:
+        connection.execute(insert(sales_order_installments), rows)
     items = [item.model_dump() for item in order.produtos]
     if items:
         connection.execute(insert(sales_order_items), items)
@@ -280,7 +283,7 @@ def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) ->
         | {name: getattr(order, name) for name in _INVOICE_FIELDS}
         | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
     )
-    intake = ProductInvoiceIntake(connection, now, order.numeroDoPedido)
+    intake = ProductInvoiceIntake(connection, now, order)
     return register_one(intake, content).idNF
 
 
