@@ -80,7 +80,9 @@ def _acknowledged(connection: Connection, ledger: Ledger) -> Iterator[str]:
     """No acknowledged record lost, none there twice, none that nobody sent."""
     for kind, (key, mark) in _MARKED.items():
         stored: defaultdict[str, list[Any]] = defaultdict(list)
-        for row in connection.execute(select(*key, mark).where(mark.like(f"{_BEGINNING.get(kind, kind)}-%"))):
+        for row in connection.execute(
+            select(*key, mark).where(mark.like(f"{_BEGINNING.get(kind, kind)}-%"))
+        ):
             *number, text = row
             stored[text].append(tuple(number) if len(number) > 1 else number[0])
         for number, text in ledger.created[kind]:
