@@ -2,12 +2,16 @@
 
 from datetime import date, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from environment import Xlbridge, credentials
 from stdnum.br import cnpj
 from workbooks import upload
+
+from xlbridge.sandbox import RunningSandbox
 
 _articles = count(1)
 
@@ -245,3 +249,30 @@ def test_suppliers_have_documents(http: httpx.Client) -> None:
     own = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
     assert len({supplier["cnpjcpf"] for supplier in own}) == len(own) == 6
     assert all(cnpj.is_valid(supplier["cnpjcpf"]) for supplier in own)
+
+
+def test_attachments_are_downloaded_from_the_sandbox_itself(
+    http: httpx.Client, server: RunningSandbox
+) -> None:
+    (bill,) = data_of(http.get("/v2/financeiro/contaspagar/2025/1/1/1"))["Arquivos"]
+    closed = data_of(http.get("/v2/compras/pedido/encerrados"))[0]["numeroPedido"]
+    (invoice,) = data_of(http.get(f"/v2/compras/pedido/{closed}"))["ArquivosNotasFiscais"]
+    for file, beginning in ((bill, b"%PDF-"), (invoice, b"<?xml")):
+        assert file["Url"].startswith(f"{server.base_url}/arquivos/")
+        got = httpx.get(file["Url"])
+        assert got.status_code == 200
+        assert got.content.startswith(beginning)
+        assert httpx.get(file["Url"][:-1] + "x").status_code == 404
+        assert httpx.get(file["Url"].partition("?")[0]).status_code == 404
+
+
+def test_an_export_with_attachments_has_them(
+    server: RunningSandbox, xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    folder = tmp_path / "files"
+    options = ("-o", tmp_path / "pagar.xlsx", "--attachments", folder)
+    ended = xlbridge("export", "contaspagar-baixados", *options, **credentials(server))
+    assert ended.returncode == 0, ended.stderr
+    files = sorted(folder.iterdir())
+    assert f"{len(files)} files." in ended.stdout + ended.stderr
+    assert all(file.read_bytes().startswith(b"%PDF-") for file in files)

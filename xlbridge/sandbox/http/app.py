@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xlbridge.sandbox.call import Call, Handler, Sandbox
 from xlbridge.sandbox.handlers import HANDLERS
 from xlbridge.sandbox.http import messages
+from xlbridge.sandbox.http.attachments import ATTACHMENT_PATH, attachment_response
 from xlbridge.sandbox.http.messages import (
     bounded_request,
     nonblank_parameters,
@@ -45,8 +46,13 @@ JSON_LIMIT = 10 * 2**20
 
 def build_app(sandbox: Sandbox) -> ASGIApp:
     """Return the application that answers every declared operation, and describes itself."""
+    threads = RequestThreads()
     app = Starlette(
-        routes=[*_operation_routes(sandbox), *_description_routes()],
+        routes=[
+            *_operation_routes(sandbox, threads),
+            *_description_routes(),
+            _attachment_route(sandbox, threads),
+        ],
         exception_handlers={404: _unknown_path, 405: _unknown_method},
     )
     app.router.redirect_slashes = False
@@ -55,11 +61,10 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
     return FaultInjection(checked, behaviour.faults) if behaviour.faults else checked
 
 
-def _operation_routes(sandbox: Sandbox) -> list[BaseRoute]:
+def _operation_routes(sandbox: Sandbox, threads: "RequestThreads") -> list[BaseRoute]:
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in OPERATIONS.values():
         by_path[operation.path][operation.method] = operation
-    threads = RequestThreads()
     return [
         Route(path, Endpoint(sandbox, by_path[path], threads))
         for path in sorted(by_path, key=_parameters_last)
@@ -79,6 +84,15 @@ def _description_routes() -> list[BaseRoute]:
         return HTMLResponse(docs_page())
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
+
+
+def _attachment_route(sandbox: Sandbox, threads: "RequestThreads") -> BaseRoute:
+    async def attachment(request: Request) -> Response:
+        name, token = request.path_params["name"], request.query_params.get("token", "")
+        response: Response = await threads.run(attachment_response, sandbox, name, token)
+        return response
+
+    return Route(ATTACHMENT_PATH, attachment)
 
 
 async def _unknown_path(_request: Request, _error: Exception) -> Response:
@@ -158,7 +172,8 @@ class Endpoint:
         user_id = None
         if operation.authenticated:
             user_id = await self._threads.run(self._authorise, request)
-        call = Call(operation, self._sandbox, ExitStack(), user_id=user_id)
+        origin = str(request.base_url).rstrip("/")
+        call = Call(operation, self._sandbox, ExitStack(), user_id=user_id, origin=origin)
         try:
             await _read_request(call, request)
         except RequestError as error:

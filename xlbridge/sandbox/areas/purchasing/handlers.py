@@ -251,9 +251,8 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
     wanted = (_purchase_order_files.number == number) & _purchase_order_files.of_invoice.is_(
         of_invoice
     )
-    return call.read(
-        Attachment, select(purchase_order_files).where(wanted).order_by(_purchase_order_files.Id)
-    )
+    fields = tuple(_purchase_order_files[name] for name in Attachment.model_fields)
+    return call.attached(select(*fields).where(wanted).order_by(_purchase_order_files.Id))
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import product
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -208,7 +209,7 @@ class PurchaseMaker:
                 "number": number,
                 "Id": file_id,
                 "NomeDoArquivo": name,
-                "Url": f"https://arquivos.example.com/compras/{file_id}?token={token}",
+                "Url": f"/arquivos/{quote(name)}?token={token}",
                 "Observacao": None,
                 "of_invoice": of_invoice,
             }
