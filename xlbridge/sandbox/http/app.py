@@ -17,7 +17,7 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,7 +33,7 @@ from xlbridge.sandbox.http.messages import (
     parse_query,
     uploaded_workbook,
 )
-from xlbridge.sandbox.http.openapi import docs_page, openapi_document
+from xlbridge.sandbox.http.openapi import docs_page, openapi_content
 from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
@@ -77,11 +77,15 @@ def _parameters_last(path: str) -> list[bool]:
 
 
 def _description_routes() -> list[BaseRoute]:
+    # Building takes a second: once, by one thread, while the event loop serves others.
+    one_at_a_time = CapacityLimiter(1)
+
     async def openapi(_request: Request) -> Response:
-        return JSONResponse(openapi_document())
+        content = await to_thread.run_sync(openapi_content, limiter=one_at_a_time)
+        return Response(content, media_type=messages.JSON_TYPE)
 
     async def docs(_request: Request) -> Response:
-        return HTMLResponse(docs_page())
+        return HTMLResponse(await to_thread.run_sync(docs_page, limiter=one_at_a_time))
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 
