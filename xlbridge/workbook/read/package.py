@@ -86,6 +86,11 @@ class Package:
         """Return the name of a sheet's part; None where there is no such part."""
         return self._names.get(self._sheet_parts.get(sheet, ""))
 
+    def sheet_size(self, sheet: str) -> int:
+        """Return the size of a sheet's part, in bytes."""
+        name = self.sheet_part(sheet)
+        return 0 if name is None else self._archive.getinfo(name).file_size
+
     def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
         """Yield a sheet's part piece by piece; nothing where there is no such part."""
         name = self.sheet_part(sheet)
@@ -103,6 +108,9 @@ class Package:
         parts = {}
         for element in self._sheet_elements():
             identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+            if element.get("name", "") in parts:
+                # Which of the two a name stands for differs from reader to reader.
+                raise unreadable()
             parts[element.get("name", "")] = _part_name(targets.get(identity, ""))
         return parts
 

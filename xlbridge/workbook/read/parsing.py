@@ -23,6 +23,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.cells import CellEncoder, RawSheet
+from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import ParserMessage, RowsRead, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.read.refusals import (
@@ -33,7 +34,7 @@ from xlbridge.workbook.read.refusals import (
     too_large,
     unreadable,
 )
-from xlbridge.workbook.read.sheet_scan import ERROR_CELL, scan_exactly, scan_in_background
+from xlbridge.workbook.read.sheet_scan import ERROR_CELL, scan_in_background
 from xlbridge.workbook.signature import starts_like_ours
 
 _KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
