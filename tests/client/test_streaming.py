@@ -203,7 +203,10 @@ def test_of_a_single_record_one_object_is_one_and_null_is_none(
     assert list(client.records(CLIENT_LIST, query=query)) == [{"codigoDoCliente": 1}] * count
 
 
-@pytest.mark.parametrize("members", ["", ', "data": null', ', "Data": null, "errors": null'])
+@pytest.mark.parametrize(
+    ("members", "empty"),
+    [("", False), (', "data": null', True), (', "Data": null, "errors": null', True)],
+)
 @pytest.mark.parametrize(
     ("operation", "path", "query"),
     [
@@ -214,15 +217,19 @@ def test_of_a_single_record_one_object_is_one_and_null_is_none(
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_a_listing_without_data_is_not_an_empty_one(
+def test_null_is_an_empty_listing_and_a_listing_without_data_is_none(
     server: ScriptedServer,
     client: Client,
     operation: Operation,
     path: dict[str, object],
     query: WireModel | None,
     members: str,
+    empty: bool,
 ) -> None:
     server.steps = [answer(200, f'{{"success": true{members}}}'.encode())]
+    if empty:
+        assert list(client.records(operation, path=path, query=query)) == []
+        return
     with pytest.raises(TransportError, match="data"):
         list(client.records(operation, path=path, query=query))
 

@@ -42,7 +42,7 @@ AUTHENTICATE = Operation(
 class SystemInfo(WireModel):
     """The company and the user that a token belongs to."""
 
-    codigoDaEmpresa: int
+    codigoDaEmpresa: int | None = None
     nomeComercial: str | None = None
     codigoDoUsuario: str | None = None
     nomeDoUsuario: str | None = None

@@ -59,7 +59,7 @@ class ProductInvoice(WireModel):
     ``valorTotal`` is what its products cost with all that is added and taken off; ICMS is within.
     """
 
-    idNF: int
+    idNF: int | None = None
     codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
     nomeDoCliente: str | None = None

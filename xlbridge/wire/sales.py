@@ -47,7 +47,7 @@ class SalesOrderInstallmentInput(WireModel):
 class SalesOrderInstallment(SalesOrderInstallmentInput):
     """One instalment of a sales order (``parcelas[]``)."""
 
-    numeroDaParcela: int
+    numeroDaParcela: int | None = None
     numeroDoPedido: int | None = None
     totalDoPedido: Number | None = None
     existeLancamentoCR: bool | None = None
@@ -212,7 +212,7 @@ class SalesOrderInput(SalesOrderTerms):
 class SalesOrderNumber(WireModel):
     """Number of an order."""
 
-    numeroDoPedido: int
+    numeroDoPedido: int | None = None
 
 
 class SalesOrder(SalesOrderTerms, SalesOrderNumber):

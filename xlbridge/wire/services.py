@@ -49,7 +49,7 @@ class ServiceInvoiceInput(ServiceInvoiceTerms):
 class ServiceInvoiceId(WireModel):
     """Identifier of a service invoice."""
 
-    idNF: int
+    idNF: int | None = None
 
 
 class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
@@ -109,6 +109,8 @@ SERVICE_INVOICE_CREATE = Operation(
 
 class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
     """A pending service invoice's new content, named by its id in the body."""
+
+    idNF: int
 
 
 SERVICE_INVOICE_CHANGE = Operation(
@@ -171,7 +173,7 @@ class ServiceForecastTerms(WireModel):
 class ServiceForecastCode(WireModel):
     """Code of a forecast."""
 
-    codigoDaPrevisao: int
+    codigoDaPrevisao: int | None = None
 
 
 class ServiceForecast(ServiceForecastTerms, ServiceForecastCode):

@@ -52,8 +52,8 @@ from xlbridge.wire.budget import (
     SPENDING_LIMIT_UPDATE,
     SpendingLimit,
     SpendingLimitChange,
-    SpendingLimitId,
     SpendingLimitInput,
+    SpendingLimitKey,
     SpendingLimitQuery,
 )
 from xlbridge.wire.purchasing import (
@@ -301,7 +301,7 @@ def update_spending_limit(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_DELETE)
 def delete_spending_limit(call: Call) -> SpendingLimit:
-    limit = _existing_limit(call, call.query_as(SpendingLimitId).idPlanejamento)
+    limit = _existing_limit(call, call.query_as(SpendingLimitKey).idPlanejamento)
     this = spending_limits.c.idPlanejamento == limit.idPlanejamento
     call.connection.execute(delete(spending_limits).where(this))
     return limit

@@ -67,7 +67,8 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     require_no_problems(_basic_problems(known, data))
     numbers = Numbers(connection)
     ordered = data.dataDaOrdem or now
-    order = _completed_order(connection, known, data, numbers.next("sales_order"), ordered)
+    number = numbers.next("sales_order")
+    order = _completed_order(connection, known, data, number, ordered)
     total = _total(data, order.produtos)
     require_no_problems(
         [
@@ -77,11 +78,11 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
         ]
     )
     condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
-    instalments = make_instalments(data, condition, order.numeroDoPedido, ordered, total)
+    instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
     _write_order(connection, order, instalments, now)
-    return order.numeroDoPedido
+    return number
 
 
 def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
@@ -276,7 +277,7 @@ def _pending_order(connection: Connection, number: int) -> Row[Any]:
     return order
 
 
-def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int:
+def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int | None:
     same = ("idProduto", "quantidade", "valorUnitario")
     content = ProductInvoiceInput.model_validate(
         _SALE_TERMS
