@@ -26,7 +26,7 @@ def data_reader(operation: Operation) -> Callable[[Any], Any]:
 
 
 def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
-    """Read records; null is none, and so is whatever does not fit where it need not be ``strict``."""
+    """Read records; null is none, and so is what does not fit where that is not ``strict``."""
     try:
         return validate([] if data is None else data)
     except ValidationError:
