@@ -209,29 +209,29 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
 
 def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, value: Any) -> None:
     if kind is None:
-        told = Text(pt="chave desconhecida {place}", en="unknown key {place}")
+        message = Text(pt="chave desconhecida {place}", en="unknown key {place}")
         hint = None
         if place.endswith(".password"):
             hint = Text(
                 pt="A senha não fica neste arquivo: use xlbridge login.",
                 en="The password does not go into this file: use xlbridge login.",
             )
-        raise _profile_file_error(path, told.format(place=place), hint)
+        raise _profile_file_error(path, message.format(place=place), hint)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     negative = isinstance(value, int | float) and not 0 <= value < float("inf")
     if isinstance(value, dict):
         wrong |= any(meaning not in LOG_MEANINGS for meaning in value.values())
     if wrong or negative:
-        told = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
-        raise _profile_file_error(path, told.format(place=place))
+        message = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
+        raise _profile_file_error(path, message.format(place=place))
 
 
 def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) -> None:
     if default is None:
         return
     if default not in profiles:
-        told = Text(pt="default não é um dos perfis", en="default is none of the profiles")
-        raise _profile_file_error(path, told)
+        message = Text(pt="default não é um dos perfis", en="default is none of the profiles")
+        raise _profile_file_error(path, message)
     if profiles[default].production:
         raise _profile_file_error(
             path,
@@ -265,8 +265,8 @@ _DEFAULT_HINT = Text(
 
 
 def _profile_file_error(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
-    told = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
-    return ConfigError(told, hint or _DEFAULT_HINT)
+    message = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
+    return ConfigError(message, hint or _DEFAULT_HINT)
 
 
 def choose_profile(settings: Settings) -> Profile:

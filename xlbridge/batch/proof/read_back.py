@@ -58,12 +58,12 @@ class ReadBackRow:
     @property
     def accepted(self) -> bool:
         """True if the row was accepted."""
-        return self.sent.fate is RowOutcome.ACCEPTED
+        return self.sent.outcome is RowOutcome.ACCEPTED
 
     @property
     def refused(self) -> bool:
         """True if the system said that it did not write the row."""
-        return self.sent.fate in (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
+        return self.sent.outcome in (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
     @property
     def status(self) -> ReadBackStatus:
