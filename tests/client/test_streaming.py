@@ -14,9 +14,9 @@ from hypothesis import given, settings, strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
-from xlbridge.client.listings import RecordShape
+from xlbridge.client.listings import ParseNumber, RecordShape
 from xlbridge.client.listings.stream import InvalidJson, JsonReader
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
@@ -83,7 +83,7 @@ def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
         with pytest.raises(InvalidJson):
             whole(text, sizes)
     else:
-        if "NaN" not in str(wanted) and "Inf" not in str(wanted):
+        if not any(odd in str(wanted) for odd in ("NaN", "Inf", "E+", "E-")):
             assert whole(text, sizes) == wanted
 
 
@@ -99,6 +99,44 @@ def whole(text: bytes, sizes: list[int]) -> Any:
 def test_hostile_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidJson):
         whole(text.encode(), [])
+
+
+WEAPONS = [
+    "1e999999999",
+    "-1E-999999999",
+    "1e99999999999999999999",
+    "1e401",
+    "9" * 401,
+    "0." + "1" * 400,
+]
+
+
+@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
+@pytest.mark.parametrize("numbers", [None, str])
+def test_a_number_beyond_all_business_is_refused(number: str, numbers: ParseNumber | None) -> None:
+    for size in range(0, len(number), 7):
+        with pytest.raises(InvalidJson):
+            list(JsonReader(pieces(f"[{number}]".encode(), [size]), numbers).items())
+
+
+@pytest.mark.parametrize("number", ["1e400", "1e-400", "9" * 400, "1.50", "12e-2"])
+def test_a_number_within_bounds_is_exact(number: str) -> None:
+    (read,) = JsonReader(pieces(f"[{number}]".encode(), [])).items()
+    assert read == Decimal(number)
+
+
+@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
+def test_an_answer_with_such_a_number_is_unreadable(
+    server: ScriptedServer, client: Client, number: str
+) -> None:
+    data = f'{{"success": true, "data": [{{"idProd": {number}, "valorTotal": {number}}}]}}'
+    server.steps = [answer(200, data.encode())]
+    with pytest.raises(TransportError):
+        client.stock.balances.list()
+    with pytest.raises(TransportError):
+        list(client.records(STOCK_BALANCES_OF_BRANCH, path={"id": 1}))
+    with pytest.raises(InDoubt):
+        client.registry.clients.create(nomeComercial="Padaria")
 
 
 def test_records_can_be_read_of_what_was_kept_of_an_answer(
