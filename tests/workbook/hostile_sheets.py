@@ -177,12 +177,28 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "dimension of nonsense": ("unreadable", _sheet(FIRST_ROWS, before='<dimension ref="?:?"/>')),
     "every column": ("good", _wide),
     "one long text in 10,000 cells": (
-        "hostile",
+        "too-large",
         _shared(["x" * 2**20], _rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>')),
     ),
     "a text of the longest in 1,000 cells": (
         "findings",
         _shared(["x" * 32_767], _rows(1_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+    ),
+    "a text of the longest in 65,000 cells": (
+        "too-large",
+        _shared(["x" * 32_767], _rows(65_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+    ),
+    "forty texts of the longest in 65,000 cells": (
+        "too-large",
+        _shared(["x" * 32_767] * 40, _rows(65_000, '<c r="A{n}" t="s"><v>7</v></c>')),
+    ),
+    "a long text and numbers that look like it": (
+        "findings",
+        _shared(
+            ["x" * 32_767],
+            '<row r="3"><c r="A3" t="s"><v>0</v></c></row>'
+            + _rows(20_000, '<c r="B{n}"><v>0</v></c>', 4),
+        ),
     ),
     "different texts of the longest in 5,000 cells": ("too-large", _long_texts),
     "200,000 equal texts": (

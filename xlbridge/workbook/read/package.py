@@ -93,7 +93,13 @@ class Package:
 
     def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
         """Yield a sheet's part piece by piece; nothing where there is no such part."""
-        name = self.sheet_part(sheet)
+        yield from self._pieces(self.sheet_part(sheet))
+
+    def shared_pieces(self) -> Iterator[bytes]:
+        """Yield the part of the shared texts piece by piece; nothing where there is none."""
+        yield from self._pieces(self._names.get(_SHARED_STRINGS))
+
+    def _pieces(self, name: str | None) -> Iterator[bytes]:
         if name is None:
             return
         with self._archive.open(name) as part:
