@@ -17,6 +17,7 @@ from xlbridge.wire import Operation
 
 _NOT_FOUND = 404
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_MAX_EXPONENT = 400
 _DATE_LENGTH = 10  # of an ISO date and time
 
 RowValues = Mapping[str, Any]
@@ -172,6 +173,8 @@ def _filter_values(lookup: Lookup, row: RowValues) -> str:
 
 def _comparable_number(value: Any) -> str:
     try:
-        return f"{Decimal(str(value)).normalize():f}"
+        number = Decimal(str(value))
     except InvalidOperation:
         return str(value)
+    # Written out, a number with such a power of ten would take all memory.
+    return f"{number.normalize():f}" if abs(number.adjusted()) <= _MAX_EXPONENT else str(value)
