@@ -29,6 +29,17 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "text-shown-otherwise",
+        Text(
+            pt="A célula mostra '{shown}', mas guarda {stored}, que seria enviado.",
+            en="The cell shows '{shown}' but stores {stored}, which would be sent.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o que deve ser enviado.",
+            en="Format the cell as text and type what should be sent.",
+        ),
+    ),
+    error(
         "code-digits-lost",
         Text(
             pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "
