@@ -79,6 +79,9 @@ def _read_positive(variable: str, text: str) -> int:
 
 DEFAULT_SETTLE_SECONDS = 900.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
+LOG_MEANINGS = ("pending", "running", "finished")
+"""What the status of a queued file may mean."""
+
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 
 
@@ -92,7 +95,9 @@ class Settings:
     still be on its way, ``timeout`` how long an answer is waited for, both in seconds; None leaves
     it to the profile. ``state`` is the folder of the chosen profile's journal and payloads, the
     home where it has none of its own.
-    ``own_schemas`` is a folder of own schema files in place of the one under ``home``.
+    ``log_words`` are words of the system for the status of a queued file, each with what it means
+    (``LOG_MEANINGS``). ``own_schemas`` is a folder of own schema files in place of the one under
+    ``home``.
     """
 
     home: Path
@@ -105,6 +110,7 @@ class Settings:
     timeout: float | None = None
     state: Path | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
+    log_words: Mapping[str, str] = field(default_factory=dict)
     own_schemas: Path | None = None
 
     @property
@@ -156,6 +162,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         timeout=_read_timeout(env, "XLBRIDGE_TIMEOUT"),
         own_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
+        log_words=_read_log_words(env, "XLBRIDGE_LOG_WORDS"),
     )
 
 
@@ -187,3 +194,21 @@ def _read_timeout(env: Mapping[str, str], name: str) -> float | None:
             ).format(name=name)
         )
     return value
+
+
+def _read_log_words(env: Mapping[str, str], name: str) -> dict[str, str]:
+    """Read ``WORD=MEANING``, separated by semicolons."""
+    words: dict[str, str] = {}
+    for pair in filter(None, map(str.strip, env.get(name, "").split(";"))):
+        word, _, meaning = map(str.strip, pair.partition("="))
+        if not word or meaning not in LOG_MEANINGS:
+            raise ConfigError(
+                Text(
+                    pt="{name}: escreva PALAVRA=SIGNIFICADO, com um destes significados: "
+                    "{meanings}; não {pair!r}.",
+                    en="{name}: write WORD=MEANING, with one of these meanings: {meanings}; not "
+                    "{pair!r}.",
+                ).format(name=name, meanings=", ".join(LOG_MEANINGS), pair=pair)
+            )
+        words[word] = meaning
+    return words

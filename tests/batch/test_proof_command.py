@@ -64,6 +64,17 @@ def test_a_title_that_is_there_twice_by_another_way_is_red(
     assert "is in the system once" not in text.stdout
 
 
+def test_a_second_title_is_found_though_the_first_has_an_identifier_of_its_own(
+    run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN.format(name="own"))
+    rows = [title("OWN-1", idws="OWN-ID-1"), title("OWN-2", idws="OWN-ID-2")]
+    write_records(tmp_path / "own-a.xlsx", "contasreceber", rows)
+    post_title(client, "OWN-2")
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)["proofs"][0]
+    assert found["open"][0] == "accepted rows that are in the system more than once: 1"
+
+
 def test_titles_of_one_document_that_are_due_apart_are_no_repeats(
     run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ ANSWERS: list[Step] = [
     answer(404, ECHO.encode(), "text/plain"),
     answer(500, ECHO.encode(), "text/plain"),
     answer(200, ("<html>" + " " * 60 + ECHO).encode(), "text/html"),
-    answer(200, {"success": True, "data": {"nomeComercial": ECHO}}),
+    answer(200, {"success": True, "data": {"codigoDaEmpresa": ECHO}}),
     answer(302, b"", Location=f"https://elsewhere.example/?token={TOKEN}-1"),
 ]
 LOGINS: list[Step] = [

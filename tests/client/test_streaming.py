@@ -14,9 +14,9 @@ from hypothesis import given, settings, strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
-from xlbridge.client.listings import RecordShape
+from xlbridge.client.listings import ParseNumber, RecordShape
 from xlbridge.client.listings.stream import InvalidJson, JsonReader
-from xlbridge.errors import RemoteRejected, TransportError
+from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
@@ -83,7 +83,7 @@ def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
         with pytest.raises(InvalidJson):
             whole(text, sizes)
     else:
-        if "NaN" not in str(wanted) and "Inf" not in str(wanted):
+        if not any(odd in str(wanted) for odd in ("NaN", "Inf", "E+", "E-")):
             assert whole(text, sizes) == wanted
 
 
@@ -99,6 +99,44 @@ def whole(text: bytes, sizes: list[int]) -> Any:
 def test_hostile_text_is_refused(text: str) -> None:
     with pytest.raises(InvalidJson):
         whole(text.encode(), [])
+
+
+WEAPONS = [
+    "1e999999999",
+    "-1E-999999999",
+    "1e99999999999999999999",
+    "1e401",
+    "9" * 401,
+    "0." + "1" * 400,
+]
+
+
+@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
+@pytest.mark.parametrize("numbers", [None, str])
+def test_a_number_beyond_all_business_is_refused(number: str, numbers: ParseNumber | None) -> None:
+    for size in range(0, len(number), 7):
+        with pytest.raises(InvalidJson):
+            list(JsonReader(pieces(f"[{number}]".encode(), [size]), numbers).items())
+
+
+@pytest.mark.parametrize("number", ["1e400", "1e-400", "9" * 400, "1.50", "12e-2"])
+def test_a_number_within_bounds_is_exact(number: str) -> None:
+    (read,) = JsonReader(pieces(f"[{number}]".encode(), [])).items()
+    assert read == Decimal(number)
+
+
+@pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
+def test_an_answer_with_such_a_number_is_unreadable(
+    server: ScriptedServer, client: Client, number: str
+) -> None:
+    data = f'{{"success": true, "data": [{{"idProd": {number}, "valorTotal": {number}}}]}}'
+    server.steps = [answer(200, data.encode())]
+    with pytest.raises(TransportError):
+        client.stock.balances.list()
+    with pytest.raises(TransportError):
+        list(client.records(STOCK_BALANCES_OF_BRANCH, path={"id": 1}))
+    with pytest.raises(InDoubt):
+        client.registry.clients.create(nomeComercial="Padaria")
 
 
 def test_records_can_be_read_of_what_was_kept_of_an_answer(
@@ -203,7 +241,10 @@ def test_of_a_single_record_one_object_is_one_and_null_is_none(
     assert list(client.records(CLIENT_LIST, query=query)) == [{"codigoDoCliente": 1}] * count
 
 
-@pytest.mark.parametrize("members", ["", ', "data": null', ', "Data": null, "errors": null'])
+@pytest.mark.parametrize(
+    ("members", "empty"),
+    [("", False), (', "data": null', True), (', "Data": null, "errors": null', True)],
+)
 @pytest.mark.parametrize(
     ("operation", "path", "query"),
     [
@@ -214,15 +255,19 @@ def test_of_a_single_record_one_object_is_one_and_null_is_none(
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_a_listing_without_data_is_not_an_empty_one(
+def test_null_is_an_empty_listing_and_a_listing_without_data_is_none(
     server: ScriptedServer,
     client: Client,
     operation: Operation,
     path: dict[str, object],
     query: WireModel | None,
     members: str,
+    empty: bool,
 ) -> None:
     server.steps = [answer(200, f'{{"success": true{members}}}'.encode())]
+    if empty:
+        assert list(client.records(operation, path=path, query=query)) == []
+        return
     with pytest.raises(TransportError, match="data"):
         list(client.records(operation, path=path, query=query))
 

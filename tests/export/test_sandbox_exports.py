@@ -91,7 +91,7 @@ def test_other_listings_equal_the_answer(
 def test_orders_are_narrowed_to_whole_days_and_a_branch(
     tmp_path: Path, client: Client, ask: Ask
 ) -> None:
-    start, end = datetime(2026, 3, 1), datetime(2026, 4, 30)
+    start, end = datetime(2026, 3, 1), datetime(2026, 4, 30, 23, 59)
     answers = ask(PEDIDO, dataInferior="01/03/2026", dataSuperior="30/04/2026", codigoDaFilial="1")
     output = tmp_path / "pedidos.jsonl"
     exported = export_listing(

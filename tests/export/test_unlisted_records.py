@@ -118,3 +118,26 @@ def test_import_logs_come_by_number_or_from_the_journal(
     assert xlbridge(*asked, "--id", str(log), **whom).returncode == 0
     assert json.loads(manifest.read_text("utf-8"))["complete"]
     assert xlbridge(*asked, "--id", "999999", **whom).returncode == 1
+
+
+def test_records_without_a_number_are_not_taken_for_one(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    def invoices(query: dict[str, list[str]]) -> list[dict[str, Any]]:
+        return [{"codigoDaFilial": 1, "ultimaAtualizacao": "2026-10-05T10:00:00"}]
+
+    output, manifest = tmp_path / "n.csv", tmp_path / "n.json"
+    with answering({"/v2/faturamento/nfse": invoices}) as system:
+        told = ["-o", output, "--manifest", manifest]
+        done = xlbridge("export", "nfse", *told, **system.environment())
+    assert done.returncode == 0, done.stderr
+    document = json.loads(manifest.read_text("utf-8"))
+    assert len(rows_of(output)) == document["records"] == len(document["windows"]) > 1
+    assert document["replaced"] == 0
+
+
+def test_what_holds_no_field_of_a_record_is_none(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    with answering({"/v2/faturamento/pedido": {"notifications": [{"key": "k"}]}}) as system:
+        whom = system.environment()
+        done = xlbridge("export", "pedidos", "-o", tmp_path / "p.csv", **whom)
+    assert done.returncode == 4
+    assert "notifications" in done.stderr or "without any" in done.stderr
+    assert not (tmp_path / "p.csv").exists()

@@ -47,6 +47,10 @@ _MARKED: dict[str, tuple[tuple[Column, ...], Column]] = {
     "clients": ((import_logs.c.id,), import_logs.c.filename),
     "titles": ((import_logs.c.id,), import_logs.c.filename),
 }
+_BEGINNING = {"requisition": "goods", "buying": "goods"}
+"""What the marks of a kind begin with, where it is not the kind: an order names the goods that its
+requisition asked for."""
+
 _COUNTED: dict[str, Column] = {
     "client": clients.c.codigoDoCliente,
     "sales_order": sales_orders.c.numeroDoPedido,
@@ -76,7 +80,9 @@ def _acknowledged(connection: Connection, ledger: Ledger) -> Iterator[str]:
     """No acknowledged record lost, none there twice, none that nobody sent."""
     for kind, (key, mark) in _MARKED.items():
         stored: defaultdict[str, list[Any]] = defaultdict(list)
-        for row in connection.execute(select(*key, mark).where(mark.like(f"{kind}-%"))):
+        for row in connection.execute(
+            select(*key, mark).where(mark.like(f"{_BEGINNING.get(kind, kind)}-%"))
+        ):
             *number, text = row
             stored[text].append(tuple(number) if len(number) > 1 else number[0])
         for number, text in ledger.created[kind]:

@@ -150,13 +150,13 @@ class Clerk:
         self._moved("adjusted", self._ask(f"{path}/processar"), number)
 
     def ask_for_goods(self) -> None:
-        mark = self._mark("requisition")
+        mark = self._mark("goods")
         data = self._ask("/v2/compras/requisicao", self._wanted(mark))
         self._created("requisition", data, mark, "numeroDaRequisicao")
 
     def order_goods(self) -> None:
-        if number := self._recent("requisition"):
-            mark = self._mark("buying")
+        if newest := self._ledger.created["requisition"][-_RECENT:]:
+            number, mark = self._random.choice(newest)
             wanted = self._wanted(mark) | {"NumeroDaRequisicaoDeCompra": number}
             data = self._ask("/v2/compras/ordem", wanted)
             self._created("buying", data, mark, "numeroDaOrdem")

@@ -2,10 +2,16 @@
 
 from datetime import date, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from environment import Xlbridge, credentials
+from stdnum.br import cnpj
 from workbooks import upload
+
+from xlbridge.sandbox import RunningSandbox
 
 _articles = count(1)
 
@@ -99,3 +105,174 @@ def test_an_imported_address_takes_the_place_of_the_one_that_was_there(http: htt
         addresses = data_of(http.get("/v2/estoque/produto/mapeamento"))
         (own,) = [address for address in addresses if address["idProd"] == product]
         assert (own["codigoDaSecao"], own["ativo"]) == ("C-07", active)
+
+
+ORDERS = "/v2/faturamento/pedido"
+
+
+def new_client(http: httpx.Client) -> int:
+    number: int = data_of(http.post("/v2/cliente", json={"nomeComercial": "Freguês"}))[
+        "codigoDoCliente"
+    ]
+    return number
+
+
+def order_of(http: httpx.Client, *products: dict[str, Any], **fields: object) -> httpx.Response:
+    content = {"codigoDaFilial": 1, "codigoDoCliente": new_client(http), "produtos": products}
+    return http.post(ORDERS, json=content | fields)
+
+
+def test_a_service_invoice_is_changed_by_a_post_under_its_id(http: httpx.Client) -> None:
+    content = {"codigoDaFilial": 1, "codigoDoCliente": new_client(http)}
+    content |= {"codigoDoServicoPrestado": "14.01", "valorDoServico": 100}
+    path = "/v2/faturamento/nfse"
+    number = data_of(http.post(path, json=content))["idNF"]
+    changed = data_of(http.post(f"{path}/{number}", json=content | {"valorDoServico": 250.5}))
+    assert (changed["idNF"], changed["valorDoServico"]) == (number, 250.5)
+    assert data_of(http.get(f"{path}/{number}")) == changed
+    assert http.post(f"{path}/999999", json=content).status_code == 404
+
+
+@pytest.mark.parametrize("price", [0.0125, 1.234567])
+def test_unit_prices_keep_their_decimals(http: httpx.Client, price: float) -> None:
+    product = new_product(http, valorUnitario=price)
+    assert data_of(http.get(f"/v2/produto/{product}"))["valorUnitario"] == price
+    (sold,) = data_of(order_of(http, {"idProduto": product, "quantidade": 8000}))["produtos"]
+    assert sold["valorUnitario"] == price
+    item = {"idProduto": product, "quantidade": 8000, "valorUnitario": price}
+    bought = {"codigoDaFilial": 1, "codigoDoFornecedor": 502, "itens": [item]}
+    number = data_of(http.post("/v2/compras/pedido", json=bought))["payload"]["numeroPedido"]
+    (line,) = data_of(http.get(f"/v2/compras/pedido/{number}"))["itens"]
+    assert (line["valorUnitario"], line["valorTotal"]) == (price, round(8000 * price, 2))
+
+
+@pytest.mark.parametrize(
+    ("price", "terms", "key"),
+    [
+        pytest.param(0.02, {"quantidadeDeParcelas": 3}, "quantidadeDeParcelas", id="equal"),
+        pytest.param(
+            0.02,
+            {"parcelas": [{"percentual": 20}, {"percentual": 80}]},
+            "parcelas.0.percentual",
+            id="percentage",
+        ),
+        pytest.param(
+            5, {"parcelas": [{"valor": 0}, {"valor": 5}]}, "parcelas.0.valor", id="amount"
+        ),
+        pytest.param(
+            5,
+            {"parcelas": [{"valor": 3, "percentual": 50}, {"valor": 2, "percentual": 40}]},
+            "parcelas",
+            id="percentages-beside-amounts",
+        ),
+    ],
+)
+def test_no_instalment_is_of_nothing_and_percentages_add_up(
+    http: httpx.Client, price: float, terms: dict[str, Any], key: str
+) -> None:
+    product = {"idProduto": 2001, "quantidade": 1, "valorUnitario": price}
+    assert key in refused_keys(order_of(http, product, **terms))
+
+
+def test_an_order_that_costs_nothing_has_no_instalments(http: httpx.Client) -> None:
+    sample = {"idProduto": 2001, "quantidade": 1, "valorUnitario": 0}
+    order = data_of(order_of(http, sample))
+    assert (order["parcelas"], order["quantidadeDeParcelas"]) == ([], 0)
+    processed = data_of(http.post(f"{ORDERS}/processar/{order['numeroDoPedido']}"))
+    assert processed["idNF"] is not None
+
+
+def test_an_invoice_agrees_with_its_orders_instalments_and_taxes(http: httpx.Client) -> None:
+    first = {"idProduto": 2001, "quantidade": 3, "valorUnitario": 33.333333, "valorFrete": 1.25}
+    first |= {"aliquotaIPI": 5, "aliquotaICMS": 18, "valorDesconto": 4}
+    second = {"idProduto": 2002, "quantidade": 2, "valorUnitario": 10, "aliquotaICMSST": 3}
+    second |= {"valorSeguro": 0.5, "valorOutros": 0.75, "valorAcrescimo": 2, "aliquotaICMS": 12}
+    order = data_of(order_of(http, first, second, quantidadeDeParcelas=3))
+    number = data_of(http.post(f"{ORDERS}/processar/{order['numeroDoPedido']}"))["idNF"]
+    invoice = data_of(http.get(f"/v2/faturamento/nfe/{number}"))
+    total = round(sum(part["valor"] for part in order["parcelas"]), 2)
+    assert invoice["valorTotal"] == total
+    added = ("valorFrete", "valorSeguro", "valorOutros", "valorAcrescimo", "valorIPI")
+    parts = sum(invoice[name] for name in (*added, "valorICMSST")) - invoice["valorDesconto"]
+    assert round(invoice["valorDosProdutos"] + parts, 2) == total
+    for name in ("baseICMS", "valorICMS", "valorIPI", "valorICMSST"):
+        assert invoice[name] == round(sum(line[name] for line in order["produtos"]), 2)
+
+
+def test_an_invoice_of_its_own_is_worth_its_products(http: httpx.Client) -> None:
+    content = {"codigoDaFilial": 1, "codigoDaNotaFiscal": 1, "tipoDeOperacao": "Saída"}
+    content |= {"naturezaDaOperacao": "Venda", "codigoDaFormaDePagamento": 1, "cep": "01310-100"}
+    content |= {"codigoDoCliente": new_client(http), "nomeDoCliente": "Freguês"}
+    product = {"idProduto": 2001, "quantidade": 3, "valorUnitario": 1.335}
+    invoice = data_of(http.post("/v2/faturamento/nfe", json=content | {"produtos": [product]}))
+    assert (invoice["valorDosProdutos"], invoice["valorTotal"]) == (4.0, 4.0)
+    assert (invoice["valorIPI"], invoice["valorDesconto"]) == (0, 0)
+
+
+def request_goods(http: httpx.Client, *items: dict[str, Any]) -> dict[str, Any]:
+    header = {"codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1}
+    made: dict[str, Any] = data_of(
+        http.post("/v2/compras/requisicao", json=header | {"itens": items})
+    )
+    return made
+
+
+def order_goods(http: httpx.Client, requisition: int, *items: dict[str, Any]) -> httpx.Response:
+    header = {"codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1}
+    origin = {"NumeroDaRequisicaoDeCompra": requisition}
+    return http.post("/v2/compras/ordem", json=header | origin | {"itens": items})
+
+
+def test_closing_a_requisition_takes_its_own_items(http: httpx.Client) -> None:
+    wire = {"idProduto": 0, "descricaoDoProduto": "Fio de prumo", "quantidade": 2}
+    made = request_goods(http, {"idProduto": 2001, "quantidade": 5}, wire)
+    number = made["numeroDaRequisicao"]
+    other, more = {"idProduto": 2002, "quantidade": 1}, {"idProduto": 2001, "quantidade": 6}
+    assert refused_keys(order_goods(http, number, other)) == ["itens.0.idProduto"]
+    assert refused_keys(order_goods(http, number, wire, more)) == ["itens.1.quantidade"]
+    twice = {"idProduto": 2001, "quantidade": 3}
+    assert refused_keys(order_goods(http, number, twice, twice)) == ["itens.1.quantidade"]
+    assert not data_of(http.get(f"/v2/compras/requisicao/{number}"))["encerrada"]
+    order = data_of(order_goods(http, number, {"idProduto": 2001, "quantidade": 4}))
+    closed = data_of(http.get(f"/v2/compras/requisicao/{number}"))
+    assert closed["encerrada"]
+    assert [item["quantidadeAprovada"] for item in closed["itens"]] == [4, 0]
+    bought = {"codigoDaFilial": 1, "codigoDoFornecedor": 502}
+    bought |= {"numeroDaOrdem": order["numeroDaOrdem"]}
+    item = {"idProduto": 2002, "quantidade": 1, "valorUnitario": 1}
+    refused = data_of(http.post("/v2/compras/pedido", json=bought | {"itens": [item]}))
+    assert [told["key"] for told in refused["notifications"]] == ["itens.0.idProduto"]
+
+
+def test_suppliers_have_documents(http: httpx.Client) -> None:
+    listed = data_of(http.get("/v2/fornecedor"))
+    own = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
+    assert len({supplier["cnpjcpf"] for supplier in own}) == len(own) == 6
+    assert all(cnpj.is_valid(supplier["cnpjcpf"]) for supplier in own)
+
+
+def test_attachments_are_downloaded_from_the_sandbox_itself(
+    http: httpx.Client, server: RunningSandbox
+) -> None:
+    (bill,) = data_of(http.get("/v2/financeiro/contaspagar/2025/1/1/1"))["Arquivos"]
+    closed = data_of(http.get("/v2/compras/pedido/encerrados"))[0]["numeroPedido"]
+    (invoice,) = data_of(http.get(f"/v2/compras/pedido/{closed}"))["ArquivosNotasFiscais"]
+    for file, beginning in ((bill, b"%PDF-"), (invoice, b"<?xml")):
+        assert file["Url"].startswith(f"{server.base_url}/arquivos/")
+        got = httpx.get(file["Url"])
+        assert got.status_code == 200
+        assert got.content.startswith(beginning)
+        assert httpx.get(file["Url"][:-1] + "x").status_code == 404
+        assert httpx.get(file["Url"].partition("?")[0]).status_code == 404
+
+
+def test_an_export_with_attachments_has_them(
+    server: RunningSandbox, xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    folder = tmp_path / "files"
+    options = ("-o", tmp_path / "pagar.xlsx", "--attachments", folder)
+    ended = xlbridge("export", "contaspagar-baixados", *options, **credentials(server))
+    assert ended.returncode == 0, ended.stderr
+    files = sorted(folder.iterdir())
+    assert f"{len(files)} files." in ended.stdout + ended.stderr
+    assert all(file.read_bytes().startswith(b"%PDF-") for file in files)

@@ -1,25 +1,20 @@
-"""The demo's records: the same every time, and their figures add up."""
+"""The demo's records: what the contract names, the same every time."""
 
 from collections import defaultdict
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from databases import open_storage
 from sqlalchemy import Connection, Table, select
-from stdnum.br import cnpj, cpf
 
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.sandbox.areas.registry.seed_demo import TODAY
 from xlbridge.sandbox.areas.registry.tables import branches, clients, portfolios
 from xlbridge.sandbox.areas.sales.tables import (
-    product_invoice_items,
     product_invoices,
-    sales_order_installments,
-    sales_order_items,
     sales_orders,
     service_forecasts,
     service_invoices,
@@ -65,6 +60,10 @@ def test_it_has_what_the_contract_names(demo: Connection) -> None:
     assert len(rows(demo, sales_orders)) == 2000
     assert len(rows(demo, branches)) >= 3
     assert {client["ativo"] for client in registered} == {True, False}
+    assert any(not (client["cnpjcpf"] or "0").isdigit() for client in registered)
+    states = ("pendente", "processado", "cancelado")
+    orders = rows(demo, sales_orders)
+    assert {state for order in orders for state in states if order[state]} == set(states)
     settled = {title["dataDeBaixa"] is not None for title in rows(demo, receivables)}
     assert settled == {True, False}
     empty = {balance.quantity == 0 for _, balance in balances_of(demo, TODAY)}
@@ -77,83 +76,6 @@ def test_it_is_the_same_every_time(demo: Connection, tmp_path: Path) -> None:
         for table in metadata.sorted_tables:
             assert rows(connection, table) == rows(demo, table), table.name
     again.close()
-
-
-def test_documents_are_valid_and_unique(demo: Connection) -> None:
-    registered = rows(demo, clients)
-    documents = [client["cnpjcpf"] for client in registered if client["cnpjcpf"]]
-    assert len(documents) == len(set(documents))
-    for client in registered:
-        judge = cnpj if client["natureza"] == "J" else cpf
-        assert client["cnpjcpf"] is None or judge.is_valid(client["cnpjcpf"])
-    assert any(not document.isdigit() for document in documents)
-
-
-def test_the_products_of_an_order_add_up(demo: Connection) -> None:
-    for item in rows(demo, sales_order_items):
-        assert item["valorTotal"] == item["quantidade"] * item["valorUnitario"]
-        assert item["totalLiquido"] == (
-            item["valorTotal"] - item["valorDesconto"] + item["valorAcrescimo"] + item["valorFrete"]
-            + item["valorSeguro"] + item["valorOutros"] + item["valorIPI"] + item["valorICMSST"]
-        )  # fmt: skip
-        assert item["totalLiquido"] == item["totalLiquido"].quantize(Decimal("0.01"))
-
-
-def test_the_instalments_of_an_order_are_what_its_products_cost(demo: Connection) -> None:
-    instalments = by_order(rows(demo, sales_order_installments))
-    items = by_order(rows(demo, sales_order_items))
-    for order in rows(demo, sales_orders):
-        number = order["numeroDoPedido"]
-        total = sum(item["totalLiquido"] for item in items[number])
-        assert sum(part["valor"] for part in instalments[number]) == total
-        assert sum(part["percentual"] for part in instalments[number]) == 100
-        assert {part["totalDoPedido"] for part in instalments[number]} == {total}
-        assert len(instalments[number]) == order["quantidadeDeParcelas"]
-
-
-def test_the_state_of_an_order_is_one_and_fits_its_dates(demo: Connection) -> None:
-    seen = set()
-    for order in rows(demo, sales_orders):
-        state = (order["pendente"], order["processado"], order["cancelado"])
-        assert sum(state) == 1
-        assert (order["dataDeProcessamento"] is not None) == order["processado"]
-        assert (order["idNF"] is not None) == order["processado"]
-        assert (order["dataDeCancelamento"] is not None) == order["cancelado"]
-        dates = [order[name] for name in ("dataDaOrdem", "dataDeProcessamento")]
-        assert order["updated"] >= max(date for date in dates if date is not None)
-        seen.add(state)
-    assert len(seen) == 3
-
-
-def test_the_titles_are_those_of_the_instalments(demo: Connection) -> None:
-    titles = {
-        tuple(title[column.name] for column in receivables.primary_key): title
-        for title in rows(demo, receivables)
-    }
-    linked = [part for part in rows(demo, sales_order_installments) if part["existeLancamentoCR"]]
-    assert len(linked) == len(titles)
-    for part in linked:
-        key = (part["codigoDoExercicioCR"], part["codigoDaFilialCR"])
-        key += (part["numeroDaMovimentacaoCR"], part["sequenciaDaMovimentacaoCR"])
-        assert titles[key]["valorDoLancamento"] == part["valor"]
-
-
-def test_the_invoices_of_processed_orders_are_there(demo: Connection) -> None:
-    orders = {order["idNF"]: order for order in rows(demo, sales_orders) if order["processado"]}
-    sold = by_order(rows(demo, sales_order_items))
-    billed: dict[int, Rows] = defaultdict(list)
-    for item in rows(demo, product_invoice_items):
-        billed[item["idNF"]].append(item)
-    invoices = rows(demo, product_invoices)
-    assert [invoice["idNF"] for invoice in invoices] == sorted(orders)
-    for invoice in invoices:
-        order = orders[invoice["idNF"]]
-        assert invoice["numeroDoPedido"] == order["numeroDoPedido"]
-        assert invoice["dataDeEmissao"] == order["dataDeProcessamento"]
-        same = ("idProduto", "quantidade", "valorUnitario", "valorTotal")
-        assert [[item[name] for name in same] for item in billed[invoice["idNF"]]] == [
-            [item[name] for name in same] for item in sold[order["numeroDoPedido"]]
-        ]
 
 
 def test_no_key_of_an_invoice_is_there_twice(demo: Connection) -> None:

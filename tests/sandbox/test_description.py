@@ -1,10 +1,18 @@
 """The sandbox's description of itself."""
 
+import asyncio
 import re
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
+from databases import open_storage
 
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.http.app import build_app
+from xlbridge.sandbox.http.openapi import openapi_content
 from xlbridge.wire import OPERATIONS
 
 
@@ -47,3 +55,26 @@ def test_docs_list_every_operation_and_load_nothing_from_elsewhere(http: httpx.C
         assert f"<code>{operation.path}</code>" in page.text
     assert "http://" not in page.text
     assert "https://" not in page.text
+
+
+def test_the_event_loop_serves_others_while_the_description_is_built(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    openapi_content.cache_clear()
+    with closing(open_storage(tmp_path)) as storage:
+        turns = asyncio.run(_turns_of_others(Sandbox(storage, catalogue)))
+    assert turns > 100
+
+
+async def _turns_of_others(sandbox: Sandbox) -> int:
+    """How often another task had its turn while two asked for the description at once."""
+    transport = httpx.ASGITransport(build_app(sandbox))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        asked = asyncio.gather(*(client.get("/openapi.json") for _ in range(2)))
+        turns = 0
+        while not asked.done():
+            turns += 1
+            await asyncio.sleep(0)
+        one, other = await asked
+        assert one.content == other.content == openapi_content()
+    return turns

@@ -1,7 +1,13 @@
 """Requests that are refused before any rule of the business is asked."""
 
+import itertools
 import json
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -77,6 +83,12 @@ def test_an_upload_beyond_the_limit_gives_413(http: httpx.Client) -> None:
         b'{"nomeComercial": "X", "codigoDoVendedor": 99999999999}',
         b'{"nomeComercial": "X", "codigoDoVendedor": 1.5}',
         b'{"nomeComercial": "X", "codigoDoVendedor": true}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": 1e999999999}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": 1e-999999999}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": 1e9999999999999999999999}',
+        b'{"nomeComercial": "X", "codigoDoVendedor": 0.' + b"1" * 100_000 + b"}",
+        b'{"nomeComercial": 1e999999999}',
+        b'{"nomeComercial": "X", "email": [1e999999999]}',
         b'{"nomeComercial": 1}',
         b'{"nomeComercial": ["X"]}',
         b'{"nomeComercial": ""}',
@@ -90,7 +102,7 @@ def test_an_upload_beyond_the_limit_gives_413(http: httpx.Client) -> None:
         b'"X"',
         b"",
     ],
-    ids=range(18),
+    ids=range(24),
 )
 def test_a_bad_body_gives_400(http: httpx.Client, body: bytes) -> None:
     refused = http.post("/v2/cliente", content=body)
@@ -131,6 +143,79 @@ def test_a_bad_field_of_a_title_gives_400_under_its_name(
     refused = http.post("/v2/financeiro/contasreceber", json=title | {field: value})
     assert refused.status_code == 400
     assert [error["key"] for error in refused.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize("field", ["valorUnitario", "codigoDoTipoDeProduto", "descricaoDoProduto"])
+@pytest.mark.parametrize(
+    "number",
+    ["1e999999999", "-1E+999999999", "1e-999999999", "0e999999999", "1e401", "9" * 5000,
+     "1." + "0" * 5000, "1e" + "9" * 5000],
+)  # fmt: skip
+def test_a_number_that_takes_hours_to_write_out_is_refused(
+    http: httpx.Client, field: str, number: str
+) -> None:
+    product = json.dumps({"descricaoDoProduto": "X", field: "@"}).replace('"@"', number)
+    refused = http.post("/v2/produto", content=product)
+    assert refused.status_code == 400, refused.text
+    assert [error["key"] for error in refused.json()["errors"]] == [field]
+    assert http.get("/v2/sistema/info").status_code == 200
+
+
+def _connected(server: RunningSandbox) -> socket.socket:
+    address = urlsplit(server.base_url)
+    return socket.create_connection((address.hostname, address.port), timeout=60)
+
+
+HEAD = b"POST /v2/autenticar HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"POST /v2", HEAD, HEAD + b'Content-Length: 99\r\n\r\n{"email"'],
+    ids=["nothing", "line", "head", "body"],
+)
+def test_a_connection_that_stands_still_ends(start: Start, begun: bytes) -> None:
+    server = start("--seed", "empty", "--request-timeout", "0.3")
+    with _connected(server) as connection:
+        connection.sendall(begun)
+        assert connection.recv(1) == b""
+
+
+def test_a_head_sent_letter_by_letter_gains_no_time(start: Start) -> None:
+    server = start("--seed", "empty", "--request-timeout", "0.3")
+    with _connected(server) as connection, pytest.raises(OSError, match=r"reset|[Bb]roken"):
+        _send_slowly(connection, itertools.chain(HEAD, itertools.repeat(ord("x"))))
+
+
+def _send_slowly(connection: socket.socket, text: Iterable[int]) -> None:
+    for letter in text:
+        connection.sendall(bytes([letter]))
+        time.sleep(0.01)
+
+
+def test_a_body_that_comes_slowly_is_taken(start: Start) -> None:
+    server = start("--seed", "empty", "--request-timeout", "1")
+    body = json.dumps({"email": server.email, "password": server.password}).encode()
+    with _connected(server) as connection:
+        connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body))
+        for place in range(0, len(body), 10):
+            connection.sendall(body[place : place + 10])
+            time.sleep(0.15)
+        assert b"200 OK" in connection.recv(65536)
+
+
+def test_an_answer_that_nobody_takes_ends_its_connection(start: Start) -> None:
+    server = start("--request-timeout", "0.3")
+    with log_in(server) as http, _connected(server) as connection:
+        whole = len(http.get("/v2/faturamento/pedido").content)
+        head = "GET /v2/faturamento/pedido HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\r\n"
+        connection.sendall(head.format(http.headers["Authorization"]).encode())
+        taken = len(connection.recv(1))
+        time.sleep(2)
+        with suppress(ConnectionResetError):
+            while part := connection.recv(2**20):
+                taken += len(part)
+        assert taken < whole
 
 
 def test_an_inactive_client_gets_no_title(http: httpx.Client) -> None:

@@ -20,7 +20,7 @@ from upload_parts import (
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
-from xlbridge.resources import ExistingPolicy
+from xlbridge.resources import ExistingPolicy, Kind
 from xlbridge.upload import (
     Job,
     Journal,
@@ -34,6 +34,7 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup.row_lookup import comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
 
 
@@ -191,6 +192,15 @@ def test_what_two_readings_prove(
     before: Snapshot, after: Snapshot, existing: ExistingPolicy, proven: list[bool | None]
 ) -> None:
     assert applied_rows(before, after, existing) == proven
+
+
+@pytest.mark.parametrize(
+    ("value", "compared"), [("1e2", "100"), ("1e999999999", "1e999999999"), ("muito", "muito")]
+)
+def test_a_number_is_compared_by_its_value_unless_it_is_beyond_all(
+    value: str, compared: str
+) -> None:
+    assert comparable_value(Kind.MONEY, value) == compared
 
 
 def test_instalments_of_one_document_are_told_apart(

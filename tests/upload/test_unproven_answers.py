@@ -1,5 +1,6 @@
 """Answers that prove nothing, given after the commit: keys are read back before a repeat."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import Job, RequestedMode, State, UploadContext, Uploads
 from xlbridge.wire.registry import CLIENT_LIST
 
@@ -44,19 +46,35 @@ def test_rows_that_are_there_are_not_sent_again(
     context: UploadContext,
     client: Client,
     proxy: LossyProxy,
+    sandbox: RunningSandbox,
     make_clients: MakeClients,
     fate: Fate,
     mode: RequestedMode,
 ) -> None:
     document = new_cnpj()
     proxy.lose_once(fate, "importacao/cliente")
+    lose = proxy.decide
+
+    def read_back_once_it_is_there(method: str, path: str) -> Fate:
+        # The queue works by itself: what it writes is awaited, as the settle time does.
+        if method == "GET" and imports(proxy):
+            await_client(sandbox, document)
+        return lose(method, path)
+
+    proxy.decide = read_back_once_it_is_there
     job = send(context, client, make_clients(document), mode)
-    for _ in range(20):
-        if job.state.is_final:
-            break
-        job = Uploads(context, client).run(job, NO_PREVIEW)
     assert (job.state, job.verdict.accepted) == (State.DONE, 1)
     assert imports(proxy) == 1
+
+
+def await_client(sandbox: RunningSandbox, document: str) -> None:
+    target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+    with Client(target) as direct:
+        for _ in range(1000):
+            if registered(direct, document):
+                return
+            time.sleep(0.02)
+    raise AssertionError(f"{document} was not registered")
 
 
 @pytest.mark.parametrize("fate", AFTER)

@@ -16,6 +16,7 @@ RESOURCES = {
     "telefone": "cliente",
     "cnpj": "cliente",
     "cpf": "cliente",
+    "nomeComercial": "cliente",
 }
 
 
@@ -68,7 +69,8 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
         ("seuCodigo", 12, "#,##0", []),
         ("seuCodigo", 12, "#,##0_);[Red](#,##0)", []),
         ("seuCodigo", 1001, "#", []),
-        ("seuCodigo", 1001, "[>999]#,##0;0", []),
+        ("seuCodigo", 1001, "[>999]#,##0;0", ["code-shown-otherwise"]),
+        ("seuCodigo", 101, "[>999]#,##0;0", []),
         ("codigoDoServicoPrestado", 1001, "#,##0", ["code-shown-otherwise"]),
         ("codigoDoServicoPrestado", 201001, '0"."00"."000', ["code-shown-otherwise"]),
         ("codigoDoServicoPrestado", 1001, "0", []),
@@ -81,7 +83,7 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
         ("valorDoServico", 10.5, "[$R$-416] #,##0.00;[Red]-[$R$-416] #,##0.00", []),
         ("valorDoServico", 10.5, "[$-416]#,##0.00", []),
         ("valorDoServico", 10.5, "[$BRL] #,##0.00", []),
-        ("valorDoServico", 10.5, '"$"#,##0.00_);("$"#,##0.00)', []),
+        ("valorDoServico", 10.5, '"$"#,##0.00', ["number-currency"]),
         ("valorDoServico", 10.5, "[$US$-409] #,##0.00", ["number-currency"]),
         ("valorDoServico", 10.5, "[$$-409]#,##0.00", ["number-currency"]),
         ("valorDoServico", 10.5, "[$$-en-US]#,##0.00", ["number-currency"]),
@@ -91,7 +93,39 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
         ("valorDoServico", 10.5, "\\U\\S\\$ #,##0.00", ["number-currency"]),
         ("valorDoServico", "10,50", "[$US$-409] #,##0.00", ["number-as-text"]),
         ("valorDoServico", -10.5, "[$USD] #,##0.00", ["number-currency", "value-range"]),
-        ("aliquotaISSRetido", 2.5, '0.00 "EUR"', []),
+        ("aliquotaISSRetido", 2.5, '0.00 "EUR"', ["number-with-words"]),
+        ("aliquotaISSRetido", 2.5, '0.00"%"', []),
+        ("valorDoServico", 12.5, '0.00"%"', ["number-with-words"]),
+        ("valorDoServico", 30, '0" dias"', ["number-with-words"]),
+        ("valorDoServico", 100, "-0.00", ["number-shown-otherwise"]),
+        ("valorDoServico", 100, '"-"#,##0.00', ["number-shown-otherwise"]),
+        ("valorDoServico", 100, "(#,##0.00)", ["number-shown-otherwise"]),
+        ("valorDoServico", 100, '"a combinar"', ["number-shown-otherwise"]),
+        ("valorDoServico", 100, ";;;", ["number-shown-otherwise"]),
+        ("valorDoServico", 100, '0"00"', ["number-shown-otherwise"]),
+        ("valorDoServico", 1230, '00":"00', ["number-shown-otherwise"]),
+        ("valorDoServico", 1234, '0"."00', ["number-shown-otherwise"]),
+        ("valorDoServico", 1234, '0"."000', []),
+        ("valorDoServico", 5000, '[<1000]0;"muito"', ["number-shown-otherwise"]),
+        ("valorDoServico", 500, '[<1000]0;"muito"', []),
+        ("valorDoServico", 46000, "[>50000]0;dd/mm/yyyy", ["number-shown-otherwise"]),
+        ("valorDoServico", -5, "0.00;0.00", ["number-shown-otherwise"]),
+        ("valorDoServico", -5, "0.00;[Red]0.00", ["value-range"]),
+        ("valorDoServico", -5, "0.00_);(0.00)", ["value-range"]),
+        ("nomeComercial", 123, '"NF "000000', ["text-shown-otherwise"]),
+        ("nomeComercial", 12, "0%", ["text-shown-otherwise"]),
+        ("nomeComercial", 12, "000000", ["text-shown-otherwise"]),
+        ("nomeComercial", 12, '"Loja "000', ["text-shown-otherwise"]),
+        ("nomeComercial", 100, "#,##0.00", ["text-shown-otherwise"]),
+        ("nomeComercial", 100, ";;;", ["text-shown-otherwise"]),
+        ("nomeComercial", 100, '0;"x"', []),
+        ("nomeComercial", 1500, "#,##0", []),
+        ("nomeComercial", 100, "0_);(0)", []),
+        ("nomeComercial", "Aluguel", '@" de outubro"', ["text-shown-otherwise"]),
+        ("nomeComercial", "Aluguel", ";;;", ["text-shown-otherwise"]),
+        ("nomeComercial", "Aluguel", '0;0;0;"ver nota"', ["text-shown-otherwise"]),
+        ("nomeComercial", "Aluguel", "_-@_-", []),
+        ("nomeComercial", "Aluguel", "#,##0.00", []),
     ],
 )
 def test_what_is_shown_is_not_what_is_stored(
@@ -106,6 +140,35 @@ def test_what_is_shown_is_not_what_is_stored(
     path = written(tmp_path / "a.xlsx", column, value, form, writer)
     judged = validate_workbook(path, catalogue, resource=RESOURCES.get(column))
     assert [finding.kind.code for finding in judged.findings] == codes
+
+
+ORDINARY = (
+    "General", "0", "0.00", "#,##0", "#,##0.00", "0.000", "#", "@", "0.00E+00", "# ?/?", "##0.0E+0",
+    "#,##0_);(#,##0)", "#,##0.00_);[Red](#,##0.00)", "#,##0.00;[Red]#,##0.00", "0;-0;;@",
+    '_(* #,##0.00_);_(* \\(#,##0.00\\);_(* "-"??_);_(@_)', "#,##0.00;-#,##0.00;0.00",
+    '_-"R$"\\ * #,##0.00_-;\\-"R$"\\ * #,##0.00_-;_-"R$"\\ * "-"??_-;_-@_-', '"R$" #,##0.00',
+    "[$R$-416] #,##0.00", "[$R$-pt-BR]\\ #,##0.00", "R$ #,##0.00", "[$-416]#,##0.00",
+    "[Blue]0.00;[Red]-0.00",
+    '#,##0.00 "R$"', "#,##0.00\\ ;\\(#,##0.00\\);\\-#\\ ;@\\ ", "+0.00;-0.00",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ORDINARY)
+def test_an_ordinary_format_is_not_named(tmp_path: Path, catalogue: Catalogue, form: str) -> None:
+    for value in (100, 10.5, 1234567.89):
+        path = written(tmp_path / "a.xlsx", "valorDoServico", value, form, "openpyxl")
+        assert list(validate_workbook(path, catalogue).findings) == []
+
+
+@pytest.mark.parametrize("amount", [999_999.99995, 99_999_999.994, 12_345.678])
+def test_an_amount_is_rounded_only_where_it_is_noise(
+    tmp_path: Path, catalogue: Catalogue, amount: float
+) -> None:
+    path = written(tmp_path / "a.xlsx", "valorDoServico", amount, "#,##0.00", "xlsxwriter")
+    assert [f.kind.code for f in validate_workbook(path, catalogue).findings] == ["decimal-places"]
+    noisy = round(amount, 2) * (1 + 5e-13)
+    path = written(tmp_path / "b.xlsx", "valorDoServico", noisy, "#,##0.00", "xlsxwriter")
+    assert list(validate_workbook(path, catalogue).findings) == []
 
 
 def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -134,8 +197,17 @@ def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
         (";;;", 7, ""),
         ("0;-0;;@", 0, ""),
         ('General" kg"', 7, "7 kg"),
-        ("# ?/?", 7, None),
-        ("[<100]0;#,##0", 7, None),
+        ("# ?/?", 7, "7"),
+        ("[<100]0;#,##0", 7, "7"),
+        ("[<100]0;#,##0", 1234, "1.234"),
+        ("0.00", -1.5, "-1,50"),
+        ("0.00;(0.00)", -1.5, "(1,50)"),
+        ("0.00;[Red]0.00", -1.5, "1,50"),
+        ("-0.00", 100, "-100,00"),
+        (";;;", 100, ""),
+        ('"a combinar"', 100, "a combinar"),
+        ("General", 0.1, "0,1"),
+        ("dd/mm/yyyy", 46000, None),
     ],
 )
 def test_a_number_is_shown_as_its_format_says(form: str, value: int, shown: str | None) -> None:

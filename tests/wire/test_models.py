@@ -1,4 +1,4 @@
-"""What is read needs no more than what identifies it, and has every field that the spec shows."""
+"""What is read needs no field, and has every field that the spec shows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def _adapter(model: type[WireModel], name: str) -> TypeAdapter[Any]:
 
 
 def record(said: Shown) -> dict[str, Any]:
-    """Return the least of a record: what identifies it, and what its answer must have."""
+    """Return the least of a record."""
     return {name: example(said.model, name) for name in said.key} | ALSO.get(
         said.model.__name__, {}
     )
@@ -106,7 +106,7 @@ def test_everything_that_is_read_is_listed() -> None:
 
 
 @each_model
-def test_only_what_identifies_a_record_is_required(said: Shown) -> None:
+def test_nothing_is_required_but_whether_a_login_was_accepted(said: Shown) -> None:
     required = {n for n, field in said.model.model_fields.items() if field.is_required()}
     assert required == set(said.key)
     said.model.model_validate(record(said))

@@ -177,12 +177,28 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "dimension of nonsense": ("unreadable", _sheet(FIRST_ROWS, before='<dimension ref="?:?"/>')),
     "every column": ("good", _wide),
     "one long text in 10,000 cells": (
-        "hostile",
+        "too-large",
         _shared(["x" * 2**20], _rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>')),
     ),
     "a text of the longest in 1,000 cells": (
         "findings",
         _shared(["x" * 32_767], _rows(1_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+    ),
+    "a text of the longest in 65,000 cells": (
+        "too-large",
+        _shared(["x" * 32_767], _rows(65_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+    ),
+    "forty texts of the longest in 65,000 cells": (
+        "too-large",
+        _shared(["x" * 32_767] * 40, _rows(65_000, '<c r="A{n}" t="s"><v>7</v></c>')),
+    ),
+    "a long text and numbers that look like it": (
+        "findings",
+        _shared(
+            ["x" * 32_767],
+            '<row r="3"><c r="A3" t="s"><v>0</v></c></row>'
+            + _rows(20_000, '<c r="B{n}"><v>0</v></c>', 4),
+        ),
     ),
     "different texts of the longest in 5,000 cells": ("too-large", _long_texts),
     "200,000 equal texts": (
@@ -191,7 +207,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     ),
     "text over the longest": ("too-large", _cell(text_cell("A3", "x" * 32_768))),
     "texts that are not there": ("unreadable", _cell('<c r="A3" t="s"><v>4000000000</v></c>')),
-    "texts below zero": ("good", _cell('<c r="A3" t="s"><v>-1</v></c>')),
+    "texts below zero": ("unreadable", _cell('<c r="A3" t="s"><v>-1</v></c>')),
     "style that is not there": ("good", _cell('<c r="A3" s="99999999999"><v>1</v></c>')),
     "number beyond all": ("findings", _cell('<c r="A3"><v>1e999</v></c>')),
     "number that is none": ("findings", _cell('<c r="A3"><v>NaN</v></c>')),
@@ -199,15 +215,15 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "day before all": ("unreadable", _shown(_DATE, "-1e308")),
     "hours beyond all": ("unreadable", _shown(_HOURS, "11222333000181")),
     "hours before all": ("unreadable", _shown(_HOURS, "-1e308")),
-    "words for a number": ("good", _cell('<c r="A3"><v>dez</v></c>')),
+    "words for a number": ("unreadable", _cell('<c r="A3"><v>dez</v></c>')),
     "truth that is none": ("unreadable", _cell('<c r="A3" t="b"><v>7</v></c>')),
     "day that is none": ("good", _cell('<c r="A3" t="d"><v>2026-99-99</v></c>')),
     "type that is none": ("unreadable", _cell('<c r="A3" t="zzz"><v>1</v></c>')),
-    "the same cell twice": ("good", _cell('<c r="A3"><v>1</v></c><c r="A3"><v>2</v></c>')),
-    "cells that go back": ("findings", _cell('<c r="C3"><v>1</v></c><c r="A1"><v>2</v></c>')),
+    "the same cell twice": ("unreadable", _cell('<c r="A3"><v>1</v></c><c r="A3"><v>2</v></c>')),
+    "cells that go back": ("unreadable", _cell('<c r="C3"><v>1</v></c><c r="A1"><v>2</v></c>')),
     "deep nesting": ("good", _sheet(FIRST_ROWS, after="<a>" * 100_000 + "</a>" * 100_000)),
     "deep nesting in a cell": (
-        "good",
+        "unreadable",
         _cell(f'<c r="A3">{"<is>" * 50_000}{"</is>" * 50_000}</c>'),
     ),
     "letters that are no UTF-8": (
@@ -215,7 +231,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
         _part(SHEET, sheet(text_row(1, ("x",))).replace(b"x", b"\xff\xfe")),
     ),
     "nothing in the letters": (
-        "findings",
+        "unreadable",
         _part(SHEET, sheet(text_row(1, ("x",))).replace(b"x", b"\0")),
     ),
     "100,000 attributes": ("good", _sheet(FIRST_ROWS, after=f"<a {_ATTRIBUTES}/>")),

@@ -18,9 +18,10 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import RawSheet, read_workbook
+from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.read.sheet_scan import scan_exactly, scan_quickly
+from xlbridge.workbook.read.sheet_scan import scan_quickly
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 

@@ -23,7 +23,7 @@ from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import print_json, print_lines, print_result, remark
 from xlbridge.errors import UsageError
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
@@ -176,8 +176,7 @@ def print_batch(
         }
         print_json(batch_json(batch, steps) | files)
         return
-    for line in batch_text(batch, steps):
-        print_result(line)
+    print_lines(batch_text(batch, steps))
     if findings is not None:
         page_text = Text(
             pt="Tudo o que está errado nos arquivos: {page}",
@@ -185,8 +184,7 @@ def print_batch(
         )
         print_result(page_text.format(page=short_path(findings)))
     for proof in proofs:
-        for line in proof_text(proof):
-            print_result(line)
+        print_lines(proof_text(proof))
 
 
 def batch_exit_code(steps: Sequence[StepOverview]) -> ExitCode:

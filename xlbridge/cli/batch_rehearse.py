@@ -10,7 +10,7 @@ from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import print_json, print_result, remark, show_progress
+from xlbridge.cli.output import print_json, print_lines, remark, show_progress
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
@@ -165,6 +165,5 @@ def rehearse_command(
     if form == "json":
         print_json(rehearsal_json(rehearsed))
     else:
-        for line in rehearsal_text(rehearsed):
-            print_result(line)
+        print_lines(rehearsal_text(rehearsed))
     return _EXIT_CODES[rehearsed.state]

@@ -56,6 +56,12 @@ def print_result(text: Text | str) -> None:
     _print(str(text))
 
 
+def print_lines(lines: Iterable[Text | str]) -> None:
+    """Print the lines of the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
+    for line in lines:
+        print_result(line)
+
+
 def readable(value: object) -> object:
     """Return a value as a person reads it: what is true or not in words, nothing as a dash."""
     if value is None:

@@ -124,6 +124,19 @@ _SECONDS = click.FloatRange(min=0)
     metavar="SECONDS",
     help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
 )
+@click.option(
+    "--request-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help=str(
+        Text(
+            pt="Encerra uma conexão parada no meio de uma requisição por esse tempo.",
+            en="Ends a connection that stands still in the middle of a request for so long.",
+        )
+    ),
+)
 @schemas_option
 def command(
     port: int,
@@ -136,9 +149,15 @@ def command(
     while_stdin_open: bool,
     faults: str | None,
     token_lifetime: float,
+    request_timeout: float,
 ) -> None:
     planned = None if faults is None else parse_faults(faults)
-    behaviour = Behaviour(timedelta(seconds=token_lifetime), planned, host_names=host_names)
+    behaviour = Behaviour(
+        token_lifetime=timedelta(seconds=token_lifetime),
+        request_timeout=timedelta(seconds=request_timeout),
+        faults=planned,
+        host_names=host_names,
+    )
     plan = ServeOptions(
         port=port,
         database=database,

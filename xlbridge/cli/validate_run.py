@@ -12,8 +12,8 @@ from xlbridge.cli.output import (
     fit_to_terminal,
     print_error,
     print_json,
+    print_lines,
     print_pieces,
-    print_result,
     remark,
     show_progress,
 )
@@ -47,8 +47,7 @@ def _print_report(report: Report, form: str) -> None:
     if form == "json" and sys.stdout.isatty():
         print_json(report_document(report))
     elif form == "text":
-        for line in fit_to_terminal(report_lines(report), sys.stdout):
-            print_result(line)
+        print_lines(fit_to_terminal(report_lines(report), sys.stdout))
     else:
         print_pieces(FORMS[form].render(report))
 
@@ -76,7 +75,7 @@ def report_results(
     if task.annotated is not None and report.sheets:
         with failures.noted():
             _write_marked_copy(report, task.annotated)
-    gravest = failures.told()
+    gravest = failures.report()
     if unasked is not None:
         raise unasked
     return max(_exit_code(report), gravest)
@@ -89,7 +88,7 @@ _NOTHING_FIXED = Text(
 
 
 class _WriteFailures:
-    """Failures to write a file: told at the end, as no report is lost by them."""
+    """Failures to write a file: reported at the end, as nothing else is lost by them."""
 
     def __init__(self) -> None:
         self._found: list[tuple[XlbridgeError, Text | None]] = []
@@ -102,8 +101,8 @@ class _WriteFailures:
         except (UsageError, WorkbookRefused) as error:
             self._found.append((error, consequence))
 
-    def told(self) -> ExitCode:
-        """Tell all of it, below the report, and return the gravest exit code."""
+    def report(self) -> ExitCode:
+        """Print the failures below the report, and return the gravest exit code."""
         for error, consequence in self._found:
             print_error(error)
             if consequence is not None:

@@ -591,6 +591,33 @@ class SalesServiceInvoices:
     ) -> ServiceInvoice:
         """``PUT /v2/faturamento/nfse/{id}``."""
 
+    def update_by_post(
+        self,
+        *,
+        id: int,
+        codigoDaFilial: int,
+        codigoDoCliente: int,
+        codigoDoServicoPrestado: str,
+        valorDoServico: Decimal,
+        aliquotaISSRetido: Decimal | None = ...,
+        CodigoNBS: str | None = ...,
+        CodigoIndicadorDaOperacao: str | None = ...,
+        CodigoTipoDaOperacao: int | None = ...,
+        CodigoIndicadorDoDestinatario: int | None = ...,
+        CodigoDaSituacaoTributariaIBSCBS: str | None = ...,
+        ClassificacaoIBSCBS: str | None = ...,
+        AliquotaIBSMunicipal: Decimal | None = ...,
+        ValorIBSMunicipal: Decimal | None = ...,
+        AliquotaIBSEstadual: Decimal | None = ...,
+        ValorIBSEstadual: Decimal | None = ...,
+        AliquotaCBS: Decimal | None = ...,
+        ValorCBS: Decimal | None = ...,
+        CodigoDaSituacaoTributariaPIS: str | None = ...,
+        CodigoDaSituacaoTributariaCOFINS: str | None = ...,
+        CodigoDaRetencaoPisCofinsCsll: str | None = ...,
+    ) -> ServiceInvoice:
+        """``POST /v2/faturamento/nfse/{id}``."""
+
 
 class SalesOrders:
     def create(

@@ -6,14 +6,13 @@ Source: the spec, Response envelope and Errors.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
 import httpx
 from pydantic import ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, refuse_constant
+from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
@@ -239,7 +238,7 @@ def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
 def parse_json(reply: httpx.Response) -> Any:
     """Parse a body with every decimal number exact. Raises ``ValueError``."""
     try:
-        return json.loads(reply.content, parse_float=Decimal, parse_constant=refuse_constant)
+        return exact_decoder().decode(reply.content.decode(json.detect_encoding(reply.content)))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -17,12 +17,22 @@ def data_reader(operation: Operation) -> Callable[[Any], Any]:
     """Return what reads an operation's ``data``; it raises ``ValueError`` where it cannot."""
     annotation = operation.data
     validate = _adapter(annotation).validate_python
-    if get_origin(annotation) is list:
-        return lambda data: validate([] if data is None else data)
-    is_model = isinstance(annotation, type) and issubclass(annotation, WireModel)
-    if operation.method == "GET" or not is_model:
+    reads, lists = operation.method == "GET", get_origin(annotation) is list
+    if lists:
+        return lambda data: _read_list(validate, data, strict=reads)
+    if reads or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
         return validate
     return lambda data: _read_as_far_as_it_goes(annotation, data)
+
+
+def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
+    """Read records; null is none, and so is what does not fit where that is not ``strict``."""
+    try:
+        return validate([] if data is None else data)
+    except ValidationError:
+        if strict:
+            raise
+        return []
 
 
 def _read_as_far_as_it_goes(model: type[WireModel], data: Any) -> WireModel:

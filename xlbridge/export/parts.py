@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Window, update_time
+from xlbridge.errors import TransportError
 from xlbridge.export.flatten import Flattener, Rearrange
 from xlbridge.export.import_rows import ImportRow
 from xlbridge.export.lines import LineFormat
@@ -25,6 +26,7 @@ from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import Digits, MarkedDigits, Sheet
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text
 
 FINISHED_FILE = "finished.json"
 _ANSWER_FILE = "answer"
@@ -261,6 +263,7 @@ class PartWriter:
 
     def __init__(self, recipe: LineSpec) -> None:
         self._recipe = recipe
+        self._documented = frozenset(recipe.shape.names.values())
         self._flattener = Flattener(recipe.sheets, recipe.forms, recipe.rearrange, recipe.totals)
 
     def describe(self, part: Part) -> None:
@@ -273,6 +276,14 @@ class PartWriter:
         ``known`` are fields of its key that the call tells where the record does not. Raises what
         ``Flattener.lines`` and ``RecordFilter.reason_against`` raise.
         """
+        if self._documented.isdisjoint(record):
+            raise TransportError(
+                Text(
+                    pt="Um registro veio sem nenhum dos campos que a interface mostra: {fields}.",
+                    en="A record came without any of the fields that the interface shows: "
+                    "{fields}.",
+                ).format(fields=", ".join(sorted(record)) or "{}")
+            )
         wanted = self._recipe.wanted
         reason = None if wanted is None else wanted.reason_against(record, part.records)
         if reason is not None:

@@ -30,6 +30,10 @@ _BLOCK_SIZE = 2**17
 """Number of bytes of a part that are read at once, and then to the end of the line."""
 
 
+_NO_KEY_AT_ALL = "[nul,]\n"
+"""Characters of a key of nothing but nulls: records without one are not the same record."""
+
+
 class Spool:
     """All parts of an export, in the order in which they count: a later one is the newer."""
 
@@ -139,7 +143,11 @@ class Spool:
             with part.keys.open(encoding="utf-8") as keys:
                 base.executemany(
                     "INSERT INTO seen VALUES (?, ?, ?)",
-                    ((key, number, record) for record, key in enumerate(keys)),
+                    (
+                        (key, number, record)
+                        for record, key in enumerate(keys)
+                        if key.strip(_NO_KEY_AT_ALL)
+                    ),
                 )
         return base
 

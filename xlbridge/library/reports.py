@@ -142,9 +142,9 @@ class Report:
             forms.FORMS["workbook"].write(forms.Report.of([sheet]), target)
 
     def __repr__(self) -> str:
-        told = f"{self.resource}, {len(self._sheet.rows)} rows"
+        rows = f"{self.resource}, {len(self._sheet.rows)} rows"
         return (
-            f"<Report {self._sheet.file.name}: {told}, {self.errors} errors, "
+            f"<Report {self._sheet.file.name}: {rows}, {self.errors} errors, "
             f"{self.warnings} warnings>"
         )
 

@@ -32,8 +32,8 @@ class _UnpackedFolder:
     """A copy of the files that stays as long as this process: schemas are read when needed."""
 
     def __init__(self, contents: tuple[tuple[str, bytes], ...]) -> None:
-        self._kept = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
-        self.path = Path(self._kept.name)
+        self._folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+        self.path = Path(self._folder.name)
         for name, content in contents:
             (self.path / name).write_bytes(content)
 

@@ -37,18 +37,18 @@ class Password:
 
 
 def find_password(settings: Settings, profile: Profile) -> Password:
-    """Return the password of a profile; that of the environment comes before what is kept.
+    """Return the password of a profile; that of the environment comes before what is stored.
 
-    A kept password belongs to an address and a user: it is not found for any other. Raises
-    ``ConfigError`` for a kept file that others may read.
+    A stored password belongs to an address and a user: it is not found for any other. Raises
+    ``ConfigError`` for a password file that others may read.
     """
     if settings.password:
         return Password(PasswordSource.ENVIRONMENT, settings.password)
-    kept = _read_from_keyring(profile)
-    if kept:
-        return Password(PasswordSource.KEYRING, kept)
-    kept = _read_from_file(_password_path(settings.home, profile), profile)
-    return Password(PasswordSource.FILE, kept) if kept else Password(PasswordSource.NOWHERE)
+    stored = _read_from_keyring(profile)
+    if stored:
+        return Password(PasswordSource.KEYRING, stored)
+    stored = _read_from_file(_password_path(settings.home, profile), profile)
+    return Password(PasswordSource.FILE, stored) if stored else Password(PasswordSource.NOWHERE)
 
 
 def store_password(
@@ -79,7 +79,7 @@ def store_password(
 
 
 def delete_password(home: Path, profile: Profile) -> None:
-    """Remove a kept password from wherever it is."""
+    """Remove a stored password from wherever it is."""
     _password_path(home, profile).unlink(missing_ok=True)
     keyring = _keyring()
     if keyring is not None and _read_from_keyring(profile):
@@ -105,9 +105,9 @@ def _read_from_file(path: Path, profile: Profile) -> str:
             Text(pt="chmod 600 {path}", en="chmod 600 {path}").format(path=path),
         )
     try:
-        kept = json.loads(text)
-        belongs = (kept["origin"], kept["email"]) == (profile.origin, profile.email)
-        return str(kept["password"]) if belongs else ""
+        stored = json.loads(text)
+        belongs = (stored["origin"], stored["email"]) == (profile.origin, profile.email)
+        return str(stored["password"]) if belongs else ""
     except (ValueError, KeyError, TypeError):
         return ""
 

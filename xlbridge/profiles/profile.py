@@ -27,7 +27,12 @@ from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, os_error_reason
 from xlbridge.i18n import Text, untranslated
-from xlbridge.settings import DEFAULT_SETTLE_SECONDS, DEFAULT_TIMEOUT_SECONDS, Settings
+from xlbridge.settings import (
+    DEFAULT_SETTLE_SECONDS,
+    DEFAULT_TIMEOUT_SECONDS,
+    LOG_MEANINGS,
+    Settings,
+)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)\d")
@@ -57,7 +62,7 @@ class Profile:
     an import whose answer was lost may still be on its way. ``ca_bundle`` is a PEM file with the
     certificate authorities to trust instead of the usual ones. ``trust_429`` says that the system
     answers a 429 before it writes anything. ``timeout_seconds`` is how long an answer is waited
-    for.
+    for. ``log_words`` are the system's words for the status of a queued file.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -70,6 +75,7 @@ class Profile:
     ca_bundle: Path | None = None
     trust_429: bool = False
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    log_words: Mapping[str, str] = field(default_factory=dict, hash=False)
     source: ProfileSource = ProfileSource.FILE
 
     @property
@@ -108,6 +114,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "ca_bundle": str,
     "trust_429": bool,
     "timeout_seconds": (int, float),
+    "log_words": dict,
 }
 _REQUIRED = ("base_url", "email")
 
@@ -195,33 +202,36 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         settle_seconds=float(table.get("settle_seconds", DEFAULT_SETTLE_SECONDS)),
         ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
         trust_429=table.get("trust_429", False),
+        log_words=table.get("log_words", {}),
         timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )
 
 
 def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, value: Any) -> None:
     if kind is None:
-        told = Text(pt="chave desconhecida {place}", en="unknown key {place}")
+        message = Text(pt="chave desconhecida {place}", en="unknown key {place}")
         hint = None
         if place.endswith(".password"):
             hint = Text(
                 pt="A senha não fica neste arquivo: use xlbridge login.",
                 en="The password does not go into this file: use xlbridge login.",
             )
-        raise _profile_file_error(path, told.format(place=place), hint)
+        raise _profile_file_error(path, message.format(place=place), hint)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     negative = isinstance(value, int | float) and not 0 <= value < float("inf")
+    if isinstance(value, dict):
+        wrong |= any(meaning not in LOG_MEANINGS for meaning in value.values())
     if wrong or negative:
-        told = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
-        raise _profile_file_error(path, told.format(place=place))
+        message = Text(pt="{place} não pode ter esse valor", en="{place} cannot have that value")
+        raise _profile_file_error(path, message.format(place=place))
 
 
 def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) -> None:
     if default is None:
         return
     if default not in profiles:
-        told = Text(pt="default não é um dos perfis", en="default is none of the profiles")
-        raise _profile_file_error(path, told)
+        message = Text(pt="default não é um dos perfis", en="default is none of the profiles")
+        raise _profile_file_error(path, message)
     if profiles[default].production:
         raise _profile_file_error(
             path,
@@ -255,8 +265,8 @@ _DEFAULT_HINT = Text(
 
 
 def _profile_file_error(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
-    told = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
-    return ConfigError(told, hint or _DEFAULT_HINT)
+    message = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
+    return ConfigError(message, hint or _DEFAULT_HINT)
 
 
 def choose_profile(settings: Settings) -> Profile:
@@ -288,7 +298,10 @@ def choose_profile(settings: Settings) -> Profile:
 def settings_for(settings: Settings, profile: Profile) -> Settings:
     """Return the settings as they are for a profile: its settle time, its journal and payloads."""
     return replace(
-        settings, settle=profile.settle_seconds, state=profile.state_folder(settings.home)
+        settings,
+        settle=profile.settle_seconds,
+        state=profile.state_folder(settings.home),
+        log_words={**profile.log_words, **settings.log_words},
     )
 
 

@@ -4,14 +4,25 @@ An entry point of the group ``xlbridge.checks`` names a module that declares rul
 group ``xlbridge.resources`` a package with schema files in its folder.
 """
 
-from importlib.metadata import EntryPoint, entry_points
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 _CHECKS, _RESOURCES = "xlbridge.checks", "xlbridge.resources"
+_METADATA_FOLDERS = (".dist-info", ".egg-info")
+_METADATA_OF_EGG = "egg-info"
 
 
 def import_installed_checks() -> None:
@@ -19,7 +30,7 @@ def import_installed_checks() -> None:
 
     Raises ``ConfigError`` naming the module that cannot be imported, and why.
     """
-    for entry in entry_points(group=_CHECKS):
+    for entry in _entry_points(_CHECKS):
         try:
             entry.load()
         except Exception as error:
@@ -31,10 +42,45 @@ def installed_schema_folders() -> list[Path]:
 
     Raises ``ConfigError`` naming the package that there is none of.
     """
-    return [_folder(entry) for entry in entry_points(group=_RESOURCES)]
+    return [_folder(entry) for entry in _entry_points(_RESOURCES)]
 
 
-def _folder(entry: EntryPoint) -> Path:
+def _entry_points(group: str) -> "Iterable[EntryPoint]":
+    if group not in _groups_named(tuple(sys.path)):
+        return ()
+    # Its import takes longer than reading the files, in which hardly anybody names a group of ours.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+@cache
+def _groups_named(path: Sequence[str]) -> frozenset[str]:
+    """Return the groups that a file with entry points may name in the folders of ``sys.path``."""
+    everything = frozenset({_CHECKS, _RESOURCES})
+    finders = (finder for finder in sys.meta_path if finder is not PathFinder)
+    if any(hasattr(finder, "find_distributions") for finder in finders):
+        return everything
+    named: set[str] = set()
+    for folder in path:
+        if Path(folder).is_file():
+            return everything  # An archive: only importlib reads what is in it.
+        for content in _entry_point_files(folder or os.curdir):
+            named |= {group for group in everything if group.encode() in content}
+    return frozenset(named)
+
+
+def _entry_point_files(folder: str) -> Iterator[bytes]:
+    """Yield the files with the entry points of the packages that are installed in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name.lower()
+            if name.endswith(_METADATA_FOLDERS) or name == _METADATA_OF_EGG:
+                with suppress(OSError):
+                    yield Path(entry.path, "entry_points.txt").read_bytes()
+
+
+def _folder(entry: "EntryPoint") -> Path:
     try:
         found = find_spec(entry.module)
     except ImportError:
@@ -45,7 +91,7 @@ def _folder(entry: EntryPoint) -> Path:
     return Path(folders[0])
 
 
-def _not_loaded(entry: EntryPoint, why: Text | str) -> ConfigError:
+def _not_loaded(entry: "EntryPoint", why: Text | str) -> ConfigError:
     package = entry.dist.name if entry.dist else entry.module
     return ConfigError(
         Text(

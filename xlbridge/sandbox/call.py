@@ -18,7 +18,7 @@ from xlbridge.sandbox.options import Behaviour
 from xlbridge.sandbox.problems import Problem, not_found
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
-from xlbridge.wire import DAY_FORMAT, Operation, WireModel
+from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Call:
     """A request whose parameters have the declared types.
 
     ``query_text`` are the query's parameters as they were sent. ``user_id`` is the integration
-    user that the token belongs to, None where the operation needs no token.
+    user that the token belongs to, None where the operation needs no token. ``origin`` is the
+    address that the caller used, up to the path.
     """
 
     operation: Operation
@@ -61,6 +62,7 @@ class Call:
     body: WireModel | None = None
     upload: UploadedFile | None = None
     user_id: int | None = None
+    origin: str = ""
     later: list[Callable[[], None]] = field(default_factory=list)
     _connection: Connection | None = None
 
@@ -104,6 +106,13 @@ class Call:
         """Raise ``RequestError`` (404) where no row meets a condition."""
         if not self.connection.scalar(select(exists().where(condition))):
             raise not_found(key, message)
+
+    def attached(self, statement: Select[Any]) -> list[Attachment]:
+        """Return the attachments that a statement finds, under addresses of this sandbox."""
+        return [
+            attachment.model_copy(update={"Url": f"{self.origin}{attachment.Url}"})
+            for attachment in self.read(Attachment, statement)
+        ]
 
     @cached_property
     def now(self) -> datetime:

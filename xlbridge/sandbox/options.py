@@ -104,10 +104,12 @@ class Behaviour:
     """Behaviour of the sandbox.
 
     ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
-    beyond loopback; it is then reached under ``host_names`` too.
+    beyond loopback; it is then reached under ``host_names`` too. A connection whose client stands
+    still in the middle of a request ends after ``request_timeout``.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
+    request_timeout: timedelta = timedelta(seconds=30)
     faults: FaultPlan | None = None
     exposed: bool = False
     host_names: tuple[str, ...] = ()

@@ -75,6 +75,9 @@ def first_found(records: Sequence[Found], key: str, message: str) -> Found:
     return records[0]
 
 
+PRICE_PLACES = 6
+"""Decimal places of a price per unit: with two, cheap articles in great numbers are mispriced."""
+
 _AMOUNT_LIMIT = Decimal(10) ** 12
 
 
@@ -136,7 +139,7 @@ ISO_8601 = (
 )
 """Spelling of a date in a body, as a regular expression."""
 
-_OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
+OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -149,7 +152,7 @@ def limit_problem(name: str, value: Any) -> str | None:
     if isinstance(value, Decimal):
         return _number_problem(value)
     if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
-        return _OUT_OF_RANGE
+        return OUT_OF_RANGE
     return None
 
 
@@ -179,7 +182,7 @@ def _text_problem(text: str, longest: int | None) -> str | None:
 
 def _number_problem(number: Decimal) -> str | None:
     if abs(number) >= NUMBER_LIMIT:
-        return _OUT_OF_RANGE
+        return OUT_OF_RANGE
     if number != round(number, NUMBER_PLACES):
         return f"Valor inválido: número com mais de {NUMBER_PLACES} casas decimais."
     return None

@@ -4,7 +4,7 @@ The supporting registries always; with the demo a small company's records too, m
 caps and windows of listings matter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from sqlalchemy import Connection, update
@@ -35,7 +35,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
 )
 from xlbridge.sandbox.areas.registry.tables import clients, contacts, products
 from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker, forecast_rows, items_of_orders
-from xlbridge.sandbox.areas.sales.seed_orders import OrderMaker, OrderRows
+from xlbridge.sandbox.areas.sales.seed_orders import OrderCourse, OrderMaker, OrderRows, plan_orders
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoices,
     sales_order_installments,
@@ -92,14 +92,14 @@ def seed_demo(connection: Connection, scale: int, watch: ProgressCallback) -> No
     seed_stock(connection, Random(_RANDOM_SEED), articles, scale)  # noqa: S311 - as above
     invoices = InvoiceMaker()
     maker = OrderMaker(random, customers, articles, invoices)
-    _seed_orders(connection, maker, ORDERS * scale, watch)
+    _seed_orders(connection, maker, plan_orders(random, ORDERS * scale), watch)
     connection.execute(items_of_orders())
     last_numbers = _seed_services(connection, customers, invoices, scale)
     _advance_counters(connection, {"client": customers[-1].code, "product": articles[-1].code})
     last_numbers |= invoices.numbers | {
         f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
     }
-    last_numbers |= {"sales_order": ORDERS * scale, "product_invoice": ORDERS * scale}
+    last_numbers |= {"sales_order": ORDERS * scale, "product_invoice": maker.processed}
     last_numbers |= _seed_payables(connection, PAYABLES * scale)
     last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
     last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
@@ -108,14 +108,18 @@ def seed_demo(connection: Connection, scale: int, watch: ProgressCallback) -> No
 
 
 def _seed_orders(
-    connection: Connection, maker: OrderMaker, count: int, watch: ProgressCallback
+    connection: Connection,
+    maker: OrderMaker,
+    courses: Sequence[OrderCourse],
+    watch: ProgressCallback,
 ) -> None:
     """Write the sales orders and what comes of them, batch by batch."""
+    count = len(courses)
     for done in range(0, count, _ORDERS_AT_ONCE):
         watch(done, count)
         batch = OrderRows()
-        for number in range(done, min(done + _ORDERS_AT_ONCE, count)):
-            maker.make(number + 1, batch)
+        for course in courses[done : done + _ORDERS_AT_ONCE]:
+            maker.make(course, batch)
         write_rows(connection, sales_orders, batch.orders)
         write_rows(connection, sales_order_items, batch.items)
         write_rows(connection, sales_order_installments, batch.instalments)

@@ -23,6 +23,7 @@ from xlbridge.sandbox.embedded import (
     write_ready_file,
 )
 from xlbridge.sandbox.http.app import build_app
+from xlbridge.sandbox.http.connections import timed_protocol
 from xlbridge.sandbox.imports.worker import ImportWorker
 from xlbridge.sandbox.options import Behaviour, SeedKind
 from xlbridge.sandbox.seed import ProgressCallback, seed_database
@@ -158,6 +159,7 @@ class _Server(uvicorn.Server):
 def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], None]) -> None:
     config = uvicorn.Config(
         build_app(sandbox),
+        http=timed_protocol(sandbox.behaviour.request_timeout.total_seconds()),
         log_level="warning",
         lifespan="off",
         access_log=False,

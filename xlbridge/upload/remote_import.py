@@ -6,12 +6,13 @@ from http import HTTPStatus
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
 from xlbridge.upload.remote_row_results import (
     ROW_COUNT_DIFFERS,
+    accounts_for_every_row,
     verdict_of_log,
     verdict_of_rejection,
 )
@@ -83,23 +84,49 @@ def start(context: RunContext, job: Job) -> Step:
 def _waits(context: RunContext, job: Job) -> bool:
     """Tell whether the log says that a staged file still waits to be started."""
     log = read_log(context, job)
-    return not isinstance(log, Text) and log.situacao is ImportState.PENDING
+    return not isinstance(log, Text) and context.state_of(log) is ImportState.PENDING
 
 
 def poll(context: RunContext, job: Job) -> Step:
-    """Ask for the log until it is finished. Raises ``InDoubt`` when it does not answer."""
+    """Ask for the log until it is finished.
+
+    A status whose meaning nobody has told is polled on for the settle time; counts that account
+    for every row end it at once. Raises ``InDoubt`` when the log does not answer, or its status
+    stays unknown.
+    """
     if not context.options.wait:
         return job, False
-    wait = _FIRST_POLL
+    wait, unknown = _FIRST_POLL, 0.0
     while True:
         log = read_log(context, job)
         if isinstance(log, Text):
             return context.doubt(job, log)
-        if log.situacao is ImportState.FINISHED:
+        state = context.state_of(log)
+        ended = state is None and accounts_for_every_row(job.what, log)
+        if ended or state is ImportState.FINISHED:
             return finish(context, job, log)
-        context.options.progress(_progress(log, len(job.what.rows)))
+        unknown = unknown + wait if state is None else 0.0
+        if unknown > context.settle_seconds:
+            raise _unknown_status(job, log)
+        context.options.progress(_progress(job, log, state))
         context.options.sleep(wait)
         wait = min(wait * 1.5, _MAX_POLL)
+
+
+def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
+    word = log.situacao or "–"
+    return InDoubt(
+        Text(
+            pt="O log {id} diz “{word}”, e não se sabe o que isso significa.",
+            en="Log {id} says “{word}”, and nobody has told what that means.",
+        ).format(id=job.last("log_id"), word=word),
+        Text(
+            pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "
+            "perfil), e depois xlbridge resume {job}",
+            en="If the system has finished: XLBRIDGE_LOG_WORDS='{word}=finished' (or log_words in "
+            "the profile), then xlbridge resume {job}",
+        ).format(word=word, job=job.id),
+    )
 
 
 def finish(context: RunContext, job: Job, log: ImportLog) -> Step:
@@ -266,11 +293,13 @@ def _record_orphan(context: RunContext, job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def _progress(log: ImportLog, rows: int) -> Text:
-    waited = Text(pt="na fila", en="queued")
-    state = waited if log.situacao is ImportState.PENDING else Text(pt="processando", en="running")
-    done = log.registrosImportados + log.registrosRejeitados
+def _progress(job: Job, log: ImportLog, state: ImportState | None) -> Text:
+    told = {
+        ImportState.PENDING: Text(pt="na fila", en="queued"),
+        ImportState.RUNNING: Text(pt="processando", en="running"),
+    }.get(state or ImportState.FINISHED, untranslated(f"“{log.situacao or '–'}”"))
+    done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
     return Text(
         pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}",
         en="Log {id}: {state}, {done} of {rows} {rows:row|rows}",
-    ).format(id=log.id, state=state, done=done, rows=rows)
+    ).format(id=job.last("log_id"), state=told, done=done, rows=len(job.what.rows))

@@ -5,7 +5,6 @@ A rejection may name a field of the record where the sheet has a column of anoth
 becomes, where it declares the lookup.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.lookup.row_lookup import RowValues, lookups_for
 from xlbridge.upload.verdict import RejectedRow, Verdict
-from xlbridge.wire.imports import ImportLog, RejectedLine
+from xlbridge.wire.imports import ImportLog, RejectedLine, split_line_number
 from xlbridge.workbook import cell_address
 
 ROW_COUNT_DIFFERS = Text(
@@ -24,7 +23,6 @@ ROW_COUNT_DIFFERS = Text(
 )
 
 _FIRST_DATA_ROW = 2
-_NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 
 def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
@@ -38,35 +36,52 @@ def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdic
 
 
 def verdict_of_log(job: JobSpec, log: ImportLog) -> Verdict | None:
-    """Return the verdict of a finished log, None when its counts do not prove one.
+    """Return the verdict of a finished log, None when what it tells does not prove one.
 
-    A proof needs the log to have read as many rows as were sent, to account for each of them, and
-    to name as many rejected lines as it counts.
+    The interface promises its status and the rejected lines. Whatever it counts besides must agree:
+    as many rows read as were sent, each accounted for, as many lines named as are rejected.
     """
-    lines = {line.linha for line in log.linhasRejeitadas}
-    sums = log.registrosImportados + log.registrosRejeitados == log.totalDeRegistros
-    if not sums or log.totalDeRegistros != len(job.rows) or len(lines) != log.registrosRejeitados:
+    lines = log.linhasRejeitadas or []
+    named = {line.linha for line in lines}
+    rejected = log.registrosRejeitados
+    if rejected is None and log.linhasRejeitadas is not None:
+        rejected = len(named)
+    if rejected is None and log.registrosImportados is not None:
+        rejected = len(job.rows) - log.registrosImportados
+    if rejected is None or len(named) != rejected:
         return None
-    if any(_sheet_row(job, line) is None for line in lines):
+    accepted = len(job.rows) - rejected
+    agrees = log.totalDeRegistros in (None, len(job.rows))
+    if not agrees or log.registrosImportados not in (None, accepted):
+        return None
+    if any(_sheet_row(job, line) is None for line in named):
         return None
     return Verdict(
         read=len(job.rows),
-        accepted=log.registrosImportados,
+        accepted=accepted,
         unknown=0,
-        rejected_rows=tuple(_rejected_lines(job, log.linhasRejeitadas)),
+        rejected_rows=tuple(_rejected_lines(job, lines)),
     )
 
 
+def accounts_for_every_row(job: JobSpec, log: ImportLog) -> bool:
+    """Tell whether a log's counts alone say that no row is left to do, whatever its status is."""
+    counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
+    total, imported, rejected = counts
+    if total is None or imported is None or rejected is None:
+        return False
+    return imported + rejected == total == len(job.rows)
+
+
 def _rejected_lines(job: JobSpec, lines: Iterable[RejectedLine]) -> Iterable[RejectedRow]:
-    for line in sorted(lines, key=lambda line: line.linha):
+    for line in sorted(lines, key=lambda line: line.linha or 0):
         yield _rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
 
 
 def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
-    named = _NAMED_LINE.search(detail.value)
-    row = _sheet_row(job, int(named[1])) if named else None
-    message = _NAMED_LINE.sub("", detail.value, count=1) if row else detail.value
-    return _rejected_row(job, row, detail.key or None, message)
+    number, rest = split_line_number(detail.value)
+    row = _sheet_row(job, number)
+    return _rejected_row(job, row, detail.key or None, rest if row else detail.value)
 
 
 def _rejected_row(job: JobSpec, row: int | None, column: str | None, message: str) -> RejectedRow:
@@ -76,8 +91,10 @@ def _rejected_row(job: JobSpec, row: int | None, column: str | None, message: st
     return RejectedRow(row, cell, column, message)
 
 
-def _sheet_row(job: JobSpec, line: int) -> int | None:
+def _sheet_row(job: JobSpec, line: int | None) -> int | None:
     """Return the analyst's row of a line of the payload, whose header stands in row 1."""
+    if line is None:
+        return None
     position = line - _FIRST_DATA_ROW
     return job.rows[position] if 0 <= position < len(job.rows) else None
 

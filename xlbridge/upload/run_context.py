@@ -20,7 +20,7 @@ from xlbridge.upload.planning import plan_is_old, plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
-from xlbridge.wire.imports import ImportQuery
+from xlbridge.wire.imports import ImportLog, ImportQuery, ImportState
 
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
@@ -63,6 +63,17 @@ class RunContext:
         own = self.options.settle_seconds
         wanted = self.environment.settings.settle_seconds if own is None else own
         return max(wanted, self.client.least_settle)
+
+    def state_of(self, log: ImportLog) -> ImportState | None:
+        """Return what a log's status means; None where neither we nor the settings know the word.
+
+        The interface does not show the words.
+        """
+        word = (log.situacao or "").strip().casefold()
+        given = {w.casefold(): meant for w, meant in self.environment.settings.log_words.items()}
+        if word in given:
+            return ImportState[given[word].upper()]
+        return next((state for state in ImportState if state.casefold() == word), None)
 
     def resource(self, job: Job) -> Resource:
         """Return the resource that a job is of."""

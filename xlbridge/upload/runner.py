@@ -108,11 +108,12 @@ def _settle_doubt(context: RunContext, job: Job) -> Step:
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
         return reconcile.reconcile_by_snapshots(context, job)
-    if log.situacao is ImportState.FINISHED:
+    state = context.state_of(log)
+    if state is ImportState.FINISHED:
         if verdict_of_log(job.what, log) is None:
             return reconcile.needs_person(context, job, _LOG_UNPROVEN)
         return remote_import.finish(context, job, log)
-    if log.situacao is ImportState.RUNNING:
+    if state is not ImportState.PENDING:
         return context.journal.record(job, State.POLLING, reconciled="running"), True
     if job.events[-1].detail.get("start_refused"):
         # It was started, or will not be: only the log can tell.

@@ -21,7 +21,7 @@ from xlbridge.validation.results import (
     ValidatedSheet,
     ValidationResult,
 )
-from xlbridge.workbook import CellPosition, column_index
+from xlbridge.workbook import CellPosition, cell_address, column_index
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
@@ -102,7 +102,13 @@ def _fix_sheet(
     if not proposed:
         return [], left
     cells = EditableCells(package, sheet.sheet)
+    moved = {place: target for place, f in proposed.items() if (target := _moved(f, sheet))}
+    proposed |= {_place(target): target for target in moved.values()}
     reasons = _reasons(proposed, cells)
+    for place, target in moved.items():
+        for one, both in ((place, _place(target)), (_place(target), place)):
+            if one in reasons:
+                reasons.setdefault(both, reasons[one])
     changes = [
         FixedCell(finding, finding.corrected)
         for place, finding in proposed.items()
@@ -111,6 +117,15 @@ def _fix_sheet(
     if changes:
         cells.change({_place(change.finding): change.new for change in changes})
     return changes, [*left, *(UnfixedCell(proposed[place], why) for place, why in reasons.items())]
+
+
+def _moved(finding: Finding, sheet: ValidatedSheet) -> Finding | None:
+    """Return a finding about the cell to which a misplaced value is moved, None where it stays."""
+    name, value = finding.details.get("moved_to"), finding.details.get("document")
+    if finding.row is None or not isinstance(name, str) or not isinstance(value, str):
+        return None
+    cell = cell_address(finding.row, sheet.columns[name])
+    return replace(finding, column=name, cell=cell, value=None, corrected=value, details={})
 
 
 def _reasons(

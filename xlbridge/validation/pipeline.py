@@ -29,6 +29,7 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     list_sheet_names,
 )
+from xlbridge.validation.misplaced_documents import note_misplaced_documents
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
@@ -94,6 +95,7 @@ def validate_sheet(
     _mute_broken_columns(header, typed)
     layout = check_layout(wanted, header, cells, typed)
     check_non_record_rows(wanted, typed)
+    note_misplaced_documents(wanted, header.columns, typed)
     apply_rules(typed.frame, wanted, typed.problems)
     numbers, number_problems = type_numbers(header, cells, typed.rows)
     places = {**header.columns, **header.numbers}

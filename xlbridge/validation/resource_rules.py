@@ -38,6 +38,7 @@ class _CellRule:
     failing: Callable[[], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
+    corrected: Callable[[Positions], pd.Series] | None = None
 
     @property
     def turn(self) -> tuple[bool, bool]:
@@ -62,6 +63,11 @@ def apply_rules(
         if rule.code == _REPEATED:
             firsts = first_occurrences(frame[list(rule.others or (rule.column,))])
             column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
+        elif rule.corrected is not None:
+            corrected = rule.corrected(positions).tolist()
+            for position, value in zip(positions.tolist(), corrected, strict=True):
+                column.add(position, rule.code, rule.details, value)
+            column.failed[positions] = True
         elif rule.code == _WRONG_LENGTH:
             column.add_all(positions, rule.code, _with_lengths(rule, frame, positions))
         else:
@@ -80,13 +86,24 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
+        correct = row_rule.correct
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
             partial(_failing, row_check(declared), frame),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
+            corrected=None if correct is None else partial(_corrected, correct, frame, statistics),
         )
+
+
+def _corrected(
+    correct: Callable[..., pd.Series],
+    frame: pd.DataFrame,
+    statistics: Mapping[str, Any],
+    positions: Positions,
+) -> pd.Series:
+    return correct(frame.iloc[positions], **statistics)
 
 
 def _missing(values: pd.Series) -> Positions:

@@ -28,11 +28,17 @@ class SpendingLimitTerms(WireModel):
 class SpendingLimitId(WireModel):
     """Identifier of a spending limit."""
 
-    idPlanejamento: int
+    idPlanejamento: int | None = None
 
 
 class SpendingLimit(SpendingLimitTerms, SpendingLimitId):
     """A spending limit as it is read."""
+
+
+class SpendingLimitKey(SpendingLimitId):
+    """Identifier of a spending limit, in a query."""
+
+    idPlanejamento: int
 
 
 class SpendingLimitQuery(WireModel):
@@ -81,6 +87,8 @@ SPENDING_LIMIT_CREATE = Operation(
 class SpendingLimitChange(SpendingLimitInput, SpendingLimitId):
     """New content of a spending limit."""
 
+    idPlanejamento: int
+
 
 SPENDING_LIMIT_UPDATE = Operation(
     name="purchasing.budget.update",
@@ -96,6 +104,6 @@ SPENDING_LIMIT_DELETE = Operation(
     method="DELETE",
     path=_PATH,
     section=PURCHASING_SECTION,
-    query=SpendingLimitId,
+    query=SpendingLimitKey,
     data=SpendingLimit,
 )

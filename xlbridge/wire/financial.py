@@ -14,16 +14,19 @@ from xlbridge.wire.protocol import FINANCIAL_SECTION, Operation
 class TitleNumber(WireModel):
     """Identifiers of a title as it is read."""
 
-    codigoDoExercicio: int
+    codigoDoExercicio: int | None = None
     codigoDaFilial: int | None = None
-    numeroDaTransacao: int
-    sequenciaDaTransacao: int
+    numeroDaTransacao: int | None = None
+    sequenciaDaTransacao: int | None = None
 
 
 class TitleKey(TitleNumber):
     """Key by which a client names a title; all but the branch is generated."""
 
+    codigoDoExercicio: int
     codigoDaFilial: int
+    numeroDaTransacao: int
+    sequenciaDaTransacao: int
 
 
 class Allocation(WireModel):
@@ -181,7 +184,7 @@ class StatementLine(TitleNumber):
 class Statement(WireModel):
     """The movements of one current account in a period, oldest first, and its balances."""
 
-    codigoDaContaCorrente: int
+    codigoDaContaCorrente: int | None = None
     descricaoDaContaCorrente: str | None = None
     dataInferior: Moment | None = None
     dataSuperior: Moment | None = None

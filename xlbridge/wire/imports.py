@@ -5,16 +5,23 @@ plain import's answer are not shown there; the shapes here are this project's ch
 (``docs/assumptions.md``).
 """
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
-from xlbridge.wire.model import Many, Moment, WireModel, null_as
+from xlbridge.wire.model import Many, Moment, WireModel, default_for_invalid, null_as
 from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
 
-Count = Annotated[int, null_as(0)]
+Count = Annotated[int | None, default_for_invalid(None)]
+"""A number of rows; None where it is not told."""
+
+
+_Remark = Annotated[str | None, default_for_invalid(None)]
+_Date = Annotated[Moment | None, default_for_invalid(None)]
 
 
 class ImportQuery(WireModel):
@@ -68,39 +75,82 @@ class AddressingRecords(WireModel):
 
 
 class ImportState(StrEnum):
-    """State of a queued file."""
+    """State of a queued file, in the sandbox's words."""
 
     PENDING = "Pendente"
     RUNNING = "Processando"
     FINISHED = "Finalizado"
 
 
+_SPELT_OTHERWISE = {"key": "coluna", "value": "mensagem"}
+_NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
+
+
+def split_line_number(message: str) -> tuple[int | None, str]:
+    """Return the line that a message names as ``Linha N: …``, None without any, and the rest."""
+    named = _NAMED_LINE.search(message)
+    return (int(named[1]), _NAMED_LINE.sub("", message, count=1)) if named else (None, message)
+
+
 class RejectedLine(WireModel):
     """Line that the import rejected.
 
     ``linha`` is the row in the uploaded sheet as Excel counts it, ``coluna`` the field concerned.
+    A text, or an item like those of the error envelope, may name its line as ``Linha N: …``.
     """
 
-    linha: int
+    linha: Annotated[int | None, default_for_invalid(None)] = None
     coluna: str | None = None
     mensagem: Annotated[str, null_as("")] = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_shapes(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            data = {"mensagem": data}
+        if not isinstance(data, Mapping) or any(name.lower() == "linha" for name in data):
+            return data
+        lowered = {_SPELT_OTHERWISE.get(n.lower(), n): value for n, value in data.items()}
+        line, message = split_line_number(str(lowered.get("mensagem", "")))
+        return lowered if line is None else lowered | {"linha": line, "mensagem": message}
+
+
+def _word(value: Any) -> Any:
+    """Read a status that came as a number as its text."""
+    return str(value) if isinstance(value, int) else value
+
 
 class ImportLog(WireModel):
-    """The log of a queued file. Counts are complete once ``situacao`` is ``Finalizado``."""
+    """Log of a queued file; the interface promises its status and its rejected lines.
 
-    id: int
-    recurso: str | None = None
-    nomeDoArquivo: str | None = None
-    situacao: ImportState
-    dataDeInclusao: Moment | None = None
-    dataDeInicio: Moment | None = None
-    dataDeConclusao: Moment | None = None
-    totalDeRegistros: Count = 0
-    registrosImportados: Count = 0
-    registrosRejeitados: Count = 0
-    linhasRejeitadas: Many[RejectedLine] = Field(default_factory=list)
-    mensagem: str | None = None
+    ``situacao`` is the system's own word. ``linhasRejeitadas`` is None where none are told of.
+    """
+
+    id: Annotated[int | None, default_for_invalid(None)] = None
+    recurso: _Remark = None
+    nomeDoArquivo: _Remark = None
+    situacao: Annotated[str | None, BeforeValidator(_word), default_for_invalid(None)] = None
+    dataDeInclusao: _Date = None
+    dataDeInicio: _Date = None
+    dataDeConclusao: _Date = None
+    totalDeRegistros: Count = None
+    registrosImportados: Count = None
+    registrosRejeitados: Count = None
+    linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
+    mensagem: _Remark = None
+
+
+def _log_id(value: Any) -> Any:
+    """Read an id that came alone, or as the one that an object names."""
+    if not isinstance(value, Mapping):
+        return value
+    named = {name.lower(): one for name, one in value.items()}
+    ids = [one for name, one in named.items() if "id" in name or "log" in name]
+    return named.get("id", ids[0] if len(ids) == 1 else None)
+
+
+QueuedLogId = Annotated[int, BeforeValidator(_log_id)]
+"""Id of the import log of a queued file."""
 
 
 IMPORT = Operation(
@@ -120,7 +170,7 @@ IMPORT_QUEUE = Operation(
     path_types={"resource": str},
     section=UTILITIES_SECTION,
     upload=True,
-    data=int,
+    data=QueuedLogId,
 )
 IMPORT_PROCESS = Operation(
     name="imports.process",

@@ -62,7 +62,7 @@ class Inventory(InventoryTerms):
     allowed now.
     """
 
-    idInventario: int
+    idInventario: int | None = None
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
     descricaoDoCentroDeCusto: str | None = None
@@ -108,8 +108,8 @@ class InventoryItem(WireModel):
     product joined the inventory or balances were last brought up to date.
     """
 
-    seq: int
-    idProd: int
+    seq: int | None = None
+    idProd: int | None = None
     codigoInterno: str | None = None
     descricaoDoProduto: str | None = None
     numeroDeSerieLote: str | None = None

@@ -1,7 +1,7 @@
 """Base of the wire models: field types, spellings, maximum lengths, the attached file.
 
-What is created is strict, what is read is lenient: a model of something read requires only what
-identifies it, and every other field may be missing or null.
+What is created is strict, what is read is lenient: a model of something read requires nothing, as
+the spec promises few fields; every one may be missing or null.
 
 Field names stay exactly as the spec writes them. On reading, the other spelling of a name's
 first letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the
@@ -144,10 +144,23 @@ def record_model(annotation: Any) -> type[WireModel] | None:
     return next(filter(None, map(record_model, get_args(annotation))), None)
 
 
+def _keep_text(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return validate(value)
+    except ValueError:
+        if isinstance(value, str):
+            return value
+        raise
+
+
+_kept_if_text = WrapValidator(_keep_text)
+"""A number that the interface does not promise to be one."""
+
+
 class Attachment(WireModel):
     """A file attached to a record. ``Url`` carries a token that lets its holder read the file."""
 
-    Id: int
+    Id: Annotated[int | None, _kept_if_text] = None
     NomeDoArquivo: str | None = None
     Url: str | None = Field(default=None, repr=False)
     Observacao: str | None = None

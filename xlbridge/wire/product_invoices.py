@@ -56,9 +56,10 @@ class ProductInvoice(WireModel):
     """A product invoice. Number, key of 44 digits and issue date are null until it is emitted.
 
     ``numeroDoPedido`` names the sales order that it was generated from, if there is one.
+    ``valorTotal`` is what its products cost with all that is added and taken off; ICMS is within.
     """
 
-    idNF: int
+    idNF: int | None = None
     codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
     nomeDoCliente: str | None = None
@@ -69,6 +70,16 @@ class ProductInvoice(WireModel):
     codigoDaFormaDePagamento: int | None = None
     numeroDoPedido: int | None = None
     valorDosProdutos: Number | None = None
+    valorAcrescimo: Number | None = None
+    valorDesconto: Number | None = None
+    valorFrete: Number | None = None
+    valorSeguro: Number | None = None
+    valorOutros: Number | None = None
+    valorIPI: Number | None = None
+    valorICMSST: Number | None = None
+    baseICMS: Number | None = None
+    valorICMS: Number | None = None
+    valorTotal: Number | None = None
     dataDeEmissao: Moment | None = None
     numeroDaNotaFiscalEletronica: int | None = None
     chaveDaNotaFiscalEletronica: str | None = None

@@ -45,7 +45,7 @@ class ProductInput(ProductTerms):
 class ProductId(WireModel):
     """Identifier of a product."""
 
-    idProduto: int
+    idProduto: int | None = None
 
 
 class Product(ProductTerms, ProductId):
@@ -64,6 +64,8 @@ PRODUCT_CREATE = Operation(
 
 class ProductChange(ProductInput, ProductId):
     """New content of a product; fields that are left out are emptied."""
+
+    idProduto: int
 
 
 PRODUCT_UPDATE = Operation(

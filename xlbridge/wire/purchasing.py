@@ -15,7 +15,7 @@ from xlbridge.wire.budget import (
     SPENDING_LIMIT_LIST,
     SPENDING_LIMIT_UPDATE,
 )
-from xlbridge.wire.model import Attachment, Many, Moment, Number, WireModel
+from xlbridge.wire.model import Attachment, Many, Moment, Number, WireModel, null_as
 from xlbridge.wire.protocol import PURCHASING_SECTION, Operation
 
 DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
@@ -33,7 +33,7 @@ class RequestedItemInput(WireModel):
 class RequestedItem(WireModel):
     """One item of a requisition or order; ``quantidadeAprovada`` is 0 initially."""
 
-    seq: int
+    seq: int | None = None
     idProduto: int | None = None
     descricaoDoProduto: str | None = None
     quantidade: Number | None = None
@@ -63,7 +63,7 @@ class PurchaseRequisitionInput(RequisitionHeader):
 class PurchaseRequisition(RequisitionHeader):
     """A purchase requisition as it is read."""
 
-    numeroDaRequisicao: int
+    numeroDaRequisicao: int | None = None
     dataDaRequisicao: Moment | None = None
     DescricaoDoProjeto: str | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
@@ -89,7 +89,7 @@ class BuyingOrderInput(PurchaseRequisitionInput):
 class BuyingOrder(RequisitionHeader):
     """An order (Ordem) as it is read."""
 
-    numeroDaOrdem: int
+    numeroDaOrdem: int | None = None
     dataDaOrdem: Moment | None = None
     NumeroDaRequisicaoDeCompra: Number | None = None
     NumeroDaRequisicaoDeEstoque: Number | None = None
@@ -113,7 +113,7 @@ class PurchaseOrderItemInput(WireModel):
 class PurchaseOrderItem(WireModel):
     """One item of a purchase order; ``valorTotal`` is rounded to cents."""
 
-    seq: int
+    seq: int | None = None
     idProduto: int | None = None
     descricaoDoProduto: str | None = None
     quantidade: Number | None = None
@@ -145,7 +145,7 @@ class PurchaseOrderInput(PurchaseOrderHeader):
 class PurchaseOrder(PurchaseOrderHeader):
     """A purchase order as it is read; the two lists of files stay empty in listings."""
 
-    numeroPedido: int
+    numeroPedido: int | None = None
     dataDoPedido: Moment | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
     encerrado: bool | None = None
@@ -158,15 +158,15 @@ class PurchaseOrder(PurchaseOrderHeader):
 class PurchaseOrderCreated(WireModel):
     """Purchase order in the answer to its creation, which has another shape than the reads."""
 
-    numeroPedido: int
+    numeroPedido: int | None = None
     codigoDoFornecedor: int | None = None
 
 
 class Notification(WireModel):
     """One reason why a purchase order was not created: the field concerned, and the message."""
 
-    key: str
-    value: str
+    key: Annotated[str, null_as("")] = ""
+    value: Annotated[str, null_as("")] = ""
 
 
 class PurchaseOrderAnswer(WireModel):
@@ -195,7 +195,7 @@ class ActiveQuery(WireModel):
 class PurchaseType(WireModel):
     """A type of purchase."""
 
-    codigoDoTipoDeCompra: int
+    codigoDoTipoDeCompra: int | None = None
     descricaoDoTipoDeCompra: str | None = None
     ativo: bool | None = None
 
@@ -203,7 +203,7 @@ class PurchaseType(WireModel):
 class PurchaseReason(WireModel):
     """A reason (motivo) for a purchase."""
 
-    codigoDoMotivo: int
+    codigoDoMotivo: int | None = None
     descricaoDoMotivo: str | None = None
     ativo: bool | None = None
 

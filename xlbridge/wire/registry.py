@@ -37,15 +37,15 @@ class ClientInput(PartyInput):
 
 
 class Client(WireModel):
-    """A client as it is read; only its code is counted on.
+    """A client as it is read; nothing in it is counted on.
 
     ``ultimaAtualizacao``, which the update window goes by, is this project's choice
     (``docs/assumptions.md``).
     """
 
-    codigoDoCliente: int
+    codigoDoCliente: int | None = None
     nomeComercial: str | None = None
-    natureza: Literal["J", "F"] | None = None
+    natureza: str | None = None
     cnpjcpf: str | None = None
     seuCodigo: str | None = None
     codigoDoTipoDeCliente: int | None = None
@@ -90,8 +90,8 @@ class Contact(WireModel):
     (``docs/assumptions.md``).
     """
 
-    codigoDoCliente: int
-    seqContato: int
+    codigoDoCliente: int | None = None
+    seqContato: int | None = None
     nomeDoContato: str | None = None
     nomeAbreviado: str | None = None
     departamento: str | None = None
@@ -114,9 +114,9 @@ class SupplierInput(PartyInput):
 class Supplier(WireModel):
     """A supplier as it is read."""
 
-    codigoDoFornecedor: int
+    codigoDoFornecedor: int | None = None
     nomeComercial: str | None = None
-    natureza: Literal["J", "F"] | None = None
+    natureza: str | None = None
     cnpjcpf: str | None = None
     email: str | None = None
     telefone: str | None = None
@@ -165,13 +165,14 @@ class ClientTypeInput(ClientType):
 class CostCentre(WireModel):
     """A cost centre as it is read; its code is the company's own."""
 
-    codigoDoCentroDeCusto: str
+    codigoDoCentroDeCusto: str | None = None
     descricaoDoCentroDeCusto: str | None = None
 
 
 class CostCentreInput(CostCentre):
     """A cost centre to create."""
 
+    codigoDoCentroDeCusto: str
     descricaoDoCentroDeCusto: str
 
 

@@ -28,6 +28,7 @@ from xlbridge.wire.services import (
     SERVICE_INVOICE_PROCESS,
     SERVICE_INVOICE_REGISTER,
     SERVICE_INVOICE_UPDATE,
+    SERVICE_INVOICE_UPDATE_BY_POST,
 )
 
 MAX_INSTALLMENTS = 360
@@ -46,7 +47,7 @@ class SalesOrderInstallmentInput(WireModel):
 class SalesOrderInstallment(SalesOrderInstallmentInput):
     """One instalment of a sales order (``parcelas[]``)."""
 
-    numeroDaParcela: int
+    numeroDaParcela: int | None = None
     numeroDoPedido: int | None = None
     totalDoPedido: Number | None = None
     existeLancamentoCR: bool | None = None
@@ -211,7 +212,7 @@ class SalesOrderInput(SalesOrderTerms):
 class SalesOrderNumber(WireModel):
     """Number of an order."""
 
-    numeroDoPedido: int
+    numeroDoPedido: int | None = None
 
 
 class SalesOrder(SalesOrderTerms, SalesOrderNumber):
@@ -292,6 +293,7 @@ OPERATIONS = (
     SERVICE_INVOICE_CHANGE,
     SERVICE_INVOICE_GET,
     SERVICE_INVOICE_UPDATE,
+    SERVICE_INVOICE_UPDATE_BY_POST,
     SALES_ORDER_CREATE,
     SALES_ORDER_PROCESS,
     SALES_ORDER_LIST,

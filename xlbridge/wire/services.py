@@ -49,7 +49,7 @@ class ServiceInvoiceInput(ServiceInvoiceTerms):
 class ServiceInvoiceId(WireModel):
     """Identifier of a service invoice."""
 
-    idNF: int
+    idNF: int | None = None
 
 
 class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
@@ -110,6 +110,8 @@ SERVICE_INVOICE_CREATE = Operation(
 class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
     """A pending service invoice's new content, named by its id in the body."""
 
+    idNF: int
+
 
 SERVICE_INVOICE_CHANGE = Operation(
     name="sales.service_invoices.change",
@@ -137,6 +139,14 @@ SERVICE_INVOICE_UPDATE = Operation(
     data=ServiceInvoice,
     retryable=True,
 )
+SERVICE_INVOICE_UPDATE_BY_POST = Operation(
+    name="sales.service_invoices.update_by_post",
+    method="POST",
+    path="/v2/faturamento/nfse/{id}",
+    section=SALES_SECTION,
+    body=ServiceInvoiceInput,
+    data=ServiceInvoice,
+)
 
 
 class ServiceForecastTerms(WireModel):
@@ -163,7 +173,7 @@ class ServiceForecastTerms(WireModel):
 class ServiceForecastCode(WireModel):
     """Code of a forecast."""
 
-    codigoDaPrevisao: int
+    codigoDaPrevisao: int | None = None
 
 
 class ServiceForecast(ServiceForecastTerms, ServiceForecastCode):

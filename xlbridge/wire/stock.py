@@ -21,7 +21,7 @@ class StockBalance(WireModel):
     descricaoDaFilial: str | None = None
     codigoDoAlmoxarifado: int | None = None
     descricaoDoAlmoxarifado: str | None = None
-    idProd: int
+    idProd: int | None = None
     descricaoDoProduto: str | None = None
     numeroDeSerieLote: str | None = None
     codigoDoProjeto: int | None = None
@@ -73,7 +73,7 @@ class StockOutputChange(StockOutputInput):
 class StockOutput(StockOutputTerms):
     """An output as it was recorded, at the average cost of the balance that it came from."""
 
-    numeroDaSaida: int
+    numeroDaSaida: int | None = None
     seq: int | None = None
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
@@ -128,7 +128,7 @@ class StockEntryInput(StockEntryTerms):
 class StockEntry(StockEntryTerms):
     """An entry as it was recorded."""
 
-    numeroDaEntrada: int
+    numeroDaEntrada: int | None = None
     seq: int | None = None
     descricaoDaFilial: str | None = None
     descricaoDoAlmoxarifado: str | None = None
@@ -151,7 +151,7 @@ class StockMovement(WireModel):
     """
 
     tipoDeMovimentacao: str | None = None
-    numeroDaMovimentacao: int
+    numeroDaMovimentacao: int | None = None
     seq: int | None = None
     dataDaMovimentacao: Moment | None = None
     codigoDaFilial: int | None = None
@@ -176,7 +176,7 @@ class StockMovement(WireModel):
 class StockRequisitionItem(WireModel):
     """Product and quantity that a requisition asks for, and the part that outputs have settled."""
 
-    seq: int
+    seq: int | None = None
     idProd: int | None = None
     descricaoDoProduto: str | None = None
     quantidade: Number | None = None
@@ -187,7 +187,7 @@ class StockRequisitionItem(WireModel):
 class StockRequisition(WireModel):
     """A requisition of goods from the stock; pending until outputs have settled all of it."""
 
-    numeroDaRequisicao: int
+    numeroDaRequisicao: int | None = None
     dataDaRequisicao: Moment | None = None
     codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None
@@ -209,7 +209,7 @@ class AddressingPlace(WireModel):
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
     codigoDaSecao: str | None = None
-    idProd: int
+    idProd: int | None = None
 
 
 class AddressingKey(AddressingPlace):

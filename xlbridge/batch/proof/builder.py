@@ -206,10 +206,7 @@ def build_proof(
     not known any more; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
     asked.
     """
-    uploads = UploadHistory(context.journal)
-    files = [uploads.of(step.name, file) for step in steps for file in step.files]
-    for job in (job for file in files for job in file.jobs):
-        job.require_system(client.identity, client.target.profile)
+    files = _sent_files(context, client, steps)
     read = [
         (resource, mark_repeated_keys(resource, read_back(context, client, resource, rows, tell)))
         for resource, rows in _rows_by_resource(context, files)
@@ -232,12 +229,19 @@ def build_proof(
         refused=tuple(refused for file in files for refused in refused_rows(file)),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in read),
-        breaches=(
-            *(breach for file in files for breach in file.breaches),
-            *(breach for r, rows in read for breach in repeated_key_breaches(r, rows)),
-            *_breaches(proofs, in_order),
-        ),
+        breaches=tuple(_breaches(files, read, proofs)),
     )
+
+
+def _sent_files(
+    context: UploadContext, client: Client, steps: Sequence[ProofStep]
+) -> list[SentFile]:
+    """Return the workbooks with what the journal says of their rows, in the order of the steps."""
+    uploads = UploadHistory(context.journal)
+    files = [uploads.of(step.name, file) for step in steps for file in step.files]
+    for job in (job for file in files for job in file.jobs):
+        job.require_system(client.identity, client.target.profile)
+    return files
 
 
 def _rows_by_resource(
@@ -250,7 +254,7 @@ def _rows_by_resource(
     rows: dict[str, list[tuple[SentFile, SentRow]]] = {}
     for file in files:
         for row in file.rows:
-            if row.fate in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
+            if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
                 rows.setdefault(row.job.what.resource, []).append((file, row))
     for name, of_resource in rows.items():
         yield context.catalogue.named(name), of_resource
@@ -296,9 +300,21 @@ def _compared_fields(resource: Resource) -> ComparedFields:
     )
 
 
-def _breaches(proofs: Sequence[FileProof], rows: Sequence[ReadBackRow]) -> Iterator[Text]:
+def _breaches(
+    files: Sequence[SentFile],
+    read: Sequence[tuple[Resource, Sequence[ReadBackRow]]],
+    proofs: Sequence[FileProof],
+) -> Iterator[Text]:
+    """Yield what contradicts itself: in the journal, between workbooks, in the counts."""
+    for file in files:
+        yield from file.breaches
+    for resource, rows in read:
+        yield from repeated_key_breaches(resource, rows)
     yield from dict.fromkeys(
-        row.reason for row in rows if row.payload_missing and row.reason is not None
+        row.reason
+        for _, rows in read
+        for row in rows
+        if row.payload_missing and row.reason is not None
     )
     for proof in proofs:
         if not proof.counts.adds_up:

@@ -11,8 +11,9 @@ from xlbridge.upload import Job, Verdict
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
-_ROW = Heading(Text(pt="Linha", en="Row"), 8)
 _SHEET = Heading(Text(pt="Planilha", en="Sheet"), 16)
+_LOCATION = (_STEP, _WORKBOOK, _SHEET)
+_ROW = Heading(Text(pt="Linha", en="Row"), 8)
 _CELL = Heading(Text(pt="Célula", en="Cell"), 9)
 _COLUMN = Heading(Text(pt="Coluna", en="Column"), 22)
 _CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24)
@@ -41,9 +42,7 @@ def difference_grid(proof: Proof) -> Grid:
     return Grid(
         sheet=Text(pt="Diferenças", en="Differences"),
         headings=(
-            _STEP,
-            _WORKBOOK,
-            _SHEET,
+            *_LOCATION,
             _CELL,
             _COLUMN,
             Heading(Text(pt="Enviado", en="Sent"), 24),
@@ -53,9 +52,7 @@ def difference_grid(proof: Proof) -> Grid:
         lines=[
             Line(
                 (
-                    cell.location.step,
-                    _sent_file_name(cell.location),
-                    cell.location.sheet,
+                    *_location_values(cell.location),
                     cell.cell or str(cell.location.row),
                     cell.column,
                     value_text(typed_value(cell.kind, cell.sent)),
@@ -80,9 +77,7 @@ def open_row_grid(proof: Proof) -> Grid:
     return Grid(
         sheet=Text(pt="Linhas em aberto", en="Open rows"),
         headings=(
-            _STEP,
-            _WORKBOOK,
-            _SHEET,
+            *_LOCATION,
             _ROW,
             Heading(Text(pt="Situação", en="State"), 30),
             Heading(Text(pt="Chave procurada", en="Key looked for"), 40),
@@ -91,9 +86,7 @@ def open_row_grid(proof: Proof) -> Grid:
         lines=[
             Line(
                 (
-                    row.location.step,
-                    _sent_file_name(row.location),
-                    row.location.sheet,
+                    *_location_values(row.location),
                     str(row.location.row),
                     _open_state(row),
                     " · ".join(f"{name}: {value}" for name, value in row.key.items()) or None,
@@ -114,9 +107,7 @@ def refused_grid(proof: Proof) -> Grid:
     return Grid(
         sheet=Text(pt="Rejeitadas", en="Rejected rows"),
         headings=(
-            _STEP,
-            _WORKBOOK,
-            _SHEET,
+            *_LOCATION,
             _ROW,
             _CELL,
             _COLUMN,
@@ -125,9 +116,7 @@ def refused_grid(proof: Proof) -> Grid:
         lines=[
             Line(
                 (
-                    row.step,
-                    _refused_file_name(row),
-                    row.sheet,
+                    *_refused_values(row),
                     None if row.row is None else str(row.row),
                     row.cell,
                     row.column,
@@ -144,19 +133,21 @@ def refused_grid(proof: Proof) -> Grid:
     )
 
 
-def _sent_file_name(location: RowLocation) -> Value:
-    """Name the file that a row was sent from, and where it stands in the step's workbook."""
-    if location.file.name == location.workbook.name:
-        return location.file.name
-    return _FIXED_ELSEWHERE.format(
-        file=location.file.name, row=location.origin, workbook=location.workbook.name
-    )
+def _location_values(location: RowLocation) -> tuple[Value, ...]:
+    """Return the step, the file and the sheet of a row, and its place in the step's workbook."""
+    name: Value = location.file.name
+    if location.file.name != location.workbook.name:
+        name = _FIXED_ELSEWHERE.format(
+            file=name, row=location.origin, workbook=location.workbook.name
+        )
+    return location.step, name, location.sheet
 
 
-def _refused_file_name(row: RefusedRow) -> str:
-    if row.file.name == row.workbook.name:
-        return row.file.name
-    return f"{row.file.name} ({row.workbook.name})"
+def _refused_values(row: RefusedRow) -> tuple[Value, ...]:
+    name = row.file.name
+    if name != row.workbook.name:
+        name = f"{name} ({row.workbook.name})"
+    return row.step, name, row.sheet
 
 
 def _open_state(row: OpenRow) -> Text:
@@ -168,13 +159,11 @@ def _open_state(row: OpenRow) -> Text:
 
 
 _DIGEST_WIDTH = 36  # half of one: it stands in two lines
-_EVIDENCE_STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _FILE = Heading(Text(pt="Arquivo", en="File"), 44, path=True)
 _SHA = Heading(Text(pt="SHA-256", en="SHA-256"), _DIGEST_WIDTH, digest=True)
 _YES = Text(pt="sim", en="yes")
 _NO = Text(pt="NÃO", en="NO")
 _NOT_DONE = Text(pt="não feita: {why}", en="not done: {why}")
-_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
 _RETRY = Text(pt="reenvio de {job}", en="retry of {job}")
 _PART = Text(pt="parte {n} de {job}", en="part {n} of {job}")
 _DECIDED = Text(pt="{seen}, por {by}: {reason}", en="{seen}, by {by}: {reason}")
@@ -186,7 +175,7 @@ def export_grid(proof: Proof) -> Grid:
     return Grid(
         sheet=Text(pt="Exportações", en="Exports"),
         headings=(
-            _EVIDENCE_STEP,
+            _STEP,
             Heading(Text(pt="Listagem", en="Listing"), 18),
             Heading(Text(pt="Completa", en="Complete"), 18),
             Heading(Text(pt="Registros", en="Records"), 11),
@@ -204,7 +193,7 @@ def export_grid(proof: Proof) -> Grid:
 def _export_line(export: ProofExport) -> Line:
     manifest = export.manifest
     if manifest is None:
-        why = _NOT_DONE.format(why=export.problem or _NO_REASON)
+        why = _NOT_DONE.format(why=export.not_done_because)
         values = (export.name, export.listing, why, None, None, None, None, str(export.output))
         return Line((*values, export.sha256), Tone.OPEN)
     sheets: Mapping[str, Any] = manifest["sheets"]
@@ -228,7 +217,7 @@ def file_grid(proof: Proof) -> Grid:
     """Return the workbooks with their digests."""
     return Grid(
         sheet=Text(pt="Pastas de trabalho", en="Workbooks"),
-        headings=(_EVIDENCE_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
+        headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
         lines=[
             Line((step.name, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
             for step in proof.steps

@@ -29,20 +29,20 @@ from xlbridge.workbook import cell_address
 
 def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
     """Count what became of a workbook's rows; all of one without uploads were not sent."""
-    fates = Counter(row.fate for row in file.rows)
+    outcomes = Counter(row.outcome for row in file.rows)
     if not file.jobs:
-        fates[RowOutcome.UNSENT] = file.file.rows_in_sheet
+        outcomes[RowOutcome.UNSENT] = file.file.rows_in_sheet
     seen = Counter(row.status for row in rows if row.accepted)
     not_records = sum(is_no_record(row) for row in file.rows)
     return ProofCounts(
         read=file.file.rows_in_sheet - not_records,
-        accepted=fates[RowOutcome.ACCEPTED],
-        unchanged=fates[RowOutcome.UNCHANGED],
-        held=fates[RowOutcome.HELD] - not_records,
-        rejected=fates[RowOutcome.REJECTED] + fates[RowOutcome.NOT_WRITTEN],
-        not_written=fates[RowOutcome.NOT_WRITTEN],
-        unsent=fates[RowOutcome.UNSENT],
-        unknown=fates[RowOutcome.UNKNOWN],
+        accepted=outcomes[RowOutcome.ACCEPTED],
+        unchanged=outcomes[RowOutcome.UNCHANGED],
+        held=outcomes[RowOutcome.HELD] - not_records,
+        rejected=outcomes[RowOutcome.REJECTED] + outcomes[RowOutcome.NOT_WRITTEN],
+        not_written=outcomes[RowOutcome.NOT_WRITTEN],
+        unsent=outcomes[RowOutcome.UNSENT],
+        unknown=outcomes[RowOutcome.UNKNOWN],
         **{kind.value: seen[kind] for kind in ReadBackStatus},
     )
 
@@ -133,19 +133,7 @@ def _total_table(
                 _amount_of(_system_value(row, record, amount)),
             )
     returned = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
-    labels = {*sent.rows, *found.rows} if returned else {*sent.rows}
-    totals = tuple(
-        Total(
-            label,
-            sent.rows[label],
-            sent.cents.get(label, _ZERO),
-            unread.rows[label],
-            unread.cents.get(label, _ZERO),
-            found.rows[label] if returned else None,
-            found.cents.get(label, _ZERO) if returned else None,
-        )
-        for label in sorted(labels, key=_label_order)
-    )
+    totals = _totals(sent, unread, found if returned else None)
     return TotalTable(
         resource=resource.name,
         by=by,
@@ -154,6 +142,23 @@ def _total_table(
         amount=None if amount is None else resource.by_name[amount].title,
         totals=totals,
         sum=_sum_of_totals(totals, returned),
+    )
+
+
+def _totals(sent: _SideTotals, unread: _SideTotals, found: _SideTotals | None) -> tuple[Total, ...]:
+    """Return the total of each label; ``found`` is None where the system returns no such thing."""
+    labels = {*sent.rows, *(found.rows if found else ())}
+    return tuple(
+        Total(
+            label,
+            sent.rows[label],
+            sent.cents.get(label, _ZERO),
+            unread.rows[label],
+            unread.cents.get(label, _ZERO),
+            None if found is None else found.rows[label],
+            None if found is None else found.cents.get(label, _ZERO),
+        )
+        for label in sorted(labels, key=_label_order)
     )
 
 
@@ -239,7 +244,7 @@ def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:
 
 
 def _open_reason(row: ReadBackRow) -> OpenReason | None:
-    if row.sent.fate is RowOutcome.UNKNOWN:
+    if row.sent.outcome is RowOutcome.UNKNOWN:
         return OpenReason.UNKNOWN
     if row.accepted:
         return _OPEN_REASONS.get(row.status)
@@ -260,12 +265,12 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
 
     What it said of a sheet as a whole has no row.
     """
-    refused = {(row.job.id, row.row) for row in file.rows if row.fate is RowOutcome.REJECTED}
-    not_written = {row.job.id for row in file.rows if row.fate in _NOT_WRITTEN} | {
+    refused = {(row.job.id, row.row) for row in file.rows if row.outcome is RowOutcome.REJECTED}
+    not_written = {row.job.id for row in file.rows if row.outcome in _NOT_WRITTEN} | {
         job for job, _ in refused
     }
     for row in file.rows:
-        if row.fate is RowOutcome.HELD and row.planned is not None and not is_no_record(row):
+        if row.outcome is RowOutcome.HELD and row.planned is not None and not is_no_record(row):
             yield RefusedRow(
                 file.step,
                 file.file.path,

@@ -74,7 +74,13 @@ class ProofExport:
     manifest: Mapping[str, Any] | None = None
     problem: Text | None = None
 
+    @property
+    def not_done_because(self) -> Text:
+        """The reason why the export was not done."""
+        return self.problem or _NO_REASON
 
+
+_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
 _ACCEPTED_TWICE = Text(
     pt="{file}, linha {row}: aceita por mais de um envio ({jobs})",
     en="{file}, row {row}: accepted by more than one upload ({jobs})",
@@ -104,7 +110,7 @@ class SentRow:
     job: Job
     position: int
     origin: int
-    fate: RowOutcome
+    outcome: RowOutcome
     row: int
     planned: PlannedRow | None = None
 
@@ -156,12 +162,12 @@ class UploadHistory:
         by_origin: dict[int, list[SentRow]] = {}
         breaches: list[Text] = []
         for job in jobs:
-            fates = job.outcomes
-            if not _adds_up(job, fates):
+            outcomes = job.outcomes
+            if not _adds_up(job, outcomes):
                 breaches.append(_VERDICT_DIFFERS.format(file=file.path.name, job=job.id))
             origins = self._origins(job)
-            for position, (row, fate) in enumerate(zip(job.what.rows, fates, strict=True)):
-                sent = SentRow(job, position, origins[row], fate, row)
+            for position, (row, outcome) in enumerate(zip(job.what.rows, outcomes, strict=True)):
+                sent = SentRow(job, position, origins[row], outcome, row)
                 by_origin.setdefault(sent.origin, []).append(sent)
         for whole in whole_jobs:
             for left_out in self._left_out(whole):
@@ -176,8 +182,8 @@ class UploadHistory:
         origins = self._origins(whole)
         for position, row in enumerate(self._journal.plan_of(whole)):
             if not row.action.writes:
-                fate = RowOutcome.UNSENT if nothing_done else RowOutcome(row.action.value)
-                yield SentRow(whole, position, origins[row.row], fate, row.row, row)
+                outcome = RowOutcome.UNSENT if nothing_done else RowOutcome(row.action.value)
+                yield SentRow(whole, position, origins[row.row], outcome, row.row, row)
 
     def _with_retries(self, ids: Sequence[str]) -> Iterator[Job]:
         """Yield the jobs and their retries, and those of the retries, oldest first."""
@@ -201,11 +207,15 @@ class UploadHistory:
         return {row: earlier.get(origin, origin) for row, origin in whole.origins.items()}
 
 
-def _adds_up(job: Job, fates: Sequence[RowOutcome]) -> bool:
+def _adds_up(job: Job, outcomes: Sequence[RowOutcome]) -> bool:
     verdict = job.verdict
     if job.state is State.PREVIEWED:
-        return verdict.read == len(fates)
-    counted = (len(fates), fates.count(RowOutcome.ACCEPTED), fates.count(RowOutcome.UNKNOWN))
+        return verdict.read == len(outcomes)
+    counted = (
+        len(outcomes),
+        outcomes.count(RowOutcome.ACCEPTED),
+        outcomes.count(RowOutcome.UNKNOWN),
+    )
     return counted == (verdict.read, verdict.accepted, verdict.unknown)
 
 
@@ -220,13 +230,13 @@ def _contradictions(
     ):
         yield _OTHER_CONTENT.format(file=name, sha=file.sha256)
     for origin, sendings in by_origin.items():
-        jobs = [sent.job.id for sent in sendings if sent.fate is RowOutcome.ACCEPTED]
+        jobs = [sent.job.id for sent in sendings if sent.outcome is RowOutcome.ACCEPTED]
         if len(jobs) > 1:
             yield _ACCEPTED_TWICE.format(file=name, row=origin, jobs=", ".join(jobs))
 
 
 def _final_row(sendings: Sequence[SentRow]) -> SentRow:
-    for fate in (
+    for outcome in (
         RowOutcome.UNKNOWN,
         RowOutcome.ACCEPTED,
         RowOutcome.UNCHANGED,
@@ -234,7 +244,7 @@ def _final_row(sendings: Sequence[SentRow]) -> SentRow:
         RowOutcome.HELD,
         RowOutcome.NOT_WRITTEN,
     ):
-        of_fate = [sent for sent in sendings if sent.fate is fate]
-        if of_fate:
-            return of_fate[-1]
+        with_outcome = [sent for sent in sendings if sent.outcome is outcome]
+        if with_outcome:
+            return with_outcome[-1]
     return sendings[-1]

@@ -118,7 +118,7 @@ def _shown_lines(lines: Sequence[Line]) -> tuple[list[Line], bool]:
     body = [place for place, line in enumerate(lines) if line.tone is not Tone.SUM]
     of_note = [place for place in body if lines[place].tone in (Tone.OPEN, Tone.HEAD)]
     rest = [place for place in body if lines[place].tone is Tone.PLAIN]
-    kept = {*[*of_note, *rest][:MOST_LINES]}
+    shown = {*[*of_note, *rest][:MOST_LINES]}
     return [
-        line for place, line in enumerate(lines) if line.tone is Tone.SUM or place in kept
+        line for place, line in enumerate(lines) if line.tone is Tone.SUM or place in shown
     ], bool(of_note)

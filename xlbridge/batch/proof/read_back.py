@@ -1,8 +1,9 @@
 """Read-back of the sent rows of one resource: what the system has for each of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain, islice
 from typing import Any
 
 from xlbridge.batch.proof.inputs import SentFile, SentRow
@@ -17,6 +18,7 @@ from xlbridge.upload.lookup import RowSnapshot, comparable_value, look_up_rows
 from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]
+RowValues = Mapping[str, Any]
 
 _REFUSED_OUTCOMES = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.HELD})
 
@@ -44,7 +46,8 @@ class ReadBackRow:
     ``labels`` are the values of the columns that the resource's control totals are by, ``amount``
     what they add up, ``keys`` those of the resource's ``unique_keys``, in their order. ``reason``
     says why the row cannot be read back, ``match`` is None then; ``payload_missing`` that not even
-    what was sent is known any more, nor are its ``keys``.
+    what was sent is known any more, nor are its ``keys``. ``other_readings`` are what the system
+    has under other keys of the row than the one by which its record is found.
     """
 
     file: SentFile
@@ -53,6 +56,7 @@ class ReadBackRow:
     amount: Decimal = Decimal(0)
     keys: tuple[tuple[str | None, ...], ...] = ()
     reading: RowSnapshot | None = None
+    other_readings: tuple[RowSnapshot, ...] = ()
     match: RecordMatch | None = None
     reason: Text | None = None
     payload_missing: bool = False
@@ -60,12 +64,12 @@ class ReadBackRow:
     @property
     def accepted(self) -> bool:
         """True if the row was accepted, or was in the system already."""
-        return self.sent.fate in (RowOutcome.ACCEPTED, RowOutcome.UNCHANGED)
+        return self.sent.outcome in (RowOutcome.ACCEPTED, RowOutcome.UNCHANGED)
 
     @property
     def refused(self) -> bool:
         """True if the system said that it did not write the row."""
-        return self.sent.fate in _REFUSED_OUTCOMES
+        return self.sent.outcome in _REFUSED_OUTCOMES
 
     @property
     def status(self) -> ReadBackStatus:
@@ -90,13 +94,15 @@ def read_back(
     for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     known = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
-    snapshots, reason = _read_records(
-        client, resource, [values for _, values in known if values is not None]
-    )
-    readings = iter(snapshots)
+    values = [sent for _, sent in known if sent is not None]
+    others = [list(_with_other_keys(resource, sent)) for sent in values]
+    snapshots, reason = _read_records(client, resource, values, list(chain(*others)))
+    readings = iter(snapshots[: len(values)])
+    other_readings = iter(snapshots[len(values) :])
+    found_by_other = ([*islice(other_readings, len(each))] for each in others)
     read = [
-        row if values is None else _with_reading(row, next(readings), reason)
-        for row, values in known
+        row if sent is None else _with_readings(row, next(readings), next(found_by_other), reason)
+        for row, sent in known
     ]
     return _with_matches(resource, read, _codes_before(context, [file for file, _ in rows]))
 
@@ -105,28 +111,55 @@ def _sent_at(sent: SentRow) -> tuple[object, ...]:
     return (sent.job.created_at, sent.job.id, sent.position)
 
 
+def _with_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
+    """Yield a row as it is found by each further key, without those that come before it.
+
+    Only keys that must not stand twice: by the others the system may have many records.
+    """
+    lookups = () if resource.read_back is None else resource.read_back.lookups
+    unique = [set(columns) for _, columns in unique_keys(resource)]
+    for number, lookup in enumerate(lookups):
+        before = {name for each in lookups[:number] for name in each.key}.difference(lookup.key)
+        filled = all(row.get(name) is not None for name in lookup.key)
+        fits = all(row.get(name) in allowed for name, allowed in lookup.when.items())
+        found_otherwise = any(row.get(name) is not None for name in before)
+        if filled and fits and found_otherwise and any(map(set(lookup.key).issubset, unique)):
+            yield {**row, **dict.fromkeys(before)}
+
+
 def _read_records(
-    client: Client, resource: Resource, rows: Sequence[Mapping[str, Any]]
+    client: Client, resource: Resource, rows: Sequence[RowValues], others: Sequence[RowValues]
 ) -> tuple[Sequence[RowSnapshot | None], Text | None]:
-    """Return the snapshot of each row, and the reason where the system gives none."""
-    nothing = (None,) * len(rows)
+    """Return the snapshot of each row and of the others, and the reason where there is none."""
+    nothing = (None,) * (len(rows) + len(others))
     if resource.read_back is None:
         return nothing, _NO_QUERY
     try:
-        return look_up_rows(client, resource, rows, most=None)
+        return look_up_rows(client, resource, [*rows, *others], most=None)
     except RemoteRejected as error:
+        if others:
+            snapshots, reason = _read_records(client, resource, rows, ())
+            return (*snapshots, *nothing[len(rows) :]), reason
         return nothing, _REFUSED.format(reason=error.message)
 
 
-def _with_reading(
-    row: ReadBackRow, reading: RowSnapshot | None, reason: Text | None
+def _with_readings(
+    row: ReadBackRow,
+    reading: RowSnapshot | None,
+    others: Sequence[RowSnapshot | None],
+    reason: Text | None,
 ) -> ReadBackRow:
-    return replace(row, reading=reading, reason=reason if reading is None else None)
+    return replace(
+        row,
+        reading=reading,
+        other_readings=tuple(filter(None, others)),
+        reason=reason if reading is None else None,
+    )
 
 
 def _rows_of_job(
     context: UploadContext, resource: Resource, pairs: Sequence[tuple[SentFile, SentRow]]
-) -> list[tuple[ReadBackRow, Mapping[str, Any] | None]]:
+) -> list[tuple[ReadBackRow, RowValues | None]]:
     """Return a job's rows with their values, None where those are lost."""
     try:
         first = pairs[0][1]
@@ -157,7 +190,7 @@ def _rows_of_job(
     ]
 
 
-def _plain_value(resource: Resource, column: str | None, row: Mapping[str, Any]) -> str | None:
+def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
     if column is None:
         return None
     return comparable_value(resource.by_name[column].kind, row.get(column))
@@ -205,7 +238,7 @@ def _with_matches(
 
 def _with_record_before(row: ReadBackRow) -> ReadBackRow:
     """Give a row that was in the system before its record, which other rows may have too."""
-    if row.sent.fate is not RowOutcome.UNCHANGED or row.reading is None:
+    if row.sent.outcome is not RowOutcome.UNCHANGED or row.reading is None:
         return row
     same = [record for record in row.reading.found if record.same]
     return replace(row, match=RecordMatch(next(iter([*same, *row.reading.found]), None)))

@@ -74,7 +74,8 @@ def _records_by_key(
 ) -> Mapping[_Key, Mapping[str, FoundRecord]]:
     """Return the records that were found, by their keys and their codes."""
     found: defaultdict[_Key, dict[str, FoundRecord]] = defaultdict(dict)
-    for reading in {key_text(r.reading.key): r.reading for r in rows if r.reading}.values():
+    readings = (each for row in rows for each in (row.reading, *row.other_readings) if each)
+    for reading in {key_text(each.key): each for each in readings}.values():
         for record in reading.found:
             values = [record.values.get(name, reading.key.get(name)) for name in columns]
             if key := _complete(values):

@@ -87,7 +87,6 @@ _INCOMPLETE = Text(
     pt="{step}: a exportação de {listing} pode estar incompleta; lacunas: {holes}",
     en="{step}: the export of {listing} may be incomplete; holes: {holes}",
 )
-_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
 
 
 class ProofState(StrEnum):
@@ -181,7 +180,7 @@ def _of_rows(proof: Proof) -> Iterator[Text]:
 def _of_export(export: ProofExport) -> Iterator[Text]:
     said = {"step": export.name, "listing": export.listing}
     if export.manifest is None:
-        yield _NOT_DONE.format(**said, why=export.problem or _NO_REASON)
+        yield _NOT_DONE.format(**said, why=export.not_done_because)
     elif export.problem is not None:
         yield _NOT_AS_WRITTEN.format(**said, why=export.problem)
     elif not export.manifest["complete"]:

@@ -59,7 +59,7 @@ class ExpectedRow:
     """A row that was sent: its outcome, and the digest of its stored form, None without one."""
 
     row_id: RowId
-    fate: RowOutcome
+    outcome: RowOutcome
     digest: RowDigest | None
 
 
@@ -90,6 +90,8 @@ class _TableCheck(ABC):
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         self.before, self.after, self.rows = before, after, rows
         self.name = after.table
+        self.accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
+        self.in_doubt = [row for row in rows if row.outcome is RowOutcome.UNKNOWN]
 
     @property
     def concerned(self) -> bool:
@@ -100,10 +102,6 @@ class _TableCheck(ABC):
         """Return the table's counts."""
         before, after = self.before.rows.total(), self.after.rows.total()
         return TableCount(self.name, before, after, self.expected())
-
-    def of_fate(self, fate: RowOutcome) -> list[ExpectedRow]:
-        """Return the rows with an outcome."""
-        return [row for row in self.rows if row.fate is fate]
 
     @abstractmethod
     def expected(self) -> int:
@@ -133,19 +131,17 @@ class _AddingTableCheck(_TableCheck):
         super().__init__(before, after, rows)
         self._left = Counter(after.rows)
         self._left.subtract(before.rows)
-        self._lost = [row for row in self.of_fate(RowOutcome.ACCEPTED) if not self._take(row)]
-        self._doubts = [
-            DoubtfulRow(row.row_id, self._take(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
-        ]
+        self._lost = [row for row in self.accepted if not self._take(row)]
+        self._doubts = [DoubtfulRow(row.row_id, self._take(row)) for row in self.in_doubt]
 
     def expected(self) -> int:
-        return len(self.of_fate(RowOutcome.ACCEPTED)) + sum(doubt.there for doubt in self._doubts)
+        return len(self.accepted) + sum(doubt.there for doubt in self._doubts)
 
     def doubts(self) -> list[DoubtfulRow]:
         return self._doubts
 
     def preexisting(self) -> Iterator[RowId]:
-        for row in self.of_fate(RowOutcome.ACCEPTED):
+        for row in self.accepted:
             if row.digest in self.before.rows:
                 yield row.row_id
 
@@ -181,32 +177,30 @@ class _ReplacingTableCheck(_TableCheck):
         self._there = {digest.key: digest.content for digest in after.rows}
         self._said: defaultdict[bytes, set[bytes]] = defaultdict(set)
         for row in rows:
-            if row.digest is not None and row.fate not in _NOT_IN_TABLE:
+            if row.digest is not None and row.outcome not in _NOT_IN_TABLE:
                 self._said[row.digest.key].add(row.digest.content)
 
     def expected(self) -> int:
-        sure = {
-            row.digest.key for row in self.of_fate(RowOutcome.ACCEPTED) if row.digest is not None
-        }
+        sure = {row.digest.key for row in self.accepted if row.digest is not None}
         doubtful = self._said.keys() - sure
         return len((sure | (doubtful & self._there.keys())) - self._earlier.keys())
 
     def doubts(self) -> list[DoubtfulRow]:
-        return [
-            DoubtfulRow(row.row_id, self._is_there(row)) for row in self.of_fate(RowOutcome.UNKNOWN)
-        ]
+        return [DoubtfulRow(row.row_id, self._is_there(row)) for row in self.in_doubt]
 
     def preexisting(self) -> Iterator[RowId]:
         yield from ()
 
     def violations(self) -> Iterator[Violation]:
-        for row in self.of_fate(RowOutcome.ACCEPTED):
+        for row in self.accepted:
             if not self._stands(row):
                 yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.row_id)
         for row in self.rows:
-            if row.fate in _NOT_IN_TABLE and self._is_new(row):
+            if row.outcome in _NOT_IN_TABLE and self._is_new(row):
                 yield Violation(
-                    ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=self.name), row.row_id
+                    ViolationKind.WRONGLY_REFUSED,
+                    _WRONGLY_REFUSED.format(table=self.name),
+                    row.row_id,
                 )
         sent = {row.digest.key for row in self.rows if row.digest is not None}
         changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}
@@ -233,12 +227,14 @@ class _ReplacingTableCheck(_TableCheck):
 
 def _surplus_violation(table: str, rows: Sequence[ExpectedRow]) -> Violation:
     """Say what it means that rows of one content were added more often than any was accepted."""
-    accepted = [row for row in rows if row.fate is RowOutcome.ACCEPTED]
-    if accepted or any(row.fate is RowOutcome.UNKNOWN for row in rows):
+    accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
+    if accepted or any(row.outcome is RowOutcome.UNKNOWN for row in rows):
         return Violation(
             ViolationKind.TWICE, _TWICE.format(table=table), (accepted or rows)[0].row_id
         )
-    return Violation(ViolationKind.TOLD_WRONG, _WRONGLY_REFUSED.format(table=table), rows[0].row_id)
+    return Violation(
+        ViolationKind.WRONGLY_REFUSED, _WRONGLY_REFUSED.format(table=table), rows[0].row_id
+    )
 
 
 _NOT_SENT = Text(pt="não foi enviada", en="was not sent")
@@ -300,8 +296,10 @@ def _proof_file(batch: Batch, unit: UnitOverview, rows: int) -> ProofFile:
 
 
 def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
-    fates = {row.origin: row.fate for row in file.rows if row.fate is not RowOutcome.UNSENT}
-    return WorkbookResult(file.step, unit.name, file.file.rows_in_sheet, fates, unit.problem)
+    outcomes = {
+        row.origin: row.outcome for row in file.rows if row.outcome is not RowOutcome.UNSENT
+    }
+    return WorkbookResult(file.step, unit.name, file.file.rows_in_sheet, outcomes, unit.problem)
 
 
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
@@ -311,7 +309,7 @@ def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
             column = f"{refused.column}: " if refused.column else ""
             reasons.setdefault((job.id, refused.row), f"{column}{refused.message}")
     for row in file.rows:
-        if row.fate in _NOT_IN_TABLE:
+        if row.outcome in _NOT_IN_TABLE:
             said = reasons.get((row.job.id, row.row))
             message = _reason(row) if said is None else Text(pt=said, en=said)
             yield Refusal(RowId(file.step, unit.name, row.origin), message)
@@ -340,5 +338,5 @@ def _expected_rows(
                     )
                 digest = stored[row.job.id][row.position]
                 row_id = RowId(file.step, name, row.origin)
-                found[table_name_of(resource)].append(ExpectedRow(row_id, row.fate, digest))
+                found[table_name_of(resource)].append(ExpectedRow(row_id, row.outcome, digest))
     return found

@@ -137,18 +137,18 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _differences(calm: TrialCounts, disturbed: TrialCounts) -> Iterator[RowDifference]:
-    undisturbed = _fates_by_row(calm)
-    found = _fates_by_row(disturbed)
+    undisturbed = _outcomes_by_row(calm)
+    found = _outcomes_by_row(disturbed)
     for row_id in sorted(undisturbed.keys() | found.keys()):
         if undisturbed.get(row_id) != found.get(row_id):
             yield RowDifference(row_id, undisturbed.get(row_id), found.get(row_id))
 
 
-def _fates_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:
+def _outcomes_by_row(counted: TrialCounts) -> dict[RowId, RowOutcome]:
     return {
-        RowId(workbook.step, workbook.name, row): fate
+        RowId(workbook.step, workbook.name, row): outcome
         for workbook in counted.workbooks
-        for row, fate in workbook.fates.items()
+        for row, outcome in workbook.outcomes.items()
     }
 
 

@@ -20,13 +20,13 @@ from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload import RowOutcome
 
-_MOST_TOLD = 10
+_MOST_SHOWN = 10
 _REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)
 
 ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
     "none_twice": (
         Text(pt="Nenhuma linha duas vezes", en="No row twice"),
-        (ViolationKind.TWICE, ViolationKind.TOLD_WRONG),
+        (ViolationKind.TWICE, ViolationKind.WRONGLY_REFUSED),
     ),
     "none_lost": (Text(pt="Nenhuma linha perdida", en="No row lost"), (ViolationKind.LOST,)),
     "verdict_for_every_row": (
@@ -36,7 +36,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
 }
 """Assertions of a rehearsal, by its key in JSON, and its violations."""
 
-_FATE_NAMES = {
+_OUTCOME_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
@@ -236,7 +236,7 @@ def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
 
 def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
     waiting = iter(lines)
-    shown = list(islice(waiting, _MOST_TOLD))
+    shown = list(islice(waiting, _MOST_SHOWN))
     if not shown:
         return
     more = sum(1 for _ in waiting)
@@ -253,10 +253,10 @@ def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
             yield Text(pt="✓ {what}", en="✓ {what}").format(what=text)
             continue
         yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=text)
-        yield from map(_violation_text, violations[:_MOST_TOLD])
-        if len(violations) > _MOST_TOLD:
+        yield from map(_violation_text, violations[:_MOST_SHOWN])
+        if len(violations) > _MOST_SHOWN:
             yield Text(pt="  … e mais {n}", en="  … and {n} more").format(
-                n=len(violations) - _MOST_TOLD
+                n=len(violations) - _MOST_SHOWN
             )
     if rehearsed.differences == ():
         yield Text(
@@ -280,7 +280,7 @@ def _row_text(row_id: RowId, text: Text) -> Text:
 
 def _difference_text(difference: RowDifference) -> Text:
     return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
-        calm=_FATE_NAMES[difference.undisturbed], now=_FATE_NAMES[difference.disturbed]
+        calm=_OUTCOME_NAMES[difference.undisturbed], now=_OUTCOME_NAMES[difference.disturbed]
     )
 
 

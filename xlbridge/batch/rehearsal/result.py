@@ -13,13 +13,13 @@ class ViolationKind(StrEnum):
     """Kind of violation: what must not happen under any fault.
 
     ``TWICE`` is a row that is stored more often than it was accepted, ``LOST`` one that was
-    accepted and is not there, ``TOLD_WRONG`` one reported as refused that is there,
-    ``NO_VERDICT`` rows whose fates do not account for all of them.
+    accepted and is not there, ``WRONGLY_REFUSED`` one reported as refused that is there,
+    ``NO_VERDICT`` rows whose outcomes do not account for all of them.
     """
 
     TWICE = "twice"
     LOST = "lost"
-    TOLD_WRONG = "told_wrong"
+    WRONGLY_REFUSED = "told_wrong"
     NO_VERDICT = "no_verdict"
 
 
@@ -67,17 +67,17 @@ class WorkbookResult:
     step: str
     name: str
     rows: int
-    fates: Mapping[int, RowOutcome] = field(repr=False)
+    outcomes: Mapping[int, RowOutcome] = field(repr=False)
     problem: Text | None = None
 
-    def count(self, *fates: RowOutcome) -> int:
-        """Return how many rows have one of these fates."""
-        return sum(fate in fates for fate in self.fates.values())
+    def count(self, *outcomes: RowOutcome) -> int:
+        """Return how many rows have one of these outcomes."""
+        return sum(outcome in outcomes for outcome in self.outcomes.values())
 
     @property
     def unsent(self) -> int:
         """Number of rows that were never sent."""
-        return self.rows - len(self.fates)
+        return self.rows - len(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class TrialCounts:
     tally: TableComparison
     open_steps: Mapping[str, Text]
 
-    def count(self, *fates: RowOutcome) -> int:
-        """Return how many rows have one of these fates."""
-        return sum(workbook.count(*fates) for workbook in self.workbooks)
+    def count(self, *outcomes: RowOutcome) -> int:
+        """Return how many rows have one of these outcomes."""
+        return sum(workbook.count(*outcomes) for workbook in self.workbooks)
 
     @property
     def rows(self) -> int:

@@ -127,7 +127,7 @@ class ListingAnswer:
         if outcome is None:
             raise self._undocumented(opening)
         rows: list[Any] = data_or_raise(outcome, retryable=self._operation.retryable)
-        if not (rows or text.has_list or self._is_of_one):
+        if not (rows or text.has_list or self._is_of_one or "data" in text.envelope):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -40,6 +40,9 @@ _MAX_VALUE_LENGTH = 64 * 2**20
 _MAX_TOKEN_LENGTH = 16
 """An error farther than this from the end of the text so far stays one, whatever follows."""
 
+_MAX_DIGITS, _MAX_EXPONENT = 400, 400
+"""How long a number may be, and how great its power of ten; none of a business comes near."""
+
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
 """Text that may follow the beginning of a number where a piece ends."""
 
@@ -61,10 +64,34 @@ ParseNumber = Callable[[str], Any]
 
 
 @cache
-def _decoder(numbers: ParseNumber | None) -> json.JSONDecoder:
-    return json.JSONDecoder(
-        parse_float=numbers or Decimal, parse_int=numbers, parse_constant=refuse_constant
-    )
+def exact_decoder(numbers: ParseNumber | None = None) -> json.JSONDecoder:
+    """Return a decoder of exact numbers within bounds; it raises ``ValueError``.
+
+    ``numbers`` makes a value of a number's text, whole ones included.
+    """
+    make_decimal, make_whole = numbers or Decimal, numbers or int
+
+    def decimal(text: str) -> Any:
+        if len(text) > _MAX_DIGITS or "e" in text or "E" in text:
+            _require_bounded(text)
+        return make_decimal(text)
+
+    def whole(text: str) -> Any:
+        if len(text) > _MAX_DIGITS:
+            raise InvalidJson
+        return make_whole(text)
+
+    return json.JSONDecoder(parse_float=decimal, parse_int=whole, parse_constant=refuse_constant)
+
+
+def _require_bounded(text: str) -> None:
+    """Raise ``InvalidJson`` for a number that takes ages, or all memory, to write out."""
+    try:
+        bounded = len(text) <= _MAX_DIGITS and abs(Decimal(text).adjusted()) <= _MAX_EXPONENT
+    except InvalidOperation:
+        bounded = False
+    if not bounded:
+        raise InvalidJson
 
 
 class JsonReader:
@@ -76,7 +103,7 @@ class JsonReader:
 
     def __init__(self, pieces: Iterator[bytes], numbers: ParseNumber | None = None) -> None:
         self._pieces = pieces
-        self._decode = _decoder(numbers).raw_decode
+        self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0

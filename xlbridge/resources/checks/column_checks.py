@@ -27,7 +27,7 @@ def has_decimal_places(numbers: "npt.NDArray[np.float64]", places: int) -> "npt.
     """
     import numpy as np
 
-    noise = np.minimum(1e-9 * np.maximum(1, np.abs(numbers)), 10.0 ** -(places + 2))
+    noise = np.minimum(np.maximum(1e-9, 1e-12 * np.abs(numbers)), 10.0 ** -(places + 2))
     return np.abs(numbers - np.round(numbers, places)) <= noise
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.builtin import value_text
+from xlbridge.resources.checks.documents import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     ANY_VALUES,
@@ -175,6 +176,66 @@ def sum_not_above(
     """
     total = frame[column] + frame[list(columns)].fillna(0).sum(axis="columns")
     return ~(total > frame[other] + 0.005).fillna(value=False).astype(bool)
+
+
+def _filled_alone(frame: "pd.DataFrame", columns: Sequence[str], name: str) -> "pd.Series":
+    """Tell the rows in which a document is in one of the columns, and nothing in the others."""
+    filled = frame[list(columns)].notna()
+    alone = filled[name] & (filled.sum(axis="columns") == 1)
+    documents = {text: bare_document(text) for text in frame.loc[alone, name].unique()}
+    valid = [text for text, bare in documents.items() if is_cnpj(bare) or is_cpf(bare)]
+    return alone & frame[name].isin(valid)
+
+
+def _fitting_value(
+    frame: "pd.DataFrame", *, column: str, columns: Sequence[str], values: Sequence[Any]
+) -> "pd.Series":
+    fitting = frame[column].copy()
+    for name, value in zip(columns, values, strict=False):
+        fitting[_filled_alone(frame, columns, name)] = value
+    return fitting
+
+
+def _fitting_pairs(statistics: Statistics) -> Text:
+    pairs = zip(statistics["values"], statistics["columns"], strict=False)
+    listed = ", ".join(f"{value} – {name}" for value, name in pairs)
+    return Text(pt=listed, en=listed)
+
+
+@row_check(
+    "fits_document",
+    finding=error(
+        "nature-document",
+        Text(
+            pt="Não combina com o documento preenchido ({pairs}; em branco vale {default}).",
+            en="This does not fit the document that is filled in ({pairs}; blank means {default}).",
+        ),
+        Text(
+            pt="Corrija a célula, ou passe o documento para a outra coluna.",
+            en="Correct the cell, or move the document to the other column.",
+        ),
+    ),
+    wording=lambda s: Text(
+        pt="{column}: a do documento preenchido ({pairs})",
+        en="{column}: that of the document filled in ({pairs})",
+    ).format(column=s["column"], pairs=_fitting_pairs(s)),
+    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES, "values": ANY_VALUES},
+    details=lambda s: {"pairs": _fitting_pairs(s), "default": s["values"][0]},
+    correct=_fitting_value,
+)
+def fits_document(
+    frame: "pd.DataFrame", *, column: str, columns: Sequence[str], values: Sequence[Any]
+) -> "pd.Series":
+    """``column`` has the one of ``values`` that goes with the only document of ``columns``.
+
+    A missing one counts as the first value. A text that is no document says nothing.
+    """
+    right = frame[column].isna() | frame[column].notna()
+    for name, value in zip(columns, values, strict=False):
+        differs = ~is_one_of(frame, column, [value, None] if value == values[0] else [value])
+        if differs.any():
+            right[differs] = ~_filled_alone(frame.loc[differs, list(columns)], columns, name)
+    return right
 
 
 _REPEATED = error(

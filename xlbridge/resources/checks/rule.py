@@ -91,7 +91,8 @@ class RowRule:
     ``check`` names. ``dtypes`` are those of the columns that it compares with one another,
     ``column`` included; empty where it compares none.
 
-    ``row_test`` takes the frame of typed values and returns one boolean per row.
+    ``row_test`` takes the frame of typed values and returns one boolean per row. ``correct`` takes
+    the same and returns what ``column`` should hold in each row, where the rule can tell.
     """
 
     name: str
@@ -101,6 +102,7 @@ class RowRule:
     details: Details
     dtypes: frozenset[str]
     row_test: "Callable[..., pd.Series]"
+    correct: "Callable[..., pd.Series] | None" = None
 
     def finding_of(self, statistics: Statistics) -> FindingKind:
         """Return what is found where the rule is broken."""
@@ -239,6 +241,7 @@ def row_check(
     statistics: Mapping[str, StatisticSchema],
     details: Details = _no_details,
     dtypes: frozenset[str] = frozenset(),
+    correct: "Callable[..., pd.Series] | None" = None,
 ) -> Callable[[_RowTest], _RowTest]:
     """Declare the rule that a function tests on a frame; see ``RowRule`` for the arguments.
 
@@ -249,7 +252,7 @@ def row_check(
 
     def declare(row_test: _RowTest) -> _RowTest:
         _add(
-            RowRule(name, finding, wording, statistics, details, dtypes, row_test),
+            RowRule(name, finding, wording, statistics, details, dtypes, row_test, correct),
             declared_row_rules,
         )
         return row_test

@@ -29,6 +29,17 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "text-shown-otherwise",
+        Text(
+            pt="A célula mostra '{shown}', mas guarda {stored}, que seria enviado.",
+            en="The cell shows '{shown}' but stores {stored}, which would be sent.",
+        ),
+        Text(
+            pt="Formate a célula como texto e digite o que deve ser enviado.",
+            en="Format the cell as text and type what should be sent.",
+        ),
+    ),
+    error(
         "code-digits-lost",
         Text(
             pt="O código está gravado como número e é longo demais: o Excel guarda só 15 "
@@ -118,6 +129,17 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="Deixe a célula vazia, se não há documento.",
             en="Leave the cell empty if there is no document.",
+        ),
+    ),
+    error(
+        "document-misplaced",
+        Text(
+            pt="Este número é um {kind}; o lugar dele é {place}.",
+            en="This number is a {kind}; its place is {place}.",
+        ),
+        Text(
+            pt="Passe o número para a coluna certa e confira a natureza.",
+            en="Move the number to the right column, and check the nature.",
         ),
     ),
     warning(

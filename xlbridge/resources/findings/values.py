@@ -162,6 +162,29 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             en="Check the value, and format the cell without the division by a thousand.",
         ),
     ),
+    error(
+        "number-shown-otherwise",
+        Text(
+            pt="A célula mostra '{shown}', mas guarda o número {stored}, que seria enviado.",
+            en="The cell shows '{shown}' but stores the number {stored}, which would be sent.",
+        ),
+        Text(
+            pt="Dê à célula o formato Geral ou Número e confira o valor.",
+            en="Give the cell the format General or Number, and check the value.",
+        ),
+    ),
+    warning(
+        "number-with-words",
+        Text(
+            pt="A célula mostra '{shown}'; só o número {stored} será enviado.",
+            en="The cell shows '{shown}'; only the number {stored} is sent.",
+        ),
+        Text(
+            pt="Confira se o número é o que a coluna pede, e dê à célula o formato Número.",
+            en="Check that the number is what the column asks for, and give the cell the format "
+            "Number.",
+        ),
+    ),
     warning(
         "number-currency",
         Text(

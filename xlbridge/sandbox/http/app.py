@@ -17,13 +17,14 @@ from typing import Any
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.sandbox.call import Call, Handler, Sandbox
 from xlbridge.sandbox.handlers import HANDLERS
 from xlbridge.sandbox.http import messages
+from xlbridge.sandbox.http.attachments import ATTACHMENT_PATH, attachment_response
 from xlbridge.sandbox.http.messages import (
     bounded_request,
     nonblank_parameters,
@@ -32,7 +33,7 @@ from xlbridge.sandbox.http.messages import (
     parse_query,
     uploaded_workbook,
 )
-from xlbridge.sandbox.http.openapi import docs_page, openapi_document
+from xlbridge.sandbox.http.openapi import docs_page, openapi_content
 from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
@@ -45,8 +46,13 @@ JSON_LIMIT = 10 * 2**20
 
 def build_app(sandbox: Sandbox) -> ASGIApp:
     """Return the application that answers every declared operation, and describes itself."""
+    threads = RequestThreads()
     app = Starlette(
-        routes=[*_operation_routes(sandbox), *_description_routes()],
+        routes=[
+            *_operation_routes(sandbox, threads),
+            *_description_routes(),
+            _attachment_route(sandbox, threads),
+        ],
         exception_handlers={404: _unknown_path, 405: _unknown_method},
     )
     app.router.redirect_slashes = False
@@ -55,11 +61,10 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
     return FaultInjection(checked, behaviour.faults) if behaviour.faults else checked
 
 
-def _operation_routes(sandbox: Sandbox) -> list[BaseRoute]:
+def _operation_routes(sandbox: Sandbox, threads: "RequestThreads") -> list[BaseRoute]:
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in OPERATIONS.values():
         by_path[operation.path][operation.method] = operation
-    threads = RequestThreads()
     return [
         Route(path, Endpoint(sandbox, by_path[path], threads))
         for path in sorted(by_path, key=_parameters_last)
@@ -72,13 +77,26 @@ def _parameters_last(path: str) -> list[bool]:
 
 
 def _description_routes() -> list[BaseRoute]:
+    # Building takes a second: once, by one thread, while the event loop serves others.
+    one_at_a_time = CapacityLimiter(1)
+
     async def openapi(_request: Request) -> Response:
-        return JSONResponse(openapi_document())
+        content = await to_thread.run_sync(openapi_content, limiter=one_at_a_time)
+        return Response(content, media_type=messages.JSON_TYPE)
 
     async def docs(_request: Request) -> Response:
-        return HTMLResponse(docs_page())
+        return HTMLResponse(await to_thread.run_sync(docs_page, limiter=one_at_a_time))
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
+
+
+def _attachment_route(sandbox: Sandbox, threads: "RequestThreads") -> BaseRoute:
+    async def attachment(request: Request) -> Response:
+        name, token = request.path_params["name"], request.query_params.get("token", "")
+        response: Response = await threads.run(attachment_response, sandbox, name, token)
+        return response
+
+    return Route(ATTACHMENT_PATH, attachment)
 
 
 async def _unknown_path(_request: Request, _error: Exception) -> Response:
@@ -158,7 +176,8 @@ class Endpoint:
         user_id = None
         if operation.authenticated:
             user_id = await self._threads.run(self._authorise, request)
-        call = Call(operation, self._sandbox, ExitStack(), user_id=user_id)
+        origin = str(request.base_url).rstrip("/")
+        call = Call(operation, self._sandbox, ExitStack(), user_id=user_id, origin=origin)
         try:
             await _read_request(call, request)
         except RequestError as error:

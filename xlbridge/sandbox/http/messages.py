@@ -5,6 +5,7 @@ Source: the spec, Response envelope, Errors, Limits.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -23,6 +24,7 @@ from xlbridge.sandbox.call import UploadedFile
 from xlbridge.sandbox.columns import plain_type
 from xlbridge.sandbox.problems import (
     ISO_8601,
+    OUT_OF_RANGE,
     REQUIRED_MESSAGE,
     InvalidParameterError,
     Problem,
@@ -63,8 +65,10 @@ def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> Wi
     if media_type is not None and not _JSON_MEDIA_TYPE.fullmatch(media_type.strip()):
         raise invalid(("Content-Type", "O corpo da requisição deve ser application/json."))
     try:
-        document = json.loads(raw, parse_float=Decimal, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError, InvalidOperation) as error:
+        document = json.loads(
+            raw, parse_float=_number, parse_int=_whole_number, parse_constant=_refuse_constant
+        )
+    except (ValueError, RecursionError) as error:
         raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
     if not isinstance(document, dict):
         raise invalid(("body", "O corpo da requisição deve ser um objeto JSON."))
@@ -126,6 +130,27 @@ def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str,
     return values
 
 
+_NUMBER_LENGTH, _NUMBER_EXPONENT = 400, 400
+"""How long a number may be, and how great its power of ten: a few characters may name a number that
+takes hours to write out."""
+_BEYOND = math.inf
+"""What is read for a number beyond these limits: a value that suits no field."""
+
+
+def _number(text: str) -> Decimal | float:
+    if len(text) > _NUMBER_LENGTH:
+        return _BEYOND
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return _BEYOND
+    return number if abs(number.adjusted()) <= _NUMBER_EXPONENT else _BEYOND
+
+
+def _whole_number(text: str) -> int | float:
+    return int(text) if len(text) <= _NUMBER_LENGTH else _BEYOND
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
@@ -171,7 +196,9 @@ def _value_problems(annotation: Any, name: str, value: Any, path: str) -> Iterat
     if isinstance(kind, type) and issubclass(kind, WireModel):
         kind = dict
     expected, message = _JSON_TYPES.get(kind, ((object,), ""))
-    if not isinstance(value, expected) or (isinstance(value, bool) and kind in (int, Decimal)):
+    if value is _BEYOND:
+        yield path, OUT_OF_RANGE
+    elif not isinstance(value, expected) or (isinstance(value, bool) and kind in (int, Decimal)):
         yield path, f"Valor inválido: {message}."
     elif kind is list:
         (item,) = get_args(annotation)

@@ -1,6 +1,7 @@
 """The OpenAPI document of the sandbox, made from the declared operations and wire models."""
 
 import html
+import json
 import re
 from collections.abc import Collection
 from functools import cache
@@ -28,7 +29,6 @@ WHOLE_NUMBER: Schema = {
 _PATH_TYPES = {int: WHOLE_NUMBER, str: {"type": "string"}}
 
 
-@cache
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
     paths: dict[str, dict[str, Any]] = {}
@@ -45,6 +45,12 @@ def openapi_document() -> dict[str, Any]:
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+@cache
+def openapi_content() -> bytes:
+    """Return the OpenAPI document as JSON."""
+    return json.dumps(openapi_document(), ensure_ascii=False).encode()
 
 
 @cache

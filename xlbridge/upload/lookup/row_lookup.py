@@ -12,6 +12,7 @@ from xlbridge.resources.checks import bare_document
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_MAX_EXPONENT = 400
 _DATE_LENGTH = 10  # of an ISO date and time
 
 RowValues = Mapping[str, Any]
@@ -50,9 +51,11 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
 
 def _comparable_number(value: Any) -> str:
     try:
-        return f"{Decimal(str(value)).normalize():f}"
+        number = Decimal(str(value))
     except InvalidOperation:
         return str(value)
+    # Written out, a number with such a power of ten would take all memory.
+    return f"{number.normalize():f}" if abs(number.adjusted()) <= _MAX_EXPONENT else str(value)
 
 
 def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:

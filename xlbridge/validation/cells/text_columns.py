@@ -37,6 +37,8 @@ _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 # As sheets write it, and as programs do for 10,000,000 and more; 12E4 and 1.5E2 may be codes.
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+|\d[.,]\d+[eE](?:0?[7-9]|[1-9]\d)", re.ASCII)
 _PERHAPS_SCIENTIFIC = re.compile(r"\d[eE][+\d]", re.ASCII)
+_MOST_ZEROS = 2
+"""So many zeros may be put before a document: with more, check digits are right by chance."""
 _PLACEHOLDERS = frozenset(
     {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)"}
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined"}
@@ -253,9 +255,13 @@ def _text_of_number(
 def _short_number(
     column: Column, position: int, text: str, width: int, problems: CellProblems
 ) -> str | None:
-    """Report a number with fewer digits than its code; check digits may confirm lost zeros."""
+    """Report a number with fewer digits than its code; check digits may confirm lost zeros, or
+    that it is a document of another kind, which is for those who know the other columns."""
+    if column.kind is Kind.CNPJ and is_cpf(text):
+        return text
     padded = text.zfill(width)
-    if column.kind in _DOCUMENTS and _DOCUMENTS[column.kind][0](padded):
+    is_near = width - len(text) <= _MOST_ZEROS and column.kind in _DOCUMENTS
+    if is_near and _DOCUMENTS[column.kind][0](padded):
         details = {"width": width, "proposal": _PROPOSAL.format(code=padded)}
         problems.add(position, "code-leading-zeros", details, corrected=padded)
         return padded

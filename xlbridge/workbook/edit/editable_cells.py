@@ -5,6 +5,7 @@ pictures and the stored results of formulas.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -65,7 +66,8 @@ def element_end(part: bytes, name: str, at: int) -> int:
 
 
 def find_cells(part: bytes, wanted: Collection[CellPosition]) -> dict[CellPosition, CellElement]:
-    """Return the elements of the ``wanted`` cells that are there.
+    """Return the elements of the ``wanted`` cells; of one that is not there an empty one, without
+    attributes, where it would stand. Cells of rows that are not there are left out.
 
     ``part`` is the sheet's XML in UTF-8. Raises ``ExpatError`` when it is no XML.
     """
@@ -78,7 +80,10 @@ class _CellSearch:
 
     def __init__(self, part: bytes, wanted: frozenset[CellPosition]) -> None:
         self._part = part
-        self._wanted = wanted
+        self._columns: defaultdict[int, list[int]] = defaultdict(list)
+        for row, column in sorted(wanted):
+            self._columns[row].append(column)
+        self._pending: list[int] = []
         self._found: dict[CellPosition, CellElement] = {}
         self._computed: list[tuple[CellPosition, CellPosition]] = []
         self._row, self._column = 0, -1
@@ -107,9 +112,11 @@ class _CellSearch:
                 number = attributes.get("r", "")
                 self._row = int(number) if number.isdecimal() else self._row + 1
                 self._column = -1
+                self._pending = list(self._columns.get(self._row, ()))
             case "c":
                 self._place_cell(attributes.get("r", ""))
-                if (self._row, self._column) in self._wanted:
+                self._place_absent(name, self._column)
+                if self._column in self._columns.get(self._row, ()):
                     self._cell = self._parser.CurrentByteIndex, attributes
                     self._has_formula = False
             case "f":
@@ -124,7 +131,18 @@ class _CellSearch:
         else:
             self._row, self._column = int(match[2]), column_index(match[1].upper())
 
+    def _place_absent(self, name: str, before: int) -> None:
+        """Note where the cells that are not there would stand, up to a column."""
+        at = self._parser.CurrentByteIndex
+        while self._pending and self._pending[0] <= before:
+            column = self._pending.pop(0)
+            if column < before:
+                self._found[self._row, column] = CellElement(name, {}, at, at, computed=False)
+
     def _end(self, name: str) -> None:
+        is_row_end = self._pending and name.rpartition(":")[2] == "row"
+        if is_row_end and self._part.startswith(b"</", self._parser.CurrentByteIndex):
+            self._place_absent(f"{name[:-3]}c", self._pending[-1] + 1)
         if self._cell is None or name.rpartition(":")[2] != "c":
             return
         start, attributes = self._cell
@@ -214,6 +232,8 @@ class EditableCells:
         style = int(element.attributes.get("s", "0"))
         prefix = element.name.rpartition("c")[0]
         match value:
+            case "":
+                kind = inner = ""
             case str():
                 was_text = element.attributes.get("t") in {"s", "inlineStr", "str"}
                 style = style if was_text else self._formats.for_text(style)

@@ -12,7 +12,7 @@ from .cells import (
 from .number_formats import (
     cell_number_formats as cell_number_formats,
     foreign_currency as foreign_currency,
-    shown_number as shown_number,
+    scale_factor as scale_factor,
 )
 from .parsing import parse_workbook as parse_workbook
 from .reader import (
@@ -23,4 +23,12 @@ from .reader import (
     assemble_workbook as assemble_workbook,
     prefetch_workbook as prefetch_workbook,
     read_workbook as read_workbook,
+)
+from .shown_values import (
+    Shown as Shown,
+    changes_texts as changes_texts,
+    may_show_otherwise as may_show_otherwise,
+    number_shown_as as number_shown_as,
+    shown_number as shown_number,
+    shown_text as shown_text,
 )

@@ -86,9 +86,20 @@ class Package:
         """Return the name of a sheet's part; None where there is no such part."""
         return self._names.get(self._sheet_parts.get(sheet, ""))
 
+    def sheet_size(self, sheet: str) -> int:
+        """Return the size of a sheet's part, in bytes."""
+        name = self.sheet_part(sheet)
+        return 0 if name is None else self._archive.getinfo(name).file_size
+
     def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
         """Yield a sheet's part piece by piece; nothing where there is no such part."""
-        name = self.sheet_part(sheet)
+        yield from self._pieces(self.sheet_part(sheet))
+
+    def shared_pieces(self) -> Iterator[bytes]:
+        """Yield the part of the shared texts piece by piece; nothing where there is none."""
+        yield from self._pieces(self._names.get(_SHARED_STRINGS))
+
+    def _pieces(self, name: str | None) -> Iterator[bytes]:
         if name is None:
             return
         with self._archive.open(name) as part:
@@ -103,6 +114,9 @@ class Package:
         parts = {}
         for element in self._sheet_elements():
             identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+            if element.get("name", "") in parts:
+                # Which of the two a name stands for differs from reader to reader.
+                raise unreadable()
             parts[element.get("name", "")] = _part_name(targets.get(identity, ""))
         return parts
 

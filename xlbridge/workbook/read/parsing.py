@@ -23,6 +23,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.cells import CellEncoder, RawSheet
+from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import ParserMessage, RowsRead, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.read.refusals import (
@@ -33,7 +34,8 @@ from xlbridge.workbook.read.refusals import (
     too_large,
     unreadable,
 )
-from xlbridge.workbook.read.sheet_scan import ERROR_CELL, scan_exactly, scan_in_background
+from xlbridge.workbook.read.shared_texts import SharedTexts
+from xlbridge.workbook.read.sheet_scan import ERROR_CELL, scan_in_background
 from xlbridge.workbook.signature import starts_like_ours
 
 _KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
@@ -91,10 +93,11 @@ def parse_workbook(
             # The parser keeps a copy.
             workbook.seek(0)
             book = CalamineWorkbook.from_filelike(workbook)
-            budget = _Budget(limits)
+            budget, shared = _Budget(limits), SharedTexts(package)
             if len(book.sheets_metadata) > limits.entries:
                 raise hostile(Text(pt="planilhas demais", en="too many sheets"))
             for name in _chosen_sheets(book, package, sheet):
+                budget.check_shared(name, shared)
                 with scan_in_background(package, name, formats) as scanned:
                     content = _open_sheet(book, archive, package, name)
                     if sheet is not None or not starts_like_ours(name, _first_texts(content)):
@@ -193,6 +196,12 @@ class _Budget:
         most = self._limits.text_size + rows * self._limits.text_per_row
         if self._letters + _text_length(encoders) > most:
             raise too_large(_CELL_TEXT, most)
+
+    def check_shared(self, sheet: str, shared: SharedTexts) -> None:
+        left = self._limits.text_size - self._letters
+        most = shared.letters_beyond(sheet, left, self._limits.text_per_row)
+        if most is not None:
+            raise too_large(_CELL_TEXT, most + self._letters)
 
     def end_sheet(self, encoders: Sequence[CellEncoder]) -> None:
         self._letters += _text_length(encoders)

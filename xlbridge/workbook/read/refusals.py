@@ -38,6 +38,20 @@ def unreadable() -> WorkbookRefused:
     )
 
 
+def cell_irregular(sheet: str, cell: str, why: Text) -> WorkbookRefused:
+    """A cell of ``sheet`` is written in a way that readers take for different values."""
+    return WorkbookRefused(
+        "unreadable",
+        Text(
+            pt="A célula {cell} da planilha {sheet!r} está gravada de um modo que cada programa lê "
+            "de um jeito: {why}.",
+            en="The cell {cell} of the sheet {sheet!r} is written in a way that each program reads "
+            "differently: {why}.",
+        ).format(cell=cell, sheet=sheet, why=why),
+        _SAVE_AGAIN,
+    )
+
+
 def duration_too_long() -> WorkbookRefused:
     """A number that is shown as a time span is longer than any."""
     return WorkbookRefused(

@@ -1,8 +1,8 @@
-"""Scan of a sheet's raw XML for what the parser does not tell: errors, layout, formulas, scaling.
+"""Quick scan of a sheet's raw XML for what the parser does not tell, beside the parser.
 
 The quick scan searches by patterns with literal beginnings, at the speed of memory. It knows
 the way in which programs write large sheets; a sheet that is written in another way is left to
-the exact scan, which walks every element, is right for every way of writing it, and slow.
+the exact scan (``exact_scan.py``).
 """
 
 import os
@@ -11,154 +11,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import takewhile
+from operator import lt
 from threading import Event, get_native_id
-from typing import NoReturn
-from xml.parsers import expat
 
-from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.read.refusals import hostile, unreadable
-
-_CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
-_LOWEST_DATE_NUMBER = -1e9
-_ROW_NUMBER = re.compile(r"[0-9]{1,7}", re.ASCII)
-
-
-@dataclass(slots=True)
-class SheetScan:
-    """A sheet's raw facts and its extent.
-
-    ``cells`` counts the cells, filled or not; ``last_row`` is Excel's number, ``last_column`` is
-    zero-based. ``in_order`` means that every address could be read and no row goes back,
-    ``dates_parse`` that no number is so far below zero that the parser panics where it is shown as
-    a date.
-    """
-
-    raw: RawSheet = field(default_factory=RawSheet)
-    cells: int = 0
-    last_row: int = 0
-    last_column: int = 0
-    in_order: bool = True
-    dates_parse: bool = True
-
-
-def scan_exactly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> SheetScan:
-    """Scan a sheet's part, given piece by piece.
-
-    ``scaling`` are the cell styles that show a number so many times.
-    Raises ``WorkbookRefused`` when it is no well-formed XML.
-    """
-    parser = expat.ParserCreate()
-    walk = _ElementHandler(parser, scaling)
-    parser.buffer_text = True
-    parser.StartElementHandler = walk.start
-    parser.EndElementHandler = walk.end
-    parser.StartDoctypeDeclHandler = _refuse_document_type
-    parser.StartCdataSectionHandler = walk.interrupt
-    parser.CommentHandler = walk.interrupt
-    try:
-        for piece in pieces:
-            parser.Parse(piece, False)
-        parser.Parse(b"", True)
-    except (expat.ExpatError, ValueError) as error:
-        raise unreadable() from error
-    return walk.scan
-
-
-def _refuse_document_type(*_declaration: object) -> NoReturn:
-    raise hostile(Text(pt="definições DTD", en="DTD definitions"))
-
-
-def _float_or_zero(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
-
-
-class _ElementHandler:
-    """Position of the parser, and what it has read of the present cell."""
-
-    def __init__(self, parser: expat.XMLParserType, scaling: Mapping[int, float]) -> None:
-        self.scan = SheetScan()
-        self._parser = parser
-        self._scaling = scaling
-        self._row = 0
-        self._column = -1
-        self._cell: Mapping[str, str] | None = None
-        self._formula = False
-        self._value: list[str] | None = None
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        match name.rpartition(":")[2]:
-            case "row":
-                self._begin_row(attributes.get("r"))
-                self.scan.raw.layout.note("row", {**attributes, "r": str(self._row)})
-            case "col" | "mergeCell" as tag:
-                self.scan.raw.layout.note(tag, attributes)
-            case "c":
-                self._begin_cell(attributes)
-            case "f" if self._cell is not None:
-                self._formula = True
-                self.scan.raw.layout.note_formula(self._row, self._column)
-            case "v" if self._cell is not None:
-                self._value = []
-                self._parser.CharacterDataHandler = self._value.append
-
-    def end(self, name: str) -> None:
-        match name.rpartition(":")[2]:
-            case "v":
-                self._parser.CharacterDataHandler = None
-            case "c" if self._cell is not None:
-                self._note((self._row, self._column), self._cell)
-                self._cell = None
-
-    def interrupt(self, *_comment: str) -> None:
-        """Refuse what stands within a value, as no program writes it: the parser would read a part
-        of the value as the whole."""
-        if self._parser.CharacterDataHandler is not None:
-            raise unreadable()
-
-    def _begin_row(self, number: str | None) -> None:
-        known = number is not None and _ROW_NUMBER.fullmatch(number)
-        self.scan.in_order &= number is None or bool(known)
-        self._move(int(number) if number and known else self._row + 1, -1)
-
-    def _begin_cell(self, attributes: Mapping[str, str]) -> None:
-        self._cell, self._formula, self._value = attributes, False, None
-        self.scan.cells += 1
-        reference = attributes.get("r")
-        match = None if reference is None else _CELL_REFERENCE.fullmatch(reference)
-        if match:
-            self._move(int(match[2]), column_index(match[1].upper()))
-        else:
-            self.scan.in_order &= reference is None
-            self._move(self._row, self._column + 1)
-        self.scan.last_row = max(self.scan.last_row, self._row)
-        self.scan.last_column = max(self.scan.last_column, self._column)
-
-    def _move(self, row: int, column: int) -> None:
-        self.scan.in_order &= row >= self._row
-        self._row, self._column = row, column
-
-    def _note(self, place: CellPosition, cell: Mapping[str, str]) -> None:
-        value = None if self._value is None else "".join(self._value)
-        kind = cell.get("t")
-        if value is not None and value.strip().startswith("-"):
-            self.scan.dates_parse &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
-        if kind == "e" and value:
-            self.scan.raw.errors[place] = value
-        if self._formula and (value is None or (value == "" and kind != "str")):
-            self.scan.raw.unvalued.add(place)
-        style = cell.get("s", "")
-        if style.isdecimal() and int(style) in self._scaling:
-            self.scan.raw.scaled[place] = self._scaling[int(style)]
-
 
 _REFERENCE_ATTRIBUTE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 # Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
@@ -176,9 +37,68 @@ _FORMULA_BEGINS = re.compile(rb"f(?<=<f)")
 _TEXT_RESULT = re.compile(rb'\bt="str"')
 _PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
 
-_ROW = re.compile(rb"<row\b[^>]*>")
-_CELL = re.compile(rb"<c\b[^>]*>")
-_ADDRESSED = re.compile(rb'\sr="')
+_NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?+\d++)?+"
+_FORMULA = rb"(?:<f(?=[ />])[^>]*+>(?:(?<=/>)|[^<]*+</f>))?+"
+_OTHERS = rb'(?: (?:s|cm|vm)="\d++")*+/?+>'
+_EMPTY = rb"<v(?:></v>| ?+/>)"
+_PLAIN_NUMBER = rb"><v>" + _NUMBER + rb"</v></c>"
+_PLAIN_INDEX = rb's"><v>\d{1,9}</v></c>'
+_OWN_TEXT = rb"<is>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*+</is>"
+_TEXT = rb"<v[^>]*+>(?:(?<=/>)|[^<]*+</v>)"
+_USUAL_CELL = b"".join(
+    (
+        # What is most frequent comes first.
+        rb"(?:" + _PLAIN_NUMBER + rb'| s="\d++"(?:' + _PLAIN_NUMBER + rb'| t="' + _PLAIN_INDEX,
+        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>[^<]*+</t></is></c>)',
+        rb'|(?: s="\d++")?+(?:(?: t="\w++")?+' + _OTHERS + rb"(?<=/>)",
+        rb'|(?: t="n")?+' + _OTHERS + _FORMULA + rb"(?:<v>" + _NUMBER + rb"</v>|" + _EMPTY,
+        rb')?+</c>| t="(?:s"' + _OTHERS + rb"(?:<v>\d{1,9}</v>|" + _EMPTY + rb")?+",
+        rb'|inlineStr"' + _OTHERS + _OWN_TEXT,
+        rb'|b"' + _OTHERS + _FORMULA + rb"(?:<v>(?:[01]|true|false)</v>|" + _EMPTY + rb")?+",
+        rb'|(?:str|d|e)"' + _OTHERS + _FORMULA + rb"(?:" + _TEXT + rb")?+)</c>))",
+    )
+)
+"""A cell after its address, written in a way in which all readers take it for the same value."""
+
+_COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
+_ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
+_MAX_COLUMNS = 256
+
+
+class _UsualRows:
+    """The rows so far: all written as programs write them, their addresses in ascending order."""
+
+    def __init__(self) -> None:
+        self._columns: set[bytes] = set()
+        self._row = self._row_pattern()
+        self._last = 0
+        self._tables = 0
+
+    def hold(self, block: bytes) -> bool:
+        """Return whether the rows of the next block are so too."""
+        numbers, around = self._split(block)
+        if _ROW_OR_CELL.search(around):
+            self._columns.update(_COLUMN.findall(block))
+            if len(self._columns) > _MAX_COLUMNS:
+                return False
+            self._row = self._row_pattern()
+            numbers, around = self._split(block)
+        self._tables += around.count(b"<sheetData")
+        ascending = [self._last, *numbers]
+        self._last = ascending[-1]
+        is_whole = self._tables <= 1 and not _ROW_OR_CELL.search(around)
+        return is_whole and all(map(lt, ascending, ascending[1:]))
+
+    def _split(self, block: bytes) -> tuple[list[int], bytes]:
+        """Return the numbers of a block's usual rows, and what stands around them."""
+        parts = self._row.split(block)
+        return list(map(int, parts[1::2])), b"".join(parts[::2])
+
+    def _row_pattern(self) -> re.Pattern[bytes]:
+        """Return the pattern of a row whose cells stand in the order of the known columns."""
+        columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
+        cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, _USUAL_CELL) for c in columns)
+        return re.compile(rb'<row r="(\d{1,7})"[^>]*+(?:(?<=/)>|>' + cells + rb"</row>)")
 
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
@@ -188,15 +108,14 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     """
     raw = RawSheet()
     styled = _styled_cell_pattern(scaling)
-    begun = False
+    usual = _UsualRows()
     for number, block in enumerate(_row_blocks(pieces)):
         if number == 0 and _PREFIXED.search(block):
             return None
-        if not begun and not _is_addressed(block):
-            return None
-        begun = begun or _ROW.search(block) is not None
         computed = _FORMULA_BEGINS.search(block) is not None
-        if _is_unusual(block) or not _note_errors_and_formulas(block, raw, computed=computed):
+        if _is_unusual(block) or not usual.hold(block):
+            return None
+        if not _note_errors_and_formulas(block, raw, computed=computed):
             return None
         if not raw.layout.note_block(block, computed=computed):
             return None
@@ -216,12 +135,6 @@ def _row_blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join((*pending, piece[:cut]))
         pending = [piece[cut:]]
     yield b"".join(pending)
-
-
-def _is_addressed(block: bytes) -> bool:
-    """Return whether the first row and the first cell of the sheet have addresses."""
-    firsts = (_ROW.search(block), _CELL.search(block))
-    return all(first is None or _ADDRESSED.search(first[0]) for first in firsts)
 
 
 def _is_unusual(block: bytes) -> bool:
@@ -272,6 +185,9 @@ def _position(attributes: bytes) -> CellPosition | None:
 _NICENESS = 10
 """The niceness of the scan."""
 
+_MAX_EXACT_SIZE = 1 << 16
+"""Size in bytes up to which the exact scan takes less time than to set up the quick one."""
+
 
 @contextmanager
 def scan_in_background(
@@ -293,9 +209,10 @@ def scan_in_background(
 
     def scan() -> RawSheet:
         _lower_priority()
-        raw = scan_quickly(pieces(), scaling)
+        is_large = package.sheet_size(sheet) > _MAX_EXACT_SIZE
+        raw = scan_quickly(pieces(), scaling) if is_large else None
         if raw is None:
-            raw = scan_exactly(pieces(), scaling).raw
+            raw = scan_exactly(pieces(), scaling, sheet).raw
         raw.counts_from_1904 = package.counts_from_1904()
         raw.part, raw.formats = package.sheet_part(sheet) or "", dict(formats)
         return raw

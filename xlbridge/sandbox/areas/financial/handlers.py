@@ -162,7 +162,7 @@ def _key_in_path(call: Call) -> tuple[int, ...]:
 def _payable(call: Call, key: Sequence[int]) -> Payable:
     found = read_payables(call.connection, title_condition(payables, key))
     title = first_found(found, "numeroDaTransacao", "Título não encontrado.")
-    return title.model_copy(update={"Arquivos": read_files(call.connection, key)})
+    return title.model_copy(update={"Arquivos": _files(call, key)})
 
 
 def _require_open(call: Call, key: Sequence[int]) -> None:
@@ -285,16 +285,10 @@ def read_payables(connection: Connection, *conditions: Condition) -> list[Payabl
     ]
 
 
-def read_files(connection: Connection, key: Sequence[int]) -> list[Attachment]:
-    """Return the files attached to a payable title."""
-    found = (
-        select(payable_files)
-        .where(owner_condition(payable_files, key))
-        .order_by(payable_files.c.Id)
-    )
+def _files(call: Call, key: Sequence[int]) -> list[Attachment]:
     fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
-    rows = connection.execute(found.with_only_columns(*fields)).mappings()
-    return [Attachment.model_construct(**row) for row in rows]
+    this = owner_condition(payable_files, key)
+    return call.attached(select(*fields).where(this).order_by(payable_files.c.Id))
 
 
 def title_condition(titles: Table, key: Sequence[int]) -> Condition:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.areas.financial.rules import allocation_rows, percent_of, round_half_even
@@ -57,8 +58,9 @@ def make_payables(random: Random, count: int) -> PayableRows:
     """Return the payable titles, spread over the demo's calendar."""
     made = PayableRows()
     days = (TODAY - FIRST_DAY).days + 1
-    for index in range(count):
-        issued = FIRST_DAY + timedelta(days=index * _DAYS_BETWEEN % days)
+    issues = sorted(index * _DAYS_BETWEEN % days for index in range(count))
+    for index, day in enumerate(issues):
+        issued = FIRST_DAY + timedelta(days=day)
         branch = codes(branches)[index % len(codes(branches))]
         scope = f"payable:{issued.year}:{branch}"
         made.numbers[scope] += 1
@@ -129,6 +131,6 @@ def _file_row(random: Random, index: int, key: tuple[int, ...]) -> dict[str, Any
     return dict(zip(OWNER_KEY, key, strict=True)) | {
         "Id": index + 1,
         "NomeDoArquivo": name,
-        "Url": f"https://arquivos.example/{name}?token={token}",
+        "Url": f"/arquivos/{quote(name)}?token={token}",
         "Observacao": "Fatura do fornecedor",
     }

@@ -52,8 +52,8 @@ from xlbridge.wire.budget import (
     SPENDING_LIMIT_UPDATE,
     SpendingLimit,
     SpendingLimitChange,
-    SpendingLimitId,
     SpendingLimitInput,
+    SpendingLimitKey,
     SpendingLimitQuery,
 )
 from xlbridge.wire.purchasing import (
@@ -251,9 +251,8 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
     wanted = (_purchase_order_files.number == number) & _purchase_order_files.of_invoice.is_(
         of_invoice
     )
-    return call.read(
-        Attachment, select(purchase_order_files).where(wanted).order_by(_purchase_order_files.Id)
-    )
+    fields = tuple(_purchase_order_files[name] for name in Attachment.model_fields)
+    return call.attached(select(*fields).where(wanted).order_by(_purchase_order_files.Id))
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
@@ -302,7 +301,7 @@ def update_spending_limit(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_DELETE)
 def delete_spending_limit(call: Call) -> SpendingLimit:
-    limit = _existing_limit(call, call.query_as(SpendingLimitId).idPlanejamento)
+    limit = _existing_limit(call, call.query_as(SpendingLimitKey).idPlanejamento)
     this = spending_limits.c.idPlanejamento == limit.idPlanejamento
     call.connection.execute(delete(spending_limits).where(this))
     return limit

@@ -4,11 +4,11 @@ Each document closes the one that it was made from. Source: the spec, Purchasing
 (purchase flow); its approvals are not shown there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Table, exists, select, update
+from sqlalchemy import Connection, Row, Table, exists, select, update
 
 from xlbridge.sandbox.areas.financial.rules import round_half_even
 from xlbridge.sandbox.areas.purchasing.tables import (
@@ -31,7 +31,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     suppliers,
 )
 from xlbridge.sandbox.areas.stock.tables import stock_requisitions
-from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
 from xlbridge.wire.purchasing import (
     BuyingOrder,
     BuyingOrderInput,
@@ -46,6 +46,7 @@ from xlbridge.wire.purchasing import (
 )
 
 Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
+_Wanted = RequestedItemInput | PurchaseOrderItemInput
 
 
 class _DocumentIntake(RecordIntake):
@@ -90,13 +91,7 @@ class BuyingOrderIntake(_DocumentIntake):
                 data.codigoDoColaboradorResponsavelCompras,
                 "Colaborador",
             ),
-            *origin_problems(
-                self._connection,
-                "NumeroDaRequisicaoDeCompra",
-                purchase_requisitions,
-                data.NumeroDaRequisicaoDeCompra,
-                "Requisição de compra",
-            ),
+            *self._requisition(data).problems(data.itens),
             *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
         ]
 
@@ -113,13 +108,17 @@ class BuyingOrderIntake(_DocumentIntake):
             itens=requested_items(self._known, data),
         )
         self._add(buying_orders, buying_order_items, order)
-        approve_origin(
+        self._requisition(data).approve(data.itens)
+        return order
+
+    def _requisition(self, data: BuyingOrderInput) -> "_Origin":
+        return _Origin(
             self._connection,
             purchase_requisitions,
             purchase_requisition_items,
+            ("NumeroDaRequisicaoDeCompra", "Requisição de compra"),
             data.NumeroDaRequisicaoDeCompra,
         )
-        return order
 
     def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
         found = select(exists().where(stock_requisitions.c.number == number))
@@ -140,9 +139,7 @@ class PurchaseOrderIntake(_DocumentIntake):
             *known.inactive_problems(
                 "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
             ),
-            *origin_problems(
-                self._connection, "numeroDaOrdem", buying_orders, data.numeroDaOrdem, "Ordem"
-            ),
+            *self._origin(data).problems(data.itens),
         ]
         for index, item in enumerate(data.itens):
             problems.extend(_ordered_item_problems(known, f"itens.{index}", item))
@@ -160,8 +157,17 @@ class PurchaseOrderIntake(_DocumentIntake):
             itens=items,
         )
         self._add(purchase_orders, purchase_order_items, order)
-        approve_origin(self._connection, buying_orders, buying_order_items, data.numeroDaOrdem)
+        self._origin(data).approve(data.itens)
         return order
+
+    def _origin(self, data: PurchaseOrderInput) -> "_Origin":
+        return _Origin(
+            self._connection,
+            buying_orders,
+            buying_order_items,
+            ("numeroDaOrdem", "Ordem"),
+            data.numeroDaOrdem,
+        )
 
     def _item(self, seq: int, item: PurchaseOrderItemInput) -> PurchaseOrderItem:
         return PurchaseOrderItem(
@@ -180,7 +186,7 @@ def _ordered_item_problems(
     yield from known.problems(f"{prefix}.idProduto", products, item.idProduto, "Produto")
     problems = [
         *quantity_problems(f"{prefix}.quantidade", item.quantidade),
-        *amount_problems(f"{prefix}.valorUnitario", item.valorUnitario),
+        *amount_problems(f"{prefix}.valorUnitario", item.valorUnitario, PRICE_PLACES),
     ]
     if not problems:
         problems = amount_problems(f"{prefix}.valorUnitario", _item_total(item))
@@ -273,24 +279,82 @@ def document_rows(
     return rows
 
 
-def origin_problems(
-    connection: Connection, key: str, headers: Table, number: object, label: str
-) -> list[Problem]:
-    """Return the problem of a document that is named and is unknown or closed."""
-    if number is None:
-        return []
-    (own_number,) = headers.primary_key
-    closed = connection.scalar(select(headers.c.encerrada).where(own_number == number))
-    if closed is None:
-        return [(key, f"{label} {number}: número não cadastrado.")]
-    return [(key, f"{label} {number} já está encerrada.")] if closed else []
+class _Origin:
+    """The document that another is made from, where one is named: its items are what may be taken.
+
+    Approving it closes it; of each item it approves what was taken.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        headers: Table,
+        items: Table,
+        names: tuple[str, str],
+        number: Decimal | int | None,
+    ) -> None:
+        self._connection = connection
+        self._headers, self._items = headers, items
+        self._key, self._label = names
+        self._number = number
+
+    def problems(self, wanted: Sequence[_Wanted]) -> list[Problem]:
+        """Return the problems of a document that is unknown, closed, or has not what is taken."""
+        if self._number is None:
+            return []
+        (own_number,) = self._headers.primary_key
+        this = own_number == self._number
+        closed = self._connection.scalar(select(self._headers.c.encerrada).where(this))
+        if closed is None:
+            return [(self._key, f"{self._label} {self._number}: número não cadastrado.")]
+        if closed:
+            return [(self._key, f"{self._label} {self._number} já está encerrada.")]
+        _, problems = self._taken(wanted)
+        return problems
+
+    def approve(self, wanted: Sequence[_Wanted]) -> None:
+        """Close the document, and approve of its items what was taken."""
+        if self._number is None:
+            return
+        (own_number,) = self._headers.primary_key
+        closing = update(self._headers).where(own_number == self._number)
+        self._connection.execute(closing.values(encerrada=True))
+        taken, _ = self._taken(wanted)
+        for seq, quantity in taken.items():
+            this = (self._items.c.number == self._number) & (self._items.c.seq == seq)
+            approving = update(self._items).where(this)
+            self._connection.execute(approving.values(quantidadeAprovada=quantity))
+
+    def _taken(self, wanted: Sequence[_Wanted]) -> tuple[dict[int, Decimal], list[Problem]]:
+        """How much of each item is taken, and what is not to be had."""
+        of_number = select(self._items).where(self._items.c.number == self._number)
+        offered = self._connection.execute(of_number.order_by(self._items.c.seq)).all()
+        left = {item.seq: item.quantidade for item in offered}
+        problems: list[Problem] = []
+        for index, want in enumerate(wanted):
+            rest = want.quantidade
+            fitting = [item.seq for item in offered if _is_wanted(item, want)]
+            for seq in fitting:
+                part = min(rest, left[seq])
+                left[seq] -= part
+                rest -= part
+            if not fitting:
+                message = f"{self._label} {self._number} não tem este item."
+                problems.append((f"itens.{index}.idProduto", message))
+            elif rest:
+                message = f"{self._label} {self._number} não tem esta quantidade do item."
+                problems.append((f"itens.{index}.quantidade", message))
+        return {item.seq: item.quantidade - left[item.seq] for item in offered}, problems
 
 
-def approve_origin(connection: Connection, headers: Table, items: Table, number: object) -> None:
-    """Approve and close the document that another was made from, if one is named."""
-    if number is None:
-        return
-    (own_number,) = headers.primary_key
-    connection.execute(update(headers).where(own_number == number).values(encerrada=True))
-    approving = update(items).where(items.c.number == number)
-    connection.execute(approving.values(quantidadeAprovada=items.c.quantidade))
+def _is_wanted(item: Row[Any], want: _Wanted) -> bool:
+    """Whether an item is meant: by its product, or by the words of one that is not registered.
+
+    What was asked for in words may be registered by the time that it is bought.
+    """
+    if item.idProduto != AD_HOC:
+        return bool(item.idProduto == want.idProduto)
+    if isinstance(want, PurchaseOrderItemInput):
+        return True
+    asked, words = item.descricaoDoProduto, want.descricaoDoProduto or ""
+    return want.idProduto == AD_HOC and asked.casefold().split() == words.casefold().split()

@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import product
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -25,8 +26,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     FIRST_DAY,
     TODAY,
     DemoProduct,
-    random_day,
-    random_office_time,
+    office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
@@ -55,8 +55,8 @@ def seed_purchases(
     Return the last number of each scope.
     """
     made = PurchaseMaker(random, articles)
-    for _ in range(count):
-        made.make()
+    for asked in office_moments(random, count, FIRST_DAY, TODAY - 2 * _STEP - _RELEASED_AFTER):
+        made.make(asked)
     limits = spending_limits_of_year(random)
     for headers, items, documents in (
         (purchase_requisitions, purchase_requisition_items, made.requisitions),
@@ -78,7 +78,7 @@ def seed_purchases(
 _ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
 _FOR_PROJECT, _RELEASED, _AD_HOC, _FILED = 0.2, 0.5, 0.3, 0.5
 _MOST_ITEMS, _MOST_UNITS, _MOST_QUOTATIONS = 4, 60, 5
-_STEP = timedelta(days=3)
+_STEP, _RELEASED_AFTER = timedelta(days=3), timedelta(days=1)
 _COST = Decimal("0.6")
 _ZERO = Decimal(0)
 _AD_HOC_ITEMS = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
@@ -101,13 +101,12 @@ class PurchaseMaker:
         self.purchase_orders: list[PurchaseOrder] = []
         self.files: list[dict[str, Any]] = []
 
-    def make(self) -> None:
-        """Add one purchase."""
+    def make(self, asked: datetime) -> None:
+        """Add one purchase, which began with a requisition at that moment."""
         random = self._random
-        asked = random_office_time(random, random_day(random, FIRST_DAY, TODAY - 2 * _STEP))
         ordered = random.random() < _ORDERED
         bought = ordered and random.random() < _BOUGHT
-        header = self._header(asked)
+        header, released = self._header(), random.random() < _RELEASED
         chosen = random.sample(self._products, random.randint(1, _MOST_ITEMS))
         items = [self._item(seq, article) for seq, article in enumerate(chosen, start=1)]
         if not bought and random.random() < _AD_HOC:
@@ -117,15 +116,16 @@ class PurchaseMaker:
                     "descricaoDoProduto": random.choice(_AD_HOC_ITEMS),
                 }
             )
-        self._request(header, items, asked, closed=ordered)
+        self._request(header | _release(asked, released), items, asked, closed=ordered)
         if ordered:
-            self._order(header, items, asked + _STEP, closed=bought)
+            day = asked + _STEP
+            self._order(header | _release(day, released), items, day, closed=bought)
         if bought:
-            self._buy(chosen, items, asked + 2 * _STEP)
+            self._buy(chosen, items, asked + 2 * _STEP, released=released)
 
-    def _header(self, asked: datetime) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
         random = self._random
-        for_project, released = random.random() < _FOR_PROJECT, random.random() < _RELEASED
+        for_project = random.random() < _FOR_PROJECT
         return {
             "codigoDaFilial": random.choice(codes(branches)),
             "codigoDoTipoDeCompra": random.choice(active_codes(purchase_types)),
@@ -133,7 +133,6 @@ class PurchaseMaker:
             "codigoDoMotivo": random.choice(active_codes(purchase_reasons)),
             "codigoDoCentroDeCusto": random.choice(codes(cost_centres)),
             "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
-            "DataLiberacaoParaAprovacao": asked if released else None,
         }
 
     def _item(self, seq: int, article: DemoProduct) -> RequestedItem:
@@ -172,7 +171,14 @@ class PurchaseMaker:
         )
         self.orders.append(order)
 
-    def _buy(self, chosen: list[DemoProduct], items: list[RequestedItem], day: datetime) -> None:
+    def _buy(
+        self,
+        chosen: list[DemoProduct],
+        items: list[RequestedItem],
+        day: datetime,
+        *,
+        released: bool,
+    ) -> None:
         random = self._random
         lines = [_bought(article, item) for article, item in zip(chosen, items, strict=True)]
         number = len(self.purchase_orders) + 1
@@ -184,7 +190,7 @@ class PurchaseMaker:
             IdPedidoWS=f"WS-{number:06}",
             numeroPedido=number,
             dataDoPedido=day,
-            DataLiberacaoParaAprovacao=self.orders[-1].DataLiberacaoParaAprovacao,
+            **_release(day, released),
             encerrado=received,
             valorTotal=sum((line.valorTotal or _ZERO for line in lines), _ZERO),
             itens=lines,
@@ -203,7 +209,7 @@ class PurchaseMaker:
                 "number": number,
                 "Id": file_id,
                 "NomeDoArquivo": name,
-                "Url": f"https://arquivos.example.com/compras/{file_id}?token={token}",
+                "Url": f"/arquivos/{quote(name)}?token={token}",
                 "Observacao": None,
                 "of_invoice": of_invoice,
             }
@@ -225,6 +231,11 @@ def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
         )
         for number, (branch, cost_centre, month) in enumerate(places, start=1)
     ]
+
+
+def _release(day: datetime, released: bool) -> dict[str, datetime | None]:
+    """When a document of that day was let go to its approval, if it was."""
+    return {"DataLiberacaoParaAprovacao": day + _RELEASED_AFTER if released else None}
 
 
 def _approved(items: list[RequestedItem]) -> list[RequestedItem]:

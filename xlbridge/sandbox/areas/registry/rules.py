@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, exists, select
-from stdnum.br import cnpj, cpf
 
+from xlbridge.resources.checks import is_cnpj, is_cpf
 from xlbridge.sandbox.areas.registry.codes import RecordIntake
 from xlbridge.sandbox.areas.registry.tables import (
     client_types,
@@ -25,7 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
 )
 from xlbridge.sandbox.columns import to_row
-from xlbridge.sandbox.problems import Problem, amount_problems
+from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
 from xlbridge.wire.products import Product, ProductChange, ProductInput
 from xlbridge.wire.registry import (
     Client,
@@ -172,8 +172,8 @@ class DocumentRules:
 
 def _format_problems(data: PartyInput) -> list[Problem]:
     if data.natureza == "J":
-        return _invalid("cnpj", data.cnpj, cnpj.is_valid, "CNPJ inválido.")
-    return _invalid("cpf", data.cpf, cpf.is_valid, "CPF inválido.")
+        return _invalid("cnpj", data.cnpj, is_cnpj, "CNPJ inválido.")
+    return _invalid("cpf", data.cpf, is_cpf, "CPF inválido.")
 
 
 def _invalid(
@@ -233,7 +233,7 @@ class ProductIntake(RecordIntake):
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
         for key, registry, label in _CODES:
             yield from self._known.problems(key, registry, getattr(data, key), label)
-        yield from amount_problems("valorUnitario", data.valorUnitario)
+        yield from amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
         for key in _WEIGHTS:
             yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
         gross, net = data.PesoBruto, data.PesoLiquido

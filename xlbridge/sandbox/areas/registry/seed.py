@@ -143,6 +143,14 @@ _ATTRIBUTES: dict[Table, tuple[str, dict[Any, tuple[str, object]]]] = {
         },
     ),
 }
+SUPPLIER_DOCUMENTS = {
+    501: "33114455000197",
+    502: "44881234000160",
+    503: "11222333000181",
+    504: "55223366000111",
+    505: "66778899000186",
+    506: "12ABC34501DE35",
+}
 WAREHOUSES = {1: "Almoxarifado central", 2: "Loja"}
 _SECTIONS = {
     f"{aisle}-{position:02}": f"Corredor {aisle}, posição {position}"
@@ -180,6 +188,7 @@ def seed_registries(connection: Connection) -> None:
     for table, (attribute, entries) in _ATTRIBUTES.items():
         rows = [
             {"code": code, "name": name, attribute: value}
+            | (_supplier_details(code) if table is suppliers else {})
             for code, (name, value) in entries.items()
         ]
         write_rows(connection, table, rows)
@@ -191,6 +200,14 @@ def seed_registries(connection: Connection) -> None:
     write_rows(connection, warehouses, places)
     write_rows(connection, sections, _section_rows(places))
     write_rows(connection, counters, _counter_rows())
+
+
+def _supplier_details(code: int) -> dict[str, Any]:
+    return {
+        "document": SUPPLIER_DOCUMENTS[code],
+        "email": f"fornecedor{code}@example.com",
+        "telephone": f"(11) 3{code}-{code}0",
+    }
 
 
 def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -250,6 +250,13 @@ def random_office_time(random: Random, day: datetime) -> datetime:
     return day + timedelta(seconds=_WORKDAY_BEGINS + random.randrange(_WORKDAY_SECONDS))
 
 
+def office_moments(
+    random: Random, count: int, first: datetime = FIRST_DAY, last: datetime = TODAY
+) -> list[datetime]:
+    """Return so many moments of office hours in their order, for documents numbered in theirs."""
+    return sorted(random_office_time(random, random_day(random, first, last)) for _ in range(count))
+
+
 _FIRST_NAMES = (
     "Adriana", "Alessandro", "Ana Paula", "Antônio", "Beatriz", "Bruno", "Camila", "Cláudia",
     "Daniel", "Débora", "Eduardo", "Elisângela", "Fábio", "Fernanda", "Flávio", "Gabriela",

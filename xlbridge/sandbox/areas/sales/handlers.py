@@ -55,6 +55,7 @@ from xlbridge.wire.services import (
     SERVICE_INVOICE_PROCESS,
     SERVICE_INVOICE_REGISTER,
     SERVICE_INVOICE_UPDATE,
+    SERVICE_INVOICE_UPDATE_BY_POST,
     ServiceForecast,
     ServiceForecastInput,
     ServiceForecastQuery,
@@ -152,6 +153,7 @@ def replace_service_invoice(call: Call) -> ServiceInvoice:
 
 
 @handles(SERVICE_INVOICE_UPDATE)
+@handles(SERVICE_INVOICE_UPDATE_BY_POST)
 def update_service_invoice(call: Call) -> ServiceInvoice:
     invoice_id = call.path["id"]
     change_service_invoice(call.connection, invoice_id, call.body_as(ServiceInvoiceInput), call.now)

@@ -4,7 +4,7 @@ An invoice is pending until it is emitted, once and for all. Source: the spec, P
 (NF-e), States (product invoice, service invoice).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -33,17 +33,22 @@ from xlbridge.wire.product_invoices import (
     ProductInvoiceItem,
     ProductInvoiceItemInput,
 )
+from xlbridge.wire.sales import SalesOrder
 
 _ITEMS = "produtos"
+_ZERO = Decimal("0.00")
 
 
 class ProductInvoiceIntake(RecordIntake):
     """Takes in new product invoices, pending emission.
 
-    ``order`` is the number of the sales order that they are generated from, if there is one.
+    ``order`` is the sales order that they are generated from, if there is one; their figures are
+    those of its products.
     """
 
-    def __init__(self, connection: Connection, now: datetime, order: int | None = None) -> None:
+    def __init__(
+        self, connection: Connection, now: datetime, order: SalesOrder | None = None
+    ) -> None:
         super().__init__(connection, now)
         self._order = order
 
@@ -73,10 +78,12 @@ class ProductInvoiceIntake(RecordIntake):
         """Take in an invoice without problems, under the next id."""
         id_nf = self._numbers.next("product_invoice")
         items = [self._item(id_nf, seq, item) for seq, item in enumerate(data.produtos, start=1)]
+        order = self._order
+        lines = items if order is None else order.produtos
         invoice = ProductInvoice(
             idNF=id_nf,
-            numeroDoPedido=self._order,
-            valorDosProdutos=_products_total(data),
+            numeroDoPedido=None if order is None else order.numeroDoPedido,
+            **invoice_figures(line.model_dump() for line in lines),
             ultimaAtualizacao=self._now,
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
@@ -93,6 +100,26 @@ class ProductInvoiceIntake(RecordIntake):
             valorTotal=_item_total(item),
             **item.model_dump(),
         )
+
+
+_SUMMED = (
+    "valorAcrescimo", "valorDesconto", "valorFrete", "valorSeguro", "valorOutros", "valorIPI",
+    "valorICMSST", "baseICMS", "valorICMS",
+)  # fmt: skip
+
+
+def invoice_figures(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
+    """Return the amounts of an invoice, each the sum over its lines.
+
+    A line without a net total of its own is worth its products.
+    """
+    figures = dict.fromkeys(("valorDosProdutos", *_SUMMED, "valorTotal"), _ZERO)
+    for line in lines:
+        figures["valorDosProdutos"] += line["valorTotal"]
+        figures["valorTotal"] += line.get("totalLiquido", line["valorTotal"])
+        for name in _SUMMED:
+            figures[name] += line.get(name) or _ZERO
+    return figures
 
 
 def _item_total(item: ProductInvoiceItemInput) -> Decimal:

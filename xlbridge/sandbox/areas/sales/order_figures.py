@@ -141,9 +141,20 @@ def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal
     percents = [instalment.percentual for instalment in given]
     if any(value is not None for value in values):
         problems.extend(_sum_problems("valor", values, total))
-    elif any(percent is not None for percent in percents):
+    if any(percent is not None for percent in percents):
         problems.extend(_sum_problems("percentual", percents, _WHOLE_PERCENT))
     return problems
+
+
+def empty_instalment_problems(
+    data: SalesOrderInput, made: Sequence[SalesOrderInstallment]
+) -> list[Problem]:
+    """Return the problem of an amount so small that an instalment's share of it is 0.00."""
+    empty = [index for index, instalment in enumerate(made) if not instalment.valor]
+    if not empty:
+        return []
+    key = f"{_INSTALMENTS}.{empty[0]}.percentual" if data.parcelas else "quantidadeDeParcelas"
+    return [(key, "A parcela ficaria com valor 0,00.")]
 
 
 def make_instalments(
@@ -155,8 +166,11 @@ def make_instalments(
 ) -> list[SalesOrderInstallment]:
     """Return an order's instalments, with what was not given worked out.
 
-    How many, and how many days apart, follows from the payment condition.
+    How many, and how many days apart, follows from the payment condition. What costs nothing is
+    paid in none.
     """
+    if not total and not data.parcelas:
+        return []
     count = condition.instalments if condition is not None else 1
     days = condition.days_between if condition is not None else _USUAL_DAYS_BETWEEN
     blank = [SalesOrderInstallmentInput()] * (data.quantidadeDeParcelas or count)
@@ -197,6 +211,8 @@ def _instalment_problems(
 ) -> list[Problem]:
     place = f"{_INSTALMENTS}.{index}."
     problems = amount_problems(f"{place}valor", instalment.valor)
+    if instalment.valor == ZERO:
+        problems.append((f"{place}valor", "Valor inválido: deve ser maior que 0."))
     if instalment.percentual is not None and not 0 < instalment.percentual <= _WHOLE_PERCENT:
         problems.append((f"{place}percentual", "Percentual fora do intervalo de 0 a 100."))
     if instalment.numeroDaParcela not in (None, index + 1):

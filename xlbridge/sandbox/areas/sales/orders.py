@@ -25,6 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceIntake
 from xlbridge.sandbox.areas.sales.order_figures import (
     ZERO,
+    empty_instalment_problems,
     instalment_problems,
     item_problems,
     make_instalments,
@@ -66,7 +67,8 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     require_no_problems(_basic_problems(known, data))
     numbers = Numbers(connection)
     ordered = data.dataDaOrdem or now
-    order = _completed_order(connection, known, data, numbers.next("sales_order"), ordered)
+    number = numbers.next("sales_order")
+    order = _completed_order(connection, known, data, number, ordered)
     total = _total(data, order.produtos)
     require_no_problems(
         [
@@ -76,10 +78,11 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
         ]
     )
     condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
-    instalments = make_instalments(data, condition, order.numeroDoPedido, ordered, total)
+    instalments = make_instalments(data, condition, number, ordered, total)
+    require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
     _write_order(connection, order, instalments, now)
-    return order.numeroDoPedido
+    return number
 
 
 def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
@@ -179,7 +182,8 @@ def _write_order(
     header |= {"quantidadeDeParcelas": len(instalments), "updated": now}
     connection.execute(insert(sales_orders).values(header))
     rows = [instalment.model_dump() for instalment in instalments]
-    connection.execute(insert(sales_order_installments), rows)
+    if rows:
+        connection.execute(insert(sales_order_installments), rows)
     items = [item.model_dump() for item in order.produtos]
     if items:
         connection.execute(insert(sales_order_items), items)
@@ -273,14 +277,14 @@ def _pending_order(connection: Connection, number: int) -> Row[Any]:
     return order
 
 
-def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int:
+def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int | None:
     same = ("idProduto", "quantidade", "valorUnitario")
     content = ProductInvoiceInput.model_validate(
         _SALE_TERMS
         | {name: getattr(order, name) for name in _INVOICE_FIELDS}
         | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
     )
-    intake = ProductInvoiceIntake(connection, now, order.numeroDoPedido)
+    intake = ProductInvoiceIntake(connection, now, order)
     return register_one(intake, content).idNF
 
 

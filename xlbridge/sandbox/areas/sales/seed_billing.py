@@ -14,12 +14,14 @@ from xlbridge.sandbox.areas.registry.seed import ISSUER_ENTRIES, SERIES_OF_MODEL
 from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
+    office_moments,
     random_day,
     random_office_time,
 )
 from xlbridge.sandbox.areas.registry.tables import services
 from xlbridge.sandbox.areas.sales.invoices import (
     Issuer,
+    invoice_figures,
     product_invoice_key,
     product_invoice_scope,
     service_invoice_key,
@@ -56,15 +58,18 @@ class InvoiceMaker:
     def __init__(self) -> None:
         self.numbers: Counter[str] = Counter()
 
-    def of_order(self, header: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the emitted product invoice of a processed order."""
+    def of_order(
+        self, header: dict[str, Any], items: list[dict[str, Any]], number: int
+    ) -> dict[str, Any]:
+        """Return the emitted product invoice of a processed order, under its branch's number."""
         branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
         series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
-        number = self._next(product_invoice_scope(branch, series))
+        scope = product_invoice_scope(branch, series)
+        self.numbers[scope] = max(self.numbers[scope], number)
         return {name: header[name] for name in _COPIED} | {
             "tipoDeOperacao": "Saída",
             "naturezaDaOperacao": "Venda de mercadorias",
-            "valorDosProdutos": sum(item["valorTotal"] for item in items),
+            **invoice_figures(items),
             "dataDeEmissao": emitted,
             "numeroDaNotaFiscalEletronica": number,
             "chaveDaNotaFiscalEletronica": product_invoice_key(
@@ -77,24 +82,22 @@ class InvoiceMaker:
         self, random: Random, customers: list[Customer], count: int
     ) -> Iterator[dict[str, Any]]:
         """Yield service invoices, some emitted and some pending, as rows of their table."""
-        for id_nf in range(1, count + 1):
-            invoice = _service_invoice(random, id_nf, random.choice(customers))
+        for id_nf, moment in enumerate(office_moments(random, count), start=1):
+            invoice = _service_invoice(random, id_nf, random.choice(customers), moment)
             if random.random() < _EMITTED:
                 invoice |= self._emission(invoice)
             yield invoice
 
     def _emission(self, invoice: dict[str, Any]) -> dict[str, Any]:
         branch, emitted = invoice["codigoDaFilial"], invoice["ultimaAtualizacao"]
-        number = self._next(service_invoice_scope(branch))
+        scope = service_invoice_scope(branch)
+        self.numbers[scope] += 1
+        number = self.numbers[scope]
         return {
             "dataDeEmissao": emitted,
             "numeroDaNotaFiscalEletronica": number,
             "chaveDaNotaFiscalEletronica": service_invoice_key(ISSUERS[branch], number, emitted),
         }
-
-    def _next(self, scope: str) -> int:
-        self.numbers[scope] += 1
-        return self.numbers[scope]
 
 
 def items_of_orders() -> Insert:
@@ -110,7 +113,9 @@ def items_of_orders() -> Insert:
     return insert(product_invoice_items).from_select(["idNF", *names], ordered)
 
 
-def _service_invoice(random: Random, id_nf: int, customer: Customer) -> dict[str, Any]:
+def _service_invoice(
+    random: Random, id_nf: int, customer: Customer, moment: datetime
+) -> dict[str, Any]:
     service = random.choice(codes(services))
     amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
     half_of_ibs = _IBS / 2
@@ -137,7 +142,7 @@ def _service_invoice(random: Random, id_nf: int, customer: Customer) -> dict[str
         "CodigoDaSituacaoTributariaPIS": "01",
         "CodigoDaSituacaoTributariaCOFINS": "01",
         "CodigoDaRetencaoPisCofinsCsll": "1",
-        "ultimaAtualizacao": random_office_time(random, random_day(random)),
+        "ultimaAtualizacao": moment,
     }
     return dict.fromkeys(ServiceInvoice.model_fields) | given
 

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from xlbridge.sandbox.areas.financial.rules import percent_of
+from xlbridge.sandbox.areas.registry.seed import SUPPLIER_DOCUMENTS
 from xlbridge.sandbox.areas.registry.seed_demo import Customer, DemoProduct
 from xlbridge.sandbox.areas.sales.order_figures import ZERO
 from xlbridge.wire.sales import SalesOrder
@@ -120,7 +121,7 @@ _CARRIERS = (
         "transportadoraUF": "SP",
         "transportadoraPlaca": "BRA2E19",
         "transportadoraPlacaUF": "SP",
-        "transportadoraCNPJ": "11222333000181",
+        "transportadoraCNPJ": SUPPLIER_DOCUMENTS[503],
     },
     {
         "transportadoraCodigo": 506,
@@ -130,7 +131,7 @@ _CARRIERS = (
         "transportadoraUF": "PR",
         "transportadoraPlaca": "QQP4F56",
         "transportadoraPlacaUF": "PR",
-        "transportadoraCNPJ": "12ABC34501DE35",
+        "transportadoraCNPJ": SUPPLIER_DOCUMENTS[506],
     },
 )
 _NO_CARRIER: dict[str, Any] = {

@@ -1,8 +1,10 @@
 """The demo's sales orders, with instalments that add up to their products, and their titles."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -12,8 +14,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     TODAY,
     Customer,
     DemoProduct,
-    random_day,
-    random_office_time,
+    office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, payment_methods, projects
 from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker
@@ -45,6 +46,42 @@ class OrderRows:
     invoices: list[dict[str, Any]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class OrderCourse:
+    """Course of an order: when it is placed, how it ends, and the numbers that it takes then.
+
+    ``ended`` is when it was processed or cancelled. A processed order has the id of its invoice,
+    the invoice's number in its branch, and the transaction of its titles, all in the order in
+    which orders were processed.
+    """
+
+    number: int
+    branch: int
+    ordered: datetime
+    status: OrderStatus
+    ended: datetime
+    id_nf: int | None = None
+    invoice_number: int = 0
+    transaction: int = 0
+
+
+def plan_orders(random: Random, count: int) -> list[OrderCourse]:
+    """Return the courses of so many orders, numbered in the order of their dates."""
+    courses = []
+    for number, ordered in enumerate(office_moments(random, count), start=1):
+        status = _status(random, ordered)
+        ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
+        courses.append(OrderCourse(number, random.choice(codes(branches)), ordered, status, ended))
+    processed = (course for course in courses if course.status is OrderStatus.PROCESSED)
+    taken: Counter[object] = Counter()
+    for id_nf, course in enumerate(sorted(processed, key=attrgetter("ended")), start=1):
+        exercise = (course.ended.year, course.branch)
+        taken.update((course.branch, exercise))
+        course.id_nf = id_nf
+        course.invoice_number, course.transaction = taken[course.branch], taken[exercise]
+    return courses
+
+
 class OrderMaker:
     """Makes orders one after the other; counts the transactions of each branch and exercise."""
 
@@ -59,18 +96,17 @@ class OrderMaker:
         self._customers = customers
         self._products = products
         self._invoices = invoices
-        self.transactions: dict[tuple[int, int], int] = {}
+        self.transactions: Counter[tuple[int, int]] = Counter()
+        self.processed = 0
 
-    def make(self, number: int, batch: OrderRows) -> None:
+    def make(self, course: OrderCourse, batch: OrderRows) -> None:
         """Add one order, its lines and its titles to a batch."""
-        random = self._random
+        random, number, status = self._random, course.number, course.status
         customer = random.choice(self._customers)
-        ordered = random_office_time(random, random_day(random))
-        status = _status(random, ordered)
         is_carried = random.random() < _CARRIED
         freight = _FREIGHT_PER_LINE if is_carried else Decimal("0.00")
         items = make_items(random, number, self._products, freight, status)
-        header = self._header(number, customer, ordered, status)
+        header = self._header(course, customer)
         header |= (
             client_fields(customer)
             | delivery_fields(customer)
@@ -80,24 +116,22 @@ class OrderMaker:
             header, sum((item["totalLiquido"] for item in items), Decimal(0))
         )
         if status is OrderStatus.PROCESSED:
-            batch.titles.extend(self._titles(header, instalments))
-            batch.invoices.append(self._invoices.of_order(header, items))
+            self.processed += 1
+            batch.titles.extend(self._titles(header, instalments, course))
+            batch.invoices.append(self._invoices.of_order(header, items, course.invoice_number))
         batch.orders.append(header)
         batch.items.extend(items)
         batch.instalments.extend(instalments)
 
-    def _header(
-        self, number: int, customer: Customer, ordered: datetime, status: OrderStatus
-    ) -> dict[str, Any]:
-        random = self._random
-        ended = min(ordered + timedelta(days=random.randrange(1, 10)), TODAY)
-        ended = max(ended, ordered)
+    def _header(self, course: OrderCourse, customer: Customer) -> dict[str, Any]:
+        random, number = self._random, course.number
+        ordered, status, ended = course.ordered, course.status, course.ended
         account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
         count = random.randint(1, _MOST_INSTALMENTS)
         processed, cancelled = status is OrderStatus.PROCESSED, status is OrderStatus.CANCELLED
         return {
             "codigoDaNotaFiscal": _INVOICE_MODEL,
-            "codigoDaFilial": random.choice(codes(branches)),
+            "codigoDaFilial": course.branch,
             "codigoDaCondicaoDePagamento": count,
             "numeroDoPedido": number,
             "numeroDaOrdem": number,
@@ -107,7 +141,7 @@ class OrderMaker:
             "codigoDaContaCorrente": account,
             "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
             "codigoDaClassificacaoAuxiliar": 1,
-            "idNF": number if processed else None,
+            "idNF": course.id_nf,
             "quantidadeDeParcelas": count,
             "dataDaOrdem": ordered,
             "dataDeProcessamento": ended if processed else None,
@@ -128,13 +162,13 @@ class OrderMaker:
         }
 
     def _titles(
-        self, header: dict[str, Any], instalments: list[dict[str, Any]]
+        self, header: dict[str, Any], instalments: list[dict[str, Any]], course: OrderCourse
     ) -> list[dict[str, Any]]:
-        issued = header["dataDeProcessamento"].replace(hour=0, minute=0, second=0)
-        key = (issued.year, header["codigoDaFilial"])
-        self.transactions[key] = self.transactions.get(key, 0) + 1
+        issued = course.ended.replace(hour=0, minute=0, second=0)
+        key = (issued.year, course.branch)
+        self.transactions[key] = max(self.transactions[key], course.transaction)
         return [
-            self._title(header, instalment, issued, self.transactions[key])
+            self._title(header, instalment, issued, course.transaction)
             for instalment in instalments
         ]
 

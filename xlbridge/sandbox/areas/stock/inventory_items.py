@@ -52,7 +52,7 @@ def all_counted() -> ColumnElement[bool]:
     return and_(exists().where(of_inventory), ~uncounted)
 
 
-def inventory_rows(number: int) -> Select[Any]:
+def inventory_rows(number: int | None) -> Select[Any]:
     """Select the products of an inventory, in the order in which they joined it."""
     items, counted = inventory_items.c, counted_quantity()
     return (
@@ -180,7 +180,7 @@ def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:
     ]
 
 
-def _item_row(number: int, seq: int, balance_key: BalanceKey) -> dict[str, Any]:
+def _item_row(number: int | None, seq: int, balance_key: BalanceKey) -> dict[str, Any]:
     return {
         "inventory": number,
         "seq": seq,

@@ -16,6 +16,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     FIRST_DAY,
     TODAY,
     DemoProduct,
+    office_moments,
     random_day,
     random_office_time,
 )
@@ -80,8 +81,10 @@ def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) 
     stocked = [
         balance_key for balance_key, balance in held.items() if balance.quantity >= _LEAST_STOCK
     ]
-    for number, balance_key in enumerate(random.sample(stocked, requisitions), start=1):
-        _add_requisition(random, rows, balance_key, held[balance_key], number)
+    moments = office_moments(random, requisitions, _FIRST_REQUEST)
+    chosen = zip(random.sample(stocked, requisitions), moments, strict=True)
+    for number, (balance_key, requested) in enumerate(chosen, start=1):
+        _add_requisition(random, rows, balance_key, held[balance_key], number, requested)
     rows.movements.sort(key=lambda row: row["moved"])
     for row in rows.movements:
         scope = "stock_entry" if row["inward"] else "stock_output"
@@ -162,11 +165,15 @@ def _add_output(
 
 
 def _add_requisition(
-    random: Random, rows: _StockRows, balance_key: BalanceKey, balance: Balance, number: int
+    random: Random,
+    rows: _StockRows,
+    balance_key: BalanceKey,
+    balance: Balance,
+    number: int,
+    requested: datetime,
 ) -> None:
     """One requisition: every third is settled, every third in part, the others not at all."""
     asked = Decimal(random.randint(_LEAST_STOCK, min(_MOST_ASKED, int(balance.quantity))))
-    requested = random_office_time(random, random_day(random, _FIRST_REQUEST))
     centre = random.choice(codes(cost_centres))
     settled = (Decimal(0), asked // 2, asked)[number % 3]
     rows.requisitions.append(

@@ -1,0 +1,88 @@
+"""Answers in other shapes than ours: nothing that the interface does not promise is needed."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from scripted_server import ScriptedServer, answer, ok
+
+from xlbridge.client import Client
+from xlbridge.errors import InDoubt, TransportError
+from xlbridge.wire import OPERATIONS
+from xlbridge.wire.registry import CLIENT_LIST
+from xlbridge.wire.stock import STOCK_BALANCES
+
+WRITES = [
+    operation
+    for operation in OPERATIONS.values()
+    if operation.method != "GET" and operation.authenticated and operation.body
+    # Its payload is promised, and so is what tells a success from a failure.
+    if not operation.refuses_in_data
+]
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=lambda operation: operation.name)
+@pytest.mark.parametrize("data", [None, {}, True, "ok", {"novidade": [1]}])
+def test_a_write_was_made_whatever_its_answer_carries(
+    server: ScriptedServer, client: Client, operation, data: Any
+) -> None:
+    server.steps = [ok(data)]
+    body = operation.body.model_construct()
+    path = dict.fromkeys(operation.path_parameters, 1)
+    assert client.call(operation, path=path, body=body) is not None
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [200, 201, 202])
+def test_a_record_is_read_as_far_as_it_goes(
+    server: ScriptedServer, client: Client, status: int
+) -> None:
+    record = {"IdNF": "7", "dataDeEmissao": "ontem", "produtos": "dois", "ValorDosProdutos": 1.5}
+    server.steps = [answer(status, {"Success": True, "Data": [record]})]
+    invoice = client.sales.product_invoices.process(id=7)
+    assert (invoice.idNF, invoice.dataDeEmissao, invoice.produtos) == (7, None, [])
+    assert invoice.valorDosProdutos == Decimal("1.5")
+
+
+def test_a_purchase_order_needs_its_payload_and_nothing_in_it(
+    server: ScriptedServer, client: Client
+) -> None:
+    order = {"codigoDaFilial": 1, "codigoDoFornecedor": 2, "itens": []}
+    body = OPERATIONS["purchasing.purchase_orders.create"].body
+    assert body is not None
+    sent = body.model_construct(**order)
+    create = OPERATIONS["purchasing.purchase_orders.create"]
+    server.steps = [ok({"payload": {"NumeroPedido": 9}})]
+    assert client.call(create, body=sent).payload.numeroPedido == 9
+    server.steps = [ok({"notifications": [], "payload": {}})]
+    assert client.call(create, body=sent).payload.numeroPedido is None
+    server.steps = [ok({"notifications": [], "payload": None})]
+    with pytest.raises(InDoubt):
+        client.call(create, body=sent)
+
+
+def test_attachments_are_known_by_any_id(server: ScriptedServer, client: Client) -> None:
+    files = [{"Id": "7f1f9a0e", "NomeDoArquivo": "a.pdf"}, {"id": 3}, {}]
+    server.steps = [ok({"arquivos": files})]
+    title = client.financial.payables.get(ex=2026, fil=1, nrtrs=2, seqtrs=3)
+    assert [file.Id for file in title.Arquivos] == ["7f1f9a0e", 3, None]
+
+
+def test_a_listing_of_null_has_no_records(server: ScriptedServer, client: Client) -> None:
+    server.steps = [ok(None)]
+    assert list(client.records(CLIENT_LIST)) == []
+    assert client.stock.balances.list() == []
+
+
+def test_a_listing_without_data_says_nothing(server: ScriptedServer, client: Client) -> None:
+    server.steps = [answer(200, {"success": True})]
+    with pytest.raises(TransportError):
+        list(client.records(STOCK_BALANCES))
+
+
+def test_what_is_read_has_the_types_of_the_interface(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [ok([{"idProd": 7, "valorTotal": "muito"}])]
+    with pytest.raises(TransportError, match="valorTotal"):
+        client.stock.balances.list()

@@ -1,0 +1,168 @@
+"""Logs and answers in shapes that the interface does not exclude: read as far as they tell."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lossy_proxy import LossyProxy
+from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
+
+from xlbridge.client import Client
+from xlbridge.errors import InDoubt
+from xlbridge.i18n import Text
+from xlbridge.upload import Job, State, UploadContext, Uploads, job_json
+
+NO_PREVIEW = replace(AT_ONCE, preview=False)
+
+
+def reshape(proxy: LossyProxy, part: str, data: Any) -> None:
+    """Let every answer whose path has that part carry other data."""
+    proxy.answers[part] = json.dumps({"success": True, "data": data}).encode()
+
+
+def upload(
+    context: UploadContext,
+    client: Client,
+    make_clients: MakeClients,
+    *documents: str,
+    mode: str = "queue",
+    words: Mapping[str, str] | None = None,
+) -> Job:
+    settings = replace(context.settings, log_words=words or {})
+    own = UploadContext(settings, context.catalogue, context.journal)
+    job = write_job(own, make_clients(*documents), mode)  # type: ignore[arg-type]
+    return Uploads(own, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        {"situacao": "Finalizado", "linhasRejeitadas": []},
+        {"Situacao": " finalizado ", "LinhasRejeitadas": []},
+        {"situacao": "Finalizado", "registrosImportados": 2},
+        {"situacao": "Finalizado", "registrosRejeitados": 0, "dataDeConclusao": "ontem", "id": "x"},
+        {"totalDeRegistros": 2, "registrosImportados": 2, "registrosRejeitados": 0},
+        {
+            "situacao": "Encerrado",
+            "totalDeRegistros": 2,
+            "registrosImportados": 2,
+            "registrosRejeitados": 0,
+        },
+    ],
+)
+def test_a_log_that_tells_enough_ends_the_upload(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
+) -> None:
+    reshape(proxy, "log-importacao", log)
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
+    assert (job.state, job.verdict.accepted) == (State.DONE, 2)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"linha": 3, "coluna": "cnpj", "mensagem": "inválido"}],
+        [{"Linha": "3", "mensagem": "inválido"}],
+        ["Linha 3: inválido"],
+        [{"key": "cnpj", "value": "Linha 3: inválido"}],
+    ],
+)
+def test_rejected_lines_are_found_in_other_shapes(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, lines
+) -> None:
+    reshape(proxy, "log-importacao", {"situacao": "Finalizado", "linhasRejeitadas": lines})
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
+    report = job_json(job)
+    assert (report["state"], report["rows"]["accepted"]) == ("partial", 1)
+    assert [(row["row"], row["message"]) for row in report["rejected"]] == [(5, "inválido")]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        {"situacao": "Finalizado"},
+        {"situacao": "Finalizado", "linhasRejeitadas": [{"mensagem": "algo"}]},
+        {"situacao": "Finalizado", "linhasRejeitadas": [], "registrosImportados": 1},
+        {"situacao": "Finalizado", "linhasRejeitadas": [], "totalDeRegistros": 3},
+    ],
+)
+def test_a_finished_log_that_contradicts_itself_or_tells_nothing_is_for_a_person(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, log
+) -> None:
+    reshape(proxy, "log-importacao", log)
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj())
+    assert job.state is State.NEEDS_PERSON
+
+
+def test_an_unknown_word_is_polled_on_and_shown_and_a_setting_tells_what_it_means(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
+) -> None:
+    document = new_cnpj()
+    reshape(proxy, "log-importacao", {"situacao": "Concluído", "linhasRejeitadas": []})
+    told: list[Text] = []
+    options = replace(NO_PREVIEW, progress=told.append, settle_seconds=20)
+    job = write_job(context, make_clients(document), "queue")
+    with pytest.raises(InDoubt, match="Concluído") as caught:
+        Uploads(context, client).run(job, options)
+    assert sum("“Concluído”" in text.en for text in told) > 3
+    assert "XLBRIDGE_LOG_WORDS" in str(caught.value.hint)
+    assert context.journal.job(job.id).state is State.POLLING
+    knowing = replace(context.settings, log_words={"concluído": "finished"})
+    own = UploadContext(knowing, context.catalogue, context.journal)
+    assert Uploads(own, client).run(job, options).state is State.DONE
+    assert sum("/fila" in path for _, path in proxy.seen) == 1
+
+
+@pytest.mark.parametrize("shape", ["{id}", {"id": "{id}"}, {"IdDoLog": "{id}", "total": 2}])
+def test_the_id_of_a_log_is_found_in_other_shapes(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, shape
+) -> None:
+    first = upload(context, client, make_clients, new_cnpj())
+    coming = str(int(first.last("log_id")) + 1)
+    text = json.dumps(shape).replace("{id}", coming)
+    reshape(proxy, "/fila", json.loads(text))
+    document = new_cnpj()
+    job = upload(context, client, make_clients, document)
+    assert (job.state, registered(client, document)) == (State.DONE, True)
+    assert job.last("log_id") == int(coming)
+
+
+def test_a_start_that_is_answered_with_nothing_was_made(
+    context: UploadContext, client: Client, proxy: LossyProxy, customer: int, make_receivables
+) -> None:
+    reshape(proxy, "processar-arquivo", None)
+    path = make_receivables(customer, new_cnpj(), "um")
+    job = Uploads(context, client).run(write_job(context, path, "queue"), NO_PREVIEW)
+    assert job.state is State.DONE
+    assert sum("processar" in path for _, path in proxy.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (None, None),
+        ([{"nomeComercial": "A"}, {"nomeComercial": "B"}], 2),
+        (2, 2),
+        ({"Registros": [{}, {}]}, 2),
+    ],
+)
+def test_an_import_is_done_however_it_tells_what_was_read(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, data, told
+) -> None:
+    reshape(proxy, "importacao/cliente", data)
+    documents = (new_cnpj(), new_cnpj())
+    job = upload(context, client, make_clients, *documents, mode="direct")
+    assert (job.state, job.last("previewed")) == (State.DONE, told)
+    assert sum("importacao" in path for _, path in proxy.seen) == 2
+    assert all(registered(client, document) for document in documents)
+
+
+@pytest.mark.parametrize("data", [[], 3, {"totalDeRegistros": 1}])
+def test_a_preview_that_read_another_number_sends_nothing(
+    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, data
+) -> None:
+    reshape(proxy, "preview=true", data)
+    job = upload(context, client, make_clients, new_cnpj(), new_cnpj(), mode="direct")
+    assert job.state is State.ABANDONED

@@ -1,0 +1,161 @@
+"""Cells that readers take for different values are refused by name, never read as another value."""
+
+import re
+from pathlib import Path
+
+import pytest
+from packing import FIRST_ROWS, MAIN, SHEET, STRINGS, WORKBOOK, good_parts, packed, text_cell
+
+from xlbridge.errors import WorkbookRefused
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
+
+TEXTS = ("zero", "um", "dois")
+FILLING = "".join(
+    f'<row r="{n}"><c r="A{n}" s="1"><v>{n}</v></c>{text_cell(f"B{n}", "texto")}</row>'
+    for n in range(4, 4_000)
+)
+"""So many rows that the sheet is scanned quickly, in a process of its own."""
+
+
+def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
+    """A workbook whose rows from the third on are as given, of a small or a large sheet."""
+    texts = "".join(f"<si><t>{text}</t></si>" for text in TEXTS)
+    content = f"{FIRST_ROWS}{rows}{FILLING if large else ''}"
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{content}</sheetData>{after}</worksheet>'
+    strings = f'<sst xmlns="{MAIN}">{texts}</sst>'
+    path = folder / "a.xlsx"
+    parts = good_parts(folder) | {SHEET: sheet.encode(), STRINGS: strings.encode()}
+    path.write_bytes(packed(parts))
+    return path
+
+
+def cell(inside: str) -> str:
+    return f'<row r="3">{inside}</row>'
+
+
+ODD = {
+    "text number with spaces": '<c r="A3" t="s"><v> 1 </v></c>',
+    "text number with a break": '<c r="A3" t="s"><v>\n1\n</v></c>',
+    "text number with a sign": '<c r="A3" t="s"><v>+1</v></c>',
+    "text number with decimals": '<c r="A3" t="s"><v>1.0</v></c>',
+    "text number below zero": '<c r="A3" t="s"><v>-1</v></c>',
+    "text number beyond all": '<c r="A3" t="s"><v>18446744073709551617</v></c>',
+    "text number that is none": '<c r="A3" t="s"><v>um</v></c>',
+    "text number by a reference": '<c r="A3" t="s"><v>&#49;</v></c>',
+    "text number and a text": '<c r="A3" t="s"><is><t>x</t></is><v>1</v></c>',
+    "reference in a number": '<c r="A3"><v>12&#51;4</v></c>',
+    "reference at the end of a number": '<c r="A3"><v>12&#51;</v></c>',
+    "instruction in a number": '<c r="A3"><v>12<?x y?>34</v></c>',
+    "instruction in a text": '<c r="A3" t="str"><v>ab<?x y?>cd</v></c>',
+    "comment in a number": '<c r="A3"><v>12<!-- x -->34</v></c>',
+    "comment in a text": '<c r="A3" t="str"><v>12<!-- x -->34</v></c>',
+    "literal part of a text": '<c r="A3" t="str"><v>12<![CDATA[<3>]]>4</v></c>',
+    "element in a number": '<c r="A3"><v>12<b/>34</v></c>',
+    "two values": '<c r="A3"><v>1</v><v>2</v></c>',
+    "a value and an empty one": '<c r="A3"><v>1</v><v/></c>',
+    "an empty value and one": '<c r="A3"><v/><v>1</v></c>',
+    "two values of a text": '<c r="A3" t="str"><v>1</v><v>2</v></c>',
+    "two texts": '<c r="A3" t="inlineStr"><is><t>x</t></is><is><t>y</t></is></c>',
+    "a value and a text": '<c r="A3"><v>1</v><is><t>x</t></is></c>',
+    "a text and a value": '<c r="A3"><is><t>x</t></is><v>1</v></c>',
+    "a text of its own and a value": '<c r="A3" t="inlineStr"><is><t>x</t></is><v>1</v></c>',
+    "a value in place of a text": '<c r="A3" t="inlineStr"><v>1</v></c>',
+    "a text in a number": '<c r="A3"><is><t>12</t></is></c>',
+    "a formula after its value": '<c r="A3"><v>2</v><f>1+1</f></c>',
+    "words for a number": '<c r="A3"><v>dez</v></c>',
+    "comma in a number": '<c r="A3"><v>12,5</v></c>',
+    "spaces around a number": '<c r="A3"><v> 12 </v></c>',
+    "two signs": '<c r="A3"><v>1-2</v></c>',
+    "truth with spaces": '<c r="A3" t="b"><v> 0 </v></c>',
+    "the address twice": '<c r="A3"><v>1</v></c><c r="A3"><v>2</v></c>',
+    "the address twice, once empty": '<c r="A3"><v>1</v></c><c r="A3"/>',
+    "addresses that go back": '<c r="B3"><v>1</v></c><c r="A3"><v>2</v></c>',
+    "an address of another row": '<c r="A2"><v>1</v></c>',
+    "an address of a later row": '<c r="A9"><v>1</v></c>',
+    "an address counted twice": '<c r="B3"><v>1</v></c><c><v>2</v></c><c r="C3"><v>3</v></c>',
+}
+ODD_ROWS = {
+    "a row twice": cell('<c r="A3"><v>1</v></c>') + cell('<c r="A3"><v>2</v></c>'),
+    "a row in two parts": cell('<c r="A3"><v>1</v></c>') + cell('<c r="B3"><v>2</v></c>'),
+    "rows that go back": '<row r="4"><c r="A4"><v>1</v></c></row>' + cell('<c r="A3"><v>2</v></c>'),
+    "a row that is counted as another": '<row><c r="A7"><v>1</v></c></row>',
+}
+SIZES = pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+
+
+@SIZES
+@pytest.mark.parametrize(
+    "rows", [*map(cell, ODD.values()), *ODD_ROWS.values()], ids=[*ODD, *ODD_ROWS]
+)
+def test_a_cell_that_readers_disagree_on_is_refused(tmp_path: Path, rows: str, large: bool) -> None:
+    with pytest.raises(WorkbookRefused) as refusal:
+        read_workbook(workbook(tmp_path, rows, large=large), WorkbookLimits())
+    assert refusal.value.code == "unreadable"
+    assert re.search(r"cell [A-C]\d of the sheet 'Plan1'", refusal.value.message.en)
+
+
+GOOD = {
+    '<c r="A3" t="s"><v>2</v></c>': "dois",
+    '<c r="A3" t="s"><v>02</v></c>': "dois",
+    '<c s="1" r="A3" t="s"><v>2</v></c>': "dois",
+    '<c r="A3" t="s" s="1"><v>2</v></c>': "dois",
+    '<c r="A3" t="s"><v></v></c>': "",
+    '<c r="A3"><v>12.50</v></c>': 12.5,
+    '<c r="A3" t="n"><v>-1.5E+2</v></c>': -150.0,
+    '<c r="A3"><v>1e-05</v></c>': 1e-05,
+    '<c r="A3"><v>.5</v></c>': 0.5,
+    '<c r="A3"><v xml:space="preserve">5</v></c>': 5.0,
+    '<c r="A3"><v\n>5</v ></c >': 5.0,
+    '<c r="A3"><!-- beside --><v>5</v></c>': 5.0,
+    '<c r="A3"><f>2+3</f><v>5</v></c>': 5.0,
+    '<c r="A3"><f t="shared" si="0"/><v>5</v></c>': 5.0,
+    '<c r="A3" t="b"><v>0</v></c>': False,
+    '<c r="A3" t="b"><v>true</v></c>': True,
+    '<c r="A3" t="str"><f>"a"&amp;"b"</f><v>a &amp; b&#51;</v></c>': "a & b3",
+    '<c r="A3" t="str"><v>a\nb</v></c>': "a\nb",
+    '<c r="A3" t="inlineStr"><is><t>a &amp; b&#51;</t></is></c>': "a & b3",
+    '<c r="A3" t="inlineStr"><is><t>a<![CDATA[<b>]]></t></is></c>': "a<b>",
+    '<c r="A3" t="inlineStr"><is><r><rPr><b/></rPr><t>a</t></r><r><t>b</t></r></is></c>': "ab",
+    '<c r="A3" t="inlineStr"><is><t>a</t><rPh sb="0" eb="1"><t>b</t></rPh></is></c>': "a",
+    "<c><v>5</v></c>": 5.0,
+    '<c r="a3"><v>5</v></c>': 5.0,
+    "<c r='A3'><v>5</v></c>": 5.0,
+}
+
+
+@SIZES
+@pytest.mark.parametrize("inside", GOOD)
+def test_a_cell_that_means_one_thing_is_read(tmp_path: Path, inside: str, large: bool) -> None:
+    (sheet,) = read_workbook(workbook(tmp_path, cell(inside), large=large), WorkbookLimits()).sheets
+    assert (sheet.columns[0].value(2), sheet.columns[0].value(1)) == (
+        GOOD[inside],
+        "Padaria Estrela",
+    )
+
+
+@SIZES
+def test_marks_below_the_rows_are_no_rows(tmp_path: Path, large: bool) -> None:
+    after = '<rowBreaks count="1"><brk id="2"/></rowBreaks><controls><row>1</row></controls>'
+    path = workbook(tmp_path, cell('<c r="A3"><v>5</v></c>'), large=large, after=after)
+    (sheet,) = read_workbook(path, WorkbookLimits()).sheets
+    assert sheet.columns[0].value(2) == 5.0
+
+
+@SIZES
+def test_a_second_table_of_rows_is_refused(tmp_path: Path, large: bool) -> None:
+    after = "<sheetData>" + cell('<c r="A3"><v>7</v></c>') + "</sheetData>"
+    path = workbook(tmp_path, "", large=large, after=after)
+    with pytest.raises(WorkbookRefused):
+        read_workbook(path, WorkbookLimits())
+
+
+def test_two_sheets_of_one_name_are_refused(tmp_path: Path) -> None:
+    parts = dict(good_parts(tmp_path))
+    sheet = b'<sheet name="Plan1" sheetId="1" r:id="rId1"/>'
+    assert sheet in parts[WORKBOOK]
+    parts[WORKBOOK] = parts[WORKBOOK].replace(sheet, sheet + sheet.replace(b'Id="1"', b'Id="2"'))
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(packed(parts))
+    with pytest.raises(WorkbookRefused):
+        read_workbook(path, WorkbookLimits())

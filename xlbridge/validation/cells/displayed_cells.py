@@ -1,0 +1,186 @@
+"""What cells show beside their values: errors, scaled numbers, number formats that say more.
+
+What leaves a workbook is what its author sees, but for separators and rounding, or it is named.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xlbridge.i18n import Text, localized_number
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.validation.cells.column_cells import CellProblems
+from xlbridge.validation.headers.header_row import Header
+from xlbridge.validation.text import display, quoted
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.read import (
+    CellKind,
+    SheetCells,
+    Shown,
+    changes_texts,
+    foreign_currency,
+    may_show_otherwise,
+    number_shown_as,
+    scale_factor,
+    shown_number,
+    shown_text,
+)
+
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]")
+_GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
+_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_A_DATE = Text(pt="uma data ou hora", en="a date or time")
+
+
+FormatLookup = Callable[[Mapping[int, str], Collection[int]], Mapping[CellPosition, str]]
+"""Tells which cells of some columns, zero-based, have which of some number formats, given by the
+style that has them."""
+
+
+def significant_formats(
+    resource: Resource, header: Header, cells: SheetCells, formats_of: FormatLookup
+) -> Mapping[CellPosition, str]:
+    """Return the formats by which cells tell more than their values.
+
+    Each format is judged once, and its cells are looked for only where it may say something else:
+    of numbers in texts all formats, of other numbers those that show another number, words or
+    another currency, of texts those that change them.
+    """
+    formats, found = cells.raw.formats, dict[CellPosition, str]()
+    for kinds, cell_kind, tells in (
+        (frozenset(kind for kind in Kind if kind.is_text), CellKind.NUMBER, lambda _: True),
+        (frozenset({Kind.MONEY}), CellKind.NUMBER, _tells_of_amount),
+        (_NUMBERS - {Kind.MONEY}, CellKind.NUMBER, _tells_of_number),
+        (frozenset(kind for kind in Kind if kind.is_text), CellKind.TEXT, changes_texts),
+    ):
+        telling = {style: code for style, code in formats.items() if tells(code)}
+        names = [column.name for column in resource.columns if column.kind in kinds]
+        places = {header.columns[name] for name in names if name in header.columns}
+        filled = [place for place in places if cell_kind in cells.columns[place].kinds]
+        if telling and filled:
+            found |= formats_of(telling, [cells.first_column + place for place in filled])
+    return found
+
+
+def _tells_of_amount(code: str) -> bool:
+    return foreign_currency(code) is not None or may_show_otherwise(code, percents=False)
+
+
+def _tells_of_number(code: str) -> bool:
+    return may_show_otherwise(code, percents=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayedCells:
+    """One column of a sheet, of which ``problems`` takes what was noted; ``rows`` are Excel's
+    numbers of its data rows, ``place`` is its place among the columns of ``cells``."""
+
+    column: Column
+    cells: SheetCells
+    place: int
+    rows: list[int]
+    problems: CellProblems
+
+    def note_all(self, formats: Mapping[CellPosition, str]) -> None:
+        """Note what the cells show instead of their values; ``formats`` are those that may."""
+        self._note_raw()
+        self._note_scaled()
+        self._note_formats(formats)
+
+    def _note_raw(self) -> None:
+        """Note the cells that show an error or have a formula without result."""
+        for position, error in self._noted(self.cells.raw.errors):
+            self.problems.add(position, "cell-error", {"error": error})
+        for position, _ in self._noted(dict.fromkeys(self.cells.raw.unvalued)):
+            if not self.problems.failed[position]:
+                self.problems.add(position, "formula-no-value")
+
+    def _note_scaled(self) -> None:
+        """Note the numbers that are shown as percentages or in thousands."""
+        if self.column.kind.is_text:
+            return
+        for position, times in self._noted(self.cells.raw.scaled):
+            value = self._usable_value(position)
+            if not isinstance(value, float):
+                continue
+            code, sign = ("number-percent", "%") if times > 1 else ("number-scaled", "")
+            shown, stored = (
+                localized_number(f"{value * times:.10g}{sign}"),
+                localized_number(display(value)),
+            )
+            self.problems.add(position, code, {"shown": shown, "stored": stored})
+
+    def _note_formats(self, formats: Mapping[CellPosition, str]) -> None:
+        for position, form in self._noted(formats):
+            value = self._usable_value(position)
+            if isinstance(value, str):
+                self._note_text(position, value, form)
+            elif isinstance(value, float) and self.column.kind.is_code:
+                self._note_code(position, display(value), form)
+            elif isinstance(value, float) and self.column.kind is Kind.TEXT:
+                self._note_number_in_text(position, value, form)
+            elif isinstance(value, float):
+                self._note_number(position, value, form)
+
+    def _note_number(self, position: int, value: float, form: str) -> None:
+        """Note a number that is shown as another one, with words, or as other money."""
+        currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
+        is_rate = self.column.kind is Kind.NUMBER
+        seen = number_shown_as(form, value, percents=is_rate)
+        details = {"shown": self._shown(form, value), "stored": localized_number(display(value))}
+        if seen is Shown.OTHERWISE:
+            self.problems.add(position, "number-shown-otherwise", details)
+        elif currency is not None:
+            self.problems.add(position, "number-currency", {"currency": currency})
+        elif seen is Shown.WITH_WORDS and scale_factor(form) == 1:
+            self.problems.add(position, "number-with-words", details)
+
+    def _note_number_in_text(self, position: int, value: float, form: str) -> None:
+        shown, stored = self._shown(form, value), display(value)
+        plain = {_GROUPED.sub("", text.strip()) for text in (shown.pt, shown.en)}
+        if plain != {stored}:
+            self.problems.add(
+                position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
+            )
+
+    def _note_text(self, position: int, text: str, form: str) -> None:
+        shown = shown_text(form, text)
+        if shown.strip() != text.strip():
+            details = {"shown": shown, "stored": quoted(text)}
+            self.problems.add(position, "text-shown-otherwise", details)
+
+    def _note_code(self, position: int, stored: str, form: str) -> None:
+        width = self.column.width
+        # What is shorter than its code has its finding already.
+        if width is not None and len(stored) < width:
+            return
+        shown = self._shown(form, float(stored))
+        if width is not None or "telephone" in self.column.checks:
+            is_same = _SEPARATORS.sub("", shown.pt) == stored
+        else:
+            is_same = {shown.pt.strip(), shown.en.strip()} == {stored}
+        bare = shown.en.strip()
+        if not is_same and bare.isdecimal() and int(bare) == int(stored):
+            details = {"width": len(bare), "proposal": ""}
+            self.problems.add(position, "code-leading-zeros", details)
+        elif not is_same:
+            self.problems.add(position, "code-shown-otherwise", {"shown": shown, "stored": stored})
+
+    def _shown(self, form: str, value: float) -> Text:
+        return shown_number(form, value) or _A_DATE
+
+    def _usable_value(self, position: int) -> object:
+        """Return what a cell holds, None where no rule may look at it any more."""
+        value = self.cells.columns[self.place].value(self.rows[position] - 1)
+        return None if self.problems.failed[position] else value
+
+    def _noted(self, noted: Mapping[CellPosition, Any]) -> Iterator[tuple[int, Any]]:
+        """Yield what was noted of cells of the column: their position among the rows, and what."""
+        place = self.cells.first_column + self.place
+        of_row = {row: what for (row, column), what in noted.items() if column == place}
+        for row in sorted(of_row):
+            position = bisect_left(self.rows, row)
+            if position < len(self.rows) and self.rows[position] == row:
+                yield position, of_row[row]

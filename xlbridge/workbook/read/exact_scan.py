@@ -1,0 +1,252 @@
+"""Exact scan of a sheet's raw XML: walks every element and refuses what readers disagree on.
+
+It is right for every way of writing a sheet, and slow; ``sheet_scan.py`` knows the usual way.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from xlbridge.i18n import Text
+from xlbridge.workbook.address import CellPosition, cell_address, column_index
+from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.refusals import cell_irregular, hostile, unreadable
+
+_CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
+_LOWEST_DATE_NUMBER = -1e9
+_ROW_NUMBER = re.compile(r"[0-9]{1,7}", re.ASCII)
+
+_VALUES: Mapping[str, re.Pattern[str]] = {
+    "s": re.compile(r"\d{1,9}", re.ASCII),
+    # Infinity and what is no number are read as such, which the validation tells.
+    "n": re.compile(
+        r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)",
+        re.ASCII | re.IGNORECASE,
+    ),
+    "b": re.compile(r"[01]|true|false"),
+}
+"""The values of cells by their type; those of other types may be any text."""
+
+_MAY_REFER = frozenset({"str", "d", "e"})
+"""The types of cells in whose values the parser understands character references."""
+
+_CHARACTER_SIZE = 2
+"""Most bytes of a character of a number, in any encoding that is read."""
+
+_CONTENT_ORDER = ("f", "v", "is")
+
+_BAD_PLACE = Text(
+    pt="o endereço dela se repete, volta atrás ou não é o da linha em que está",
+    en="its address is repeated, goes back, or is not that of its row",
+)
+_BAD_CONTENT = Text(
+    pt="ela tem mais de um valor, ou um valor fora do lugar",
+    en="it has more than one value, or a value out of place",
+)
+_BAD_VALUE = Text(
+    pt="o valor dela não está escrito como o seu tipo pede",
+    en="its value is not written as its type demands",
+)
+
+
+@dataclass(slots=True)
+class SheetScan:
+    """A sheet's raw facts and its extent.
+
+    ``cells`` counts the cells, filled or not; ``last_row`` is Excel's number, ``last_column`` is
+    zero-based. ``in_order`` means that every address could be read, ``dates_parse`` that no number
+    is so far below zero that the parser panics where it is shown as a date.
+    """
+
+    raw: RawSheet = field(default_factory=RawSheet)
+    cells: int = 0
+    last_row: int = 0
+    last_column: int = 0
+    in_order: bool = True
+    dates_parse: bool = True
+
+
+def scan_exactly(
+    pieces: Iterable[bytes], scaling: Mapping[int, float], sheet: str = ""
+) -> SheetScan:
+    """Scan a sheet's part, given piece by piece.
+
+    ``scaling`` are the cell styles that show a number so many times, ``sheet`` is the name for
+    messages. Raises ``WorkbookRefused`` when it is no well-formed XML, or has a cell that readers
+    would take for different values.
+    """
+    parser = expat.ParserCreate()
+    walk = _ElementHandler(parser, scaling, sheet)
+    parser.StartElementHandler = walk.start
+    parser.EndElementHandler = walk.end
+    parser.StartDoctypeDeclHandler = _refuse_document_type
+    parser.StartCdataSectionHandler = walk.interrupt
+    parser.CommentHandler = walk.interrupt
+    parser.ProcessingInstructionHandler = walk.interrupt
+    try:
+        for piece in _with_whole_texts(pieces):
+            parser.Parse(piece, False)
+        parser.Parse(b"", True)
+    except (expat.ExpatError, ValueError) as error:
+        raise unreadable() from error
+    return walk.scan
+
+
+def _with_whole_texts(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the part in pieces that end before a mark, so that no text comes in two."""
+    pending: list[bytes] = []
+    for piece in pieces:
+        cut = piece.rfind(b"<")
+        if cut < 0:
+            pending.append(piece)
+            continue
+        yield b"".join((*pending, piece[:cut]))
+        pending = [piece[cut:]]
+    yield b"".join(pending)
+
+
+def _refuse_document_type(*_declaration: object) -> NoReturn:
+    raise hostile(Text(pt="definições DTD", en="DTD definitions"))
+
+
+def _float_or_zero(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+class _ElementHandler:
+    """Position of the parser, and what it has read of the present cell."""
+
+    def __init__(
+        self, parser: expat.XMLParserType, scaling: Mapping[int, float], sheet: str
+    ) -> None:
+        self.scan = SheetScan()
+        self._parser = parser
+        self._scaling = scaling
+        self._sheet = sheet
+        self._tables = 0
+        self._in_table = False
+        self._row = 0
+        self._column = -1
+        self._cell: Mapping[str, str] | None = None
+        self._content: list[str] = []
+        self._value: list[str] | None = None
+        self._value_at = 0
+        self._has_reference = False
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if self._parser.CharacterDataHandler is not None:
+            raise self._odd(_BAD_CONTENT)
+        tag = name.rpartition(":")[2]
+        if tag in {"col", "mergeCell"}:
+            self.scan.raw.layout.note(tag, attributes)
+        elif tag == "sheetData":
+            self._tables += 1
+            self._in_table = True
+            if self._tables > 1:
+                raise unreadable()
+        elif self._in_table:
+            self._start_in_table(tag, attributes)
+
+    def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
+        match tag:
+            case "row":
+                self._begin_row(attributes.get("r"))
+                self.scan.raw.layout.note("row", {**attributes, "r": str(self._row)})
+            case "c":
+                self._begin_cell(attributes)
+            case "f" | "v" | "is" if self._cell is not None:
+                self._begin_content(tag)
+
+    def end(self, name: str) -> None:
+        match name.rpartition(":")[2]:
+            case "v" if self._value is not None:
+                self._end_value(self._value)
+            case "c" if self._cell is not None:
+                self._note((self._row, self._column), self._cell)
+                self._cell = None
+            case "sheetData":
+                self._in_table = False
+
+    def _take(self, text: str) -> None:
+        """Take a part of a value."""
+        if self._value is not None:
+            self._value_at = self._parser.CurrentByteIndex
+            self._value.append(text)
+
+    def _end_value(self, parts: Sequence[str]) -> None:
+        """Note whether a value has a reference, such as &#51;: that comes as a part of its own."""
+        self._parser.CharacterDataHandler = None
+        length = self._parser.CurrentByteIndex - self._value_at
+        is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
+        self._has_reference = is_reference or len(parts) > 1
+
+    def interrupt(self, *_comment: str) -> None:
+        """Refuse what stands within a value, as no program writes it: the parser would read a part
+        of the value as the whole."""
+        if self._parser.CharacterDataHandler is not None:
+            raise self._odd(_BAD_VALUE)
+
+    def _odd(self, why: Text) -> Exception:
+        return cell_irregular(self._sheet, cell_address(self._row, max(self._column, 0)), why)
+
+    def _begin_row(self, number: str | None) -> None:
+        known = number is not None and _ROW_NUMBER.fullmatch(number)
+        self.scan.in_order &= number is None or bool(known)
+        before = self._row
+        self._row, self._column = int(number) if number and known else before + 1, -1
+        if self._row <= before:
+            raise self._odd(_BAD_PLACE)
+
+    def _begin_cell(self, attributes: Mapping[str, str]) -> None:
+        self._cell, self._content, self._value = attributes, [], None
+        self.scan.cells += 1
+        before = self._column
+        reference = attributes.get("r")
+        match = None if reference is None else _CELL_REFERENCE.fullmatch(reference)
+        self._column = column_index(match[1].upper()) if match else before + 1
+        self.scan.in_order &= match is not None or reference is None
+        if self._column <= before or (match and int(match[2]) != self._row):
+            raise self._odd(_BAD_PLACE)
+        self.scan.last_row = max(self.scan.last_row, self._row)
+        self.scan.last_column = max(self.scan.last_column, self._column)
+
+    def _begin_content(self, tag: str) -> None:
+        """Note a part of a cell: a formula, then a value or a text of its own, each once."""
+        place = _CONTENT_ORDER.index(tag)
+        if any(_CONTENT_ORDER.index(before) >= place for before in self._content):
+            raise self._odd(_BAD_CONTENT)
+        self._content.append(tag)
+        if tag == "f":
+            self.scan.raw.layout.note_formula(self._row, self._column)
+        elif tag == "v":
+            self._value, self._value_at, self._has_reference = [], 0, False
+            self._parser.CharacterDataHandler = self._take
+
+    def _note(self, place: CellPosition, cell: Mapping[str, str]) -> None:
+        kind = cell.get("t", "n")
+        value = None if self._value is None else "".join(self._value)
+        self._check_value(kind, value)
+        if value is not None and value.startswith("-"):
+            self.scan.dates_parse &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
+        if kind == "e" and value:
+            self.scan.raw.errors[place] = value
+        if "f" in self._content and (value is None or (value == "" and kind != "str")):
+            self.scan.raw.unvalued.add(place)
+        style = cell.get("s", "")
+        if style.isdecimal() and int(style) in self._scaling:
+            self.scan.raw.scaled[place] = self._scaling[int(style)]
+
+    def _check_value(self, kind: str, value: str | None) -> None:
+        if ("is" if kind != "inlineStr" else "v") in self._content:
+            raise self._odd(_BAD_CONTENT)
+        if not value:
+            return
+        form = _VALUES.get(kind)
+        referred = kind not in _MAY_REFER and self._has_reference
+        if referred or (form is not None and not form.fullmatch(value)):
+            raise self._odd(_BAD_VALUE)
