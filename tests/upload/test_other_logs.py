@@ -32,7 +32,7 @@ def upload(
 ) -> Job:
     settings = replace(context.settings, log_words=words or {})
     own = UploadContext(settings, context.catalogue, context.journal)
-    job = write_job(own, make_clients(*documents), mode)  # type: ignore[arg-type]
+    job = write_job(own, client, make_clients(*documents), mode)  # type: ignore[arg-type]
     return Uploads(own, client).run(job, NO_PREVIEW if mode == "queue" else AT_ONCE)
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_word_is_polled_on_and_shown_and_a_setting_tells_what_it_mean
     reshape(proxy, "log-importacao", {"situacao": "Concluído", "linhasRejeitadas": []})
     told: list[Text] = []
     options = replace(NO_PREVIEW, progress=told.append, settle_seconds=20)
-    job = write_job(context, make_clients(document), "queue")
+    job = write_job(context, client, make_clients(document), "queue")
     with pytest.raises(InDoubt, match="Concluído") as caught:
         Uploads(context, client).run(job, options)
     assert sum("“Concluído”" in text.en for text in told) > 3
@@ -134,7 +134,7 @@ def test_a_start_that_is_answered_with_nothing_was_made(
 ) -> None:
     reshape(proxy, "processar-arquivo", None)
     path = make_receivables(customer, new_cnpj(), "um")
-    job = Uploads(context, client).run(write_job(context, path, "queue"), NO_PREVIEW)
+    job = Uploads(context, client).run(write_job(context, client, path, "queue"), NO_PREVIEW)
     assert job.state is State.DONE
     assert sum("processar" in path for _, path in proxy.seen) == 1
 

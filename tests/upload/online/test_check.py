@@ -193,15 +193,16 @@ def test_a_title_with_the_same_document_is_a_warning(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
     title = {"codigoDoCliente": 1001, "numeroDoDocumento": "ONLINE-1"}
-    dates = ("dataDeEmissao", "dataDeVencimento")
-    plain = {name: value for name, value in GOOD["contasreceber"].items() if name not in dates}
+    due = GOOD["contasreceber"]["dataDeVencimento"]
+    plain = {**GOOD["contasreceber"], "historico": "Outro"}
+    plain |= {"dataDeEmissao": None, "dataDeVencimento": due.isoformat()}
     sent = client.raw("POST", "/v2/financeiro/contasreceber", body={**plain, **title})
     assert sent.is_success
     sheet = judged(tmp_path, catalogue, "contasreceber", title)
     OnlineCheck(client).add_findings(sheet)
     [finding] = sheet.findings
     assert (finding.kind.code, sheet.ok) == ("record-exists", True)
-    assert "one more record" in str(finding.message)
+    assert "holds the row" in str(finding.message)
 
 
 def test_what_is_wrong_already_is_not_asked_about(

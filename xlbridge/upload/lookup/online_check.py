@@ -117,12 +117,11 @@ class Registries:
 
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
-_EFFECTS: Mapping[ExistingPolicy, Text] = {
-    ExistingPolicy.ADDED: Text(
-        pt="a linha incluirá mais um registro", en="the row will be one more record"
-    ),
-    ExistingPolicy.REPLACED: Text(pt="a linha o substituirá", en="the row will replace it"),
-}
+_UNCHANGED = Text(pt="um envio não o altera", en="an upload leaves it as it is")
+_HELD = Text(
+    pt="com outros valores; um envio retém a linha, ou altera o registro com --update",
+    en="with other values; an upload holds the row, or changes the record with --update",
+)
 
 
 class OnlineCheck:
@@ -225,7 +224,8 @@ def _existing_record_finding(
 ) -> Finding:
     column = next(iter(row.key))
     codes = ", ".join(record.code for record in row.found)
-    if read_back.existing is ExistingPolicy.REFUSED:
+    unchanged = any(record.unchanged for record in row.found)
+    if read_back.existing is ExistingPolicy.REFUSED and not unchanged:
         return judged.finding("already-registered", column, position, {"code": codes})
-    details = {"code": codes, "effect": _EFFECTS[read_back.existing]}
+    details = {"code": codes, "effect": _UNCHANGED if unchanged else _HELD}
     return judged.finding("record-exists", column, position, details)
