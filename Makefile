@@ -4,12 +4,13 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
+SENDING := tests/client tests/upload tests/batch tests/library tests/export
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-slow reliability lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-slow reliability lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -22,6 +23,9 @@ coverage: test ## the fast suite, with branch coverage
 
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own
 	$(PYTEST) --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))
+
+test-strict: $(VENV)/.dev ## what sends to a sandbox once more, to the strict one
+	$(PYTEST) --strict-sandbox $(or $(PYTEST_ARGS),$(SENDING))
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)

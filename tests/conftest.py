@@ -31,10 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--db", choices=databases.KINDS, default=databases.KINDS[0], help="the sandboxes' database"
     )
+    parser.addoption(
+        "--strict-sandbox", action="store_true", help="every sandbox with --strict, but one's own"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     databases.choose(config.getoption("--db"))
+    if config.getoption("--strict-sandbox"):
+        sandboxes.be_strict()
     _heed_signals()
 
 

@@ -22,6 +22,12 @@ from xlbridge.settings import Settings
 _NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
 
 _at_end = ExitStack()
+_always: list[str] = []
+
+
+def be_strict() -> None:
+    """Have every sandbox of the run take only what is spelled as the spec spells it."""
+    _always.append("--strict")
 
 
 @contextmanager
@@ -37,7 +43,7 @@ def sandbox_process(
     give_database(home, options)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
-        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *options]
+        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *_always, *options]
         own = sandbox_environment(home, environment)
         with shared_zygote().running(own, command, log=log) as pid:
             found = awaited(lambda: read_ready_file(ready) or not lives(pid))

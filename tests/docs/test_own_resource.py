@@ -53,7 +53,7 @@ def fill(template: Path, path: Path, rows: list[list[Any]]) -> Path:
 def finished(client: Client, log_id: int) -> ImportLog:
     while True:
         log: ImportLog = client.call(IMPORT_LOG, path={"id": log_id})
-        if log.situacao is ImportState.FINISHED:
+        if log.situacao == ImportState.FINISHED:
             return log
         time.sleep(0.05)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from answers import ANSWERS, MODES
 from faults import KINDS, PATIENCE, SILENCE, Class, Kind
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
 from trials import Site, Trial, judged, quick_client
@@ -48,6 +49,7 @@ class Spot:
     path: str
     ends: Mapping[Class, State] = field(default_factory=lambda: _DONE)
     method: str = "POST"
+    trusting: bool = False
 
     def meets(self, request: Request) -> bool:
         """Whether a request is the one."""
@@ -83,7 +85,20 @@ def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Tri
 
     Raises ``WrongVerdict`` when the state that it comes to is not what the protocol says.
     """
-    spot, kind = SPOTS[spot_name], KINDS[kind_name]
+    patience = SILENCE / 2 if "silence" in kind_name else PATIENCE
+    name = f"{spot_name}, {kind_name}"
+    return _trial(site, folder, SPOTS[spot_name], KINDS[kind_name], name, patience)
+
+
+def answer_trial(site: Site, folder: Path, mode_name: str, answer: tuple[str, str, str]) -> Trial:
+    """Answer the first write of a mode in one way. Raises what ``fault_trial`` raises."""
+    mode = MODES[mode_name]
+    spot = Spot(mode.subject, mode.path, mode.ends, trusting=mode.trusting)
+    name = f"{mode_name}, {' '.join(answer)}"
+    return _trial(site, folder, spot, ANSWERS[answer], name, PATIENCE)
+
+
+def _trial(site: Site, folder: Path, spot: Spot, kind: Kind, name: str, patience: float) -> Trial:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / "sheet.xlsx"
@@ -93,24 +108,23 @@ def fault_trial(site: Site, folder: Path, spot_name: str, kind_name: str) -> Tri
         _refuse_at(site, _first_number(site, folder / "undisturbed", spot))
     else:
         _arm(site, spot, kind)
-    patience = SILENCE / 2 if "silence" in kind_name else PATIENCE
-    with closing(_Course(site, folder, path, spot.subject, patience)) as course:
+    with closing(_Course(site, folder, path, spot, patience)) as course:
         job = course.to_its_end()
         expected = spot.ends[kind.verdict]
         if job.state is not expected:
             told = [f"{event.state} {event.detail.get('reason', '')}" for event in job.events]
-            raise WrongVerdict(f"{spot_name}, {kind_name}: {job.state}, not {expected}: {told}")
+            raise WrongVerdict(f"{name}: {job.state}, not {expected}: {told}")
         found = site.counts(spot.subject, known)
         doubt = None
         if expected in (State.NEEDS_PERSON, State.IN_DOUBT):
-            doubt = f"{spot_name}: {kind.verdict}"
+            doubt = f"{name.partition(', ')[0]}: {kind.verdict}"
             course.decide(job, there=all(found))
             found = site.counts(spot.subject, known)
         elif expected is State.REJECTED:
             _must_be_absent(found)
             course.send_again()
             found = site.counts(spot.subject, known)
-    return judged(f"{spot_name}, {kind_name}", found, doubt)
+    return judged(name, found, doubt)
 
 
 def _must_be_absent(found: list[int]) -> None:
@@ -123,7 +137,7 @@ def _first_number(site: Site, folder: Path, spot: Spot) -> int:
     folder.mkdir()
     path = folder / "sheet.xlsx"
     spot.subject.write(path, ROWS, site.customer)
-    with closing(_Course(site, folder, path, spot.subject, PATIENCE)) as course:
+    with closing(_Course(site, folder, path, spot, PATIENCE)) as course:
         course.to_its_end()
     number = next(request.number for request in site.proxy.seen if spot.meets(request))
     site.proxy.reset()
@@ -152,8 +166,13 @@ def _arm(site: Site, spot: Spot, kind: Kind) -> None:
             return True
         return False
 
+    renewed = False
+
     def fault(request: Request) -> Fault:
-        return kind.play if strikes(request) else passed_on
+        nonlocal renewed
+        renewed = renewed or (bool(struck) and "/v2/autenticar" in request.path)
+        elsewhere = kind.everywhere and struck and not renewed and "sistema/info" in request.path
+        return kind.play if elsewhere or strikes(request) else passed_on
 
     def cut_at(request: Request) -> Point | None:
         return kind.cut if kind.cut is not None and strikes(request) else None
@@ -165,18 +184,16 @@ def _arm(site: Site, spot: Spot, kind: Kind) -> None:
 class _Course:
     """An upload through all its runs, on a clock of its own."""
 
-    def __init__(
-        self, site: Site, folder: Path, path: Path, subject: Subject, patience: float
-    ) -> None:
-        self._site, self._path, self._subject = site, path, subject
-        self._patience = patience
+    def __init__(self, site: Site, folder: Path, path: Path, spot: Spot, patience: float) -> None:
+        self._site, self._path, self._subject = site, path, spot.subject
+        self._patience, self._trusting = patience, spot.trusting
         self._now = datetime(2026, 11, 2, 9, 0)
         settings = read_settings({"XLBRIDGE_HOME": str(folder / "home")})
         self._journal = Journal(settings.journal, now=lambda: self._now)
         self._context = UploadContext(settings, site.catalogue, self._journal)
         self._options = UploadOptions(
             consent=ApproveAll(),
-            mode=subject.mode,  # type: ignore[arg-type]
+            mode=spot.subject.mode,  # type: ignore[arg-type]
             sleep=lambda _s: None,
             settle_seconds=_SETTLE,
         )
@@ -188,7 +205,7 @@ class _Course:
         """Run the job until it is over, or nothing changes any more."""
         job = self._write_down()
         for _ in range(_RUNS):
-            with quick_client(self._site, self._patience) as client:
+            with quick_client(self._site, self._patience, trusting=self._trusting) as client:
                 job = self._run(client, job)
             if job.state.is_final:
                 break

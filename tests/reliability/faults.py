@@ -23,6 +23,7 @@ class Class(StrEnum):
     REJECTED = "rejected"
     EXECUTED = "executed"
     DECLINED = "put off, not applied"
+    EXPIRED = "token expired, not applied"
     LOST = "in doubt, not applied"
     APPLIED = "in doubt, applied"
 
@@ -31,16 +32,18 @@ class Class(StrEnum):
 class Kind:
     """A kind of fault: how it is played, and what it proves.
 
-    ``refused`` lets nobody connect when the request is to be made.
+    ``refused`` lets nobody connect when the request is to be made; with ``everywhere`` the system
+    info is answered the same way until the next login.
     """
 
     verdict: Class
     play: Fault = passed_on
     cut: Point | None = None
     refused: bool = False
+    everywhere: bool = False
 
 
-def _answer(status: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
+def made_answer(status: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
     lines = [
         f"HTTP/1.1 {status}",
         f"Content-Type: {kind}",
@@ -59,18 +62,18 @@ def _refusal(message: str) -> bytes:
 _HTML = b"<html><body>Bad gateway</body></html>"
 
 
-def _instead(answer: bytes) -> Fault:
+def played_instead(answer: bytes) -> Fault:
     """Answer without asking the server."""
     return lambda exchange: exchange.send(answer)
 
 
-def _after(answer: Callable[[bytes], bytes]) -> Fault:
+def played_after(answer: Callable[[bytes], bytes]) -> Fault:
     """Let the server execute the request, and answer something made of its answer."""
     return lambda exchange: exchange.send(answer(exchange.forward()))
 
 
 def _say(answer: bytes) -> Fault:
-    return _after(lambda _answer: answer)
+    return played_after(lambda _answer: answer)
 
 
 def _reset(exchange: Exchange) -> None:
@@ -126,12 +129,12 @@ def _continue(exchange: Exchange) -> None:
     exchange.send(exchange.forward())
 
 
-def _body_of(answer: bytes) -> bytes:
+def body_of(answer: bytes) -> bytes:
     return answer.partition(b"\r\n\r\n")[2]
 
 
 def _chunked(answer: bytes) -> bytes:
-    body = _body_of(answer)
+    body = body_of(answer)
     head = (
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
@@ -141,92 +144,116 @@ def _chunked(answer: bytes) -> bytes:
 KINDS: Mapping[str, Kind] = {
     "connection refused": Kind(Class.NOT_EXECUTED, refused=True),
     "401 in the middle": Kind(
-        Class.LOST, _instead(_answer("401 Unauthorized", _refusal("Token expirado.")))
+        Class.LOST, played_instead(made_answer("401 Unauthorized", _refusal("Token expirado.")))
     ),
-    "413": Kind(Class.LOST, _instead(_answer("413 Payload Too Large", b"too large"))),
+    "413": Kind(Class.LOST, played_instead(made_answer("413 Payload Too Large", b"too large"))),
     "429": Kind(
         Class.DECLINED,
-        _instead(_answer("429 Too Many Requests", _refusal("Espere."), "Retry-After: 1")),
+        played_instead(made_answer("429 Too Many Requests", _refusal("Espere."), "Retry-After: 1")),
     ),
     "307 elsewhere": Kind(
         Class.LOST,
-        _instead(_answer("307 Temporary Redirect", b"", "Location: https://example.com/")),
+        played_instead(
+            made_answer("307 Temporary Redirect", b"", "Location: https://example.com/")
+        ),
     ),
     "400 with errors": Kind(
-        Class.REJECTED, _instead(_answer("400 Bad Request", _refusal("Layout inválido.")))
+        Class.REJECTED, played_instead(made_answer("400 Bad Request", _refusal("Layout inválido.")))
     ),
     "403 with errors": Kind(
-        Class.REJECTED, _instead(_answer("403 Forbidden", _refusal("Sem permissão.")))
+        Class.REJECTED, played_instead(made_answer("403 Forbidden", _refusal("Sem permissão.")))
     ),
     "400 with a bare message": Kind(
-        Class.REJECTED, _instead(_answer("400 Bad Request", b'"Par\xc3\xa2metro inv\xc3\xa1lido"'))
+        Class.REJECTED,
+        played_instead(made_answer("400 Bad Request", b'"Par\xc3\xa2metro inv\xc3\xa1lido"')),
     ),
     "200 with success false": Kind(
-        Class.REJECTED, _instead(_answer("200 OK", _refusal("Nada feito.")))
+        Class.REJECTED, played_instead(made_answer("200 OK", _refusal("Nada feito.")))
     ),
     "slow drip": Kind(Class.EXECUTED, _drip),
     "100 first": Kind(Class.EXECUTED, _continue),
-    "201": Kind(Class.EXECUTED, _after(lambda a: _answer("201 Created", _body_of(a)))),
+    "201": Kind(Class.EXECUTED, played_after(lambda a: made_answer("201 Created", body_of(a)))),
     "reset after headers": Kind(Class.LOST, cut=Point.HEAD),
     "reset in the body": Kind(Class.LOST, cut=Point.BODY),
     "reset before commit": Kind(Class.LOST, _reset),
     "closed before commit": Kind(Class.LOST, _close),
     "silence before commit": Kind(Class.LOST, _silence),
     "403 of a gateway": Kind(
-        Class.LOST, _instead(_answer("403 Forbidden", _HTML, kind="text/html"))
+        Class.LOST, played_instead(made_answer("403 Forbidden", _HTML, kind="text/html"))
     ),
     "500 before commit": Kind(
-        Class.LOST, _instead(_answer("500 Internal Server Error", _refusal("Erro interno.")))
+        Class.LOST,
+        played_instead(made_answer("500 Internal Server Error", _refusal("Erro interno."))),
     ),
     "502 of a gateway": Kind(
-        Class.LOST, _instead(_answer("502 Bad Gateway", _HTML, kind="text/html"))
+        Class.LOST, played_instead(made_answer("502 Bad Gateway", _HTML, kind="text/html"))
     ),
     "503 with Retry-After": Kind(
-        Class.LOST, _instead(_answer("503 Service Unavailable", b"", "Retry-After: 1"))
+        Class.LOST, played_instead(made_answer("503 Service Unavailable", b"", "Retry-After: 1"))
     ),
     "302 elsewhere": Kind(
-        Class.LOST, _instead(_answer("302 Found", b"", "Location: https://example.com/"))
+        Class.LOST, played_instead(made_answer("302 Found", b"", "Location: https://example.com/"))
     ),
     "reset after commit": Kind(Class.APPLIED, _reset_after),
     "closed after commit": Kind(Class.APPLIED, _close_after),
     "silence after commit": Kind(Class.APPLIED, _silence_after),
     "late commit": Kind(Class.APPLIED, _commit_late),
-    "half a status line": Kind(Class.APPLIED, _after(lambda a: a[:9])),
-    "cut in the headers": Kind(Class.APPLIED, _after(lambda a: a[:40])),
-    "cut in the body": Kind(Class.APPLIED, _after(lambda a: a[: -max(1, len(_body_of(a)) // 2)])),
-    "cut in a chunk": Kind(Class.APPLIED, _after(_chunked)),
+    "half a status line": Kind(Class.APPLIED, played_after(lambda a: a[:9])),
+    "cut in the headers": Kind(Class.APPLIED, played_after(lambda a: a[:40])),
+    "cut in the body": Kind(
+        Class.APPLIED, played_after(lambda a: a[: -max(1, len(body_of(a)) // 2)])
+    ),
+    "cut in a chunk": Kind(Class.APPLIED, played_after(_chunked)),
     "500 after commit": Kind(
-        Class.APPLIED, _say(_answer("500 Internal Server Error", _refusal("Erro interno.")))
+        Class.APPLIED, _say(made_answer("500 Internal Server Error", _refusal("Erro interno.")))
     ),
     "504 after commit": Kind(
-        Class.APPLIED, _say(_answer("504 Gateway Timeout", _HTML, kind="text/html"))
+        Class.APPLIED, _say(made_answer("504 Gateway Timeout", _HTML, kind="text/html"))
     ),
-    "200 with HTML": Kind(Class.APPLIED, _say(_answer("200 OK", _HTML, kind="text/html"))),
-    "200 with nothing": Kind(Class.APPLIED, _say(_answer("200 OK", b""))),
+    "200 with HTML": Kind(Class.APPLIED, _say(made_answer("200 OK", _HTML, kind="text/html"))),
+    "200 with nothing": Kind(Class.APPLIED, _say(made_answer("200 OK", b""))),
     "204": Kind(Class.APPLIED, _say(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")),
     "200 with half the JSON": Kind(
-        Class.APPLIED, _after(lambda a: _answer("200 OK", _body_of(a)[:-5]))
+        Class.APPLIED, played_after(lambda a: made_answer("200 OK", body_of(a)[:-5]))
     ),
     "wrong schema": Kind(
-        Class.EXECUTED, _say(_answer("200 OK", b'{"success": true, "data": {"ok": "sim"}}'))
+        Class.EXECUTED, _say(made_answer("200 OK", b'{"success": true, "data": {"ok": "sim"}}'))
     ),
     "401 after commit": Kind(
-        Class.APPLIED, _say(_answer("401 Unauthorized", _refusal("Token expirado.")))
+        Class.APPLIED, _say(made_answer("401 Unauthorized", _refusal("Token expirado.")))
     ),
     "429 after commit": Kind(
-        Class.APPLIED, _say(_answer("429 Too Many Requests", b"", "Retry-After: 1"))
+        Class.APPLIED, _say(made_answer("429 Too Many Requests", b"", "Retry-After: 1"))
     ),
     "307 after commit": Kind(
-        Class.APPLIED, _say(_answer("307 Temporary Redirect", b"", "Location: /elsewhere"))
+        Class.APPLIED, _say(made_answer("307 Temporary Redirect", b"", "Location: /elsewhere"))
     ),
     "400 as text after commit": Kind(
-        Class.APPLIED, _say(_answer("400 Bad Request", b"Bad Request", kind="text/plain"))
+        Class.APPLIED, _say(made_answer("400 Bad Request", b"Bad Request", kind="text/plain"))
     ),
     "404 as text after commit": Kind(
-        Class.APPLIED, _say(_answer("404 Not Found", b"Not Found", kind="text/plain"))
+        Class.APPLIED, _say(made_answer("404 Not Found", b"Not Found", kind="text/plain"))
     ),
-    "success without an envelope": Kind(Class.APPLIED, _say(_answer("200 OK", b'{"ok": true}'))),
+    "success without an envelope": Kind(
+        Class.APPLIED, _say(made_answer("200 OK", b'{"ok": true}'))
+    ),
     "broken gzip": Kind(
-        Class.APPLIED, _say(_answer("200 OK", b"\x1f\x8bgarbage", "Content-Encoding: gzip"))
+        Class.APPLIED, _say(made_answer("200 OK", b"\x1f\x8bgarbage", "Content-Encoding: gzip"))
     ),
 }
+
+
+SILENCE_KINDS: Mapping[tuple[str, str], Kind] = {
+    ("reset in the headers", "before"): KINDS["reset after headers"],
+    ("reset", "before"): KINDS["reset before commit"],
+    ("closed", "before"): KINDS["closed before commit"],
+    ("reset", "after"): KINDS["reset after commit"],
+    ("closed", "after"): KINDS["closed after commit"],
+    ("half a status line", "after"): KINDS["half a status line"],
+    ("cut in the headers", "after"): KINDS["cut in the headers"],
+    ("cut in the body", "after"): KINDS["cut in the body"],
+    ("cut in a chunk", "after"): KINDS["cut in a chunk"],
+    ("half the JSON", "after"): KINDS["200 with half the JSON"],
+    ("broken gzip", "after"): KINDS["broken gzip"],
+}
+"""Answers that do not come, or not whole, by what comes and when."""

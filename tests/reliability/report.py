@@ -14,8 +14,9 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from answers import TRIALS
 from environment import clean_environment
-from fault_trials import PAIRS, fault_trial
+from fault_trials import PAIRS, answer_trial, fault_trial
 from forked import zygote
 from kill_trials import Laboratory
 from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE
@@ -55,6 +56,12 @@ def faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
         yield fault_trial(laboratory.site, laboratory.folder, spot, kind)
 
 
+def answers(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """Every kind of answer to a write, before and after the commit, in every mode."""
+    for mode, answer in thinned(TRIALS, share):
+        yield answer_trial(laboratory.site, laboratory.folder, mode, answer)
+
+
 def machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """A state machine over client, server, faults and clock."""
     return machine_trials(laboratory.site, laboratory.folder, round(3000 * share))
@@ -64,6 +71,7 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
     "kills at random moments": random_kills,
     "faults": faults,
+    "answers": answers,
     "state machine (sheets)": machine,
 }
 

@@ -63,6 +63,9 @@ class Subject:
 
 
 DIRECT = Subject("direct", "contasreceber", "direct", "receivables", "numeroDoDocumento")
+DIRECT_KEYLESS = Subject(
+    "direct, no key", "cliente", "direct", "clients", "nomeComercial", keyed=False
+)
 QUEUE = Subject("queue", "contasreceber", "queue", "receivables", "numeroDoDocumento")
 OWN_QUEUE = Subject("queue that runs by itself", "cliente", "queue", "clients", "cnpjcpf")
 KEYLESS = Subject(

@@ -26,9 +26,15 @@ class Site:
     catalogue: Catalogue
     customer: int
 
-    def target(self) -> Target:
-        """Return the way to the sandbox through the proxy."""
-        return Target("rehearsal", self.proxy.base_url, self.sandbox.email, self.sandbox.password)
+    def target(self, *, trusting: bool = False) -> Target:
+        """Return the way to the sandbox through the proxy; ``trusting`` believes a 429."""
+        return Target(
+            "rehearsal",
+            self.proxy.base_url,
+            self.sandbox.email,
+            self.sandbox.password,
+            trust_429=trusting,
+        )
 
     def counts(self, subject: Subject, known: list[str]) -> list[int]:
         """Return how often each row is in the sandbox, once nothing is on its way any more."""
@@ -94,8 +100,10 @@ def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
     )
 
 
-def quick_client(site: Site, timeout: float) -> Client:
+def quick_client(site: Site, timeout: float, *, trusting: bool = False) -> Client:
     """Return a client that waits for nothing but answers."""
     return Client(
-        site.target(), timeout=timeout, retry_policy=RetryPolicy(sleep=lambda _seconds: None)
+        site.target(trusting=trusting),
+        timeout=timeout,
+        retry_policy=RetryPolicy(sleep=lambda _seconds: None),
     )

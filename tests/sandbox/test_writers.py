@@ -119,7 +119,7 @@ def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
                 now=datetime(2026, 11, 21),
             )
         seen = set()
-        while log(storage, log_id).situacao is not ImportState.FINISHED:
+        while log(storage, log_id).situacao != ImportState.FINISHED:
             working = worker.ImportWorker(sandbox)
             working.start()
             before = done(storage, log_id)

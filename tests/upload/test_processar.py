@@ -122,7 +122,7 @@ def wait_until_running(sandbox: RunningSandbox, log_id: int) -> None:
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as direct:
         for _ in range(1000):
-            if direct.call(IMPORT_LOG, path={"id": log_id}).situacao is not ImportState.PENDING:
+            if direct.call(IMPORT_LOG, path={"id": log_id}).situacao != ImportState.PENDING:
                 return
             time.sleep(0.02)
     raise AssertionError(f"the file of log {log_id} was not started")

@@ -19,7 +19,6 @@ from .status import (
 )
 from .unit_status import UnitStatus as UnitStatus
 from .use_case import (
-    BatchOutcome as BatchOutcome,
     plan_batch as plan_batch,
     prove_batch as prove_batch,
     run_batch as run_batch,

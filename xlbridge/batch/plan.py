@@ -127,7 +127,7 @@ def referenced_steps(
 def ordered_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
     """Return the steps so that each comes after those it waits for.
 
-    Otherwise the plan's own order holds, exports last: they are to tell what has become.
+    Otherwise the plan's own order holds, exports last, so that they show the outcome.
     """
     by_name = {step.name: step for step in steps}
     rank = {step.name: (isinstance(step, ExportStep), n) for n, step in enumerate(steps)}

@@ -192,7 +192,7 @@ _FILTER_READERS: Mapping[ValueKind, _FilterReader] = {
 def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> BatchPlan:
     """Read a plan, its texts filled in with its parameters and those ``given`` in their place.
 
-    ``today`` is what the months ``current`` and ``previous`` are told from. Raises ``UsageError``
+    The months ``current`` and ``previous`` are counted from ``today``. Raises ``UsageError``
     when there is no such file or the plan has no such parameter, ``PlanFileError`` naming file,
     line and place of each mistake, and what is allowed there.
     """

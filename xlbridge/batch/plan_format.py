@@ -86,8 +86,8 @@ def _filters() -> Schema:
 _COMMON: Schema = {
     "after": described(
         {**_ONE_OR_MORE, "minItems": 0},
-        "The steps that must be done before; told from the schemas' references where it is left "
-        "out.",
+        "The steps that must be done before; taken from the schemas' references where it is "
+        "left out.",
     ),
     "profile": described(_TEXT, "The environment of this step alone."),
 }

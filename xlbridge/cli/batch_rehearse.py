@@ -140,12 +140,17 @@ def rehearse_command(
     form: str,
 ) -> ExitCode:
     require_extra()
-    from xlbridge.batch.rehearsal import rehearsal as rehearsing, rehearsal_json, rehearsal_text
+    from xlbridge.batch.rehearsal import (
+        RehearsalOptions,
+        rehearsal_json,
+        rehearsal_text,
+        run_rehearsal,
+    )
 
     settings = settings_without_profile()
     parameters = parameters_from_options(month, given)
     read = read_plan(plan, load_catalogue(settings.schemas), parameters, datetime.now().date())
-    options = rehearsing.RehearsalOptions(
+    options = RehearsalOptions(
         plan=read,
         faults=faults,
         settings=settings,
@@ -159,7 +164,7 @@ def rehearse_command(
     )
     about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=read.batch)
     with show_progress(about) as progress:
-        rehearsed = rehearsing.run_rehearsal(options, open_batch, progress.tell)
+        rehearsed = run_rehearsal(options, open_batch, progress.tell)
     if keep is not None:
         remark(Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}").format(f=keep))
     if form == "json":

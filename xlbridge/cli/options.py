@@ -103,7 +103,7 @@ sheet_options = combined(
         option(
             "--resource",
             pt="O recurso; sem ele, é deduzido do arquivo.",
-            en="The resource; without it, it is told from the workbook.",
+            en="The resource; without it, it is recognised from the workbook.",
         ),
         option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook."),
     ]

@@ -125,6 +125,17 @@ _SECONDS = click.FloatRange(min=0)
     help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help=str(
+        Text(
+            pt="Só aceita nomes, datas e documentos escritos exatamente como na descrição da "
+            "interface.",
+            en="Takes names, dates and documents only as the interface's description writes them.",
+        )
+    ),
+)
+@click.option(
     "--request-timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
@@ -149,6 +160,7 @@ def command(
     while_stdin_open: bool,
     faults: str | None,
     token_lifetime: float,
+    strict: bool,
     request_timeout: float,
 ) -> None:
     planned = None if faults is None else parse_faults(faults)
@@ -157,6 +169,7 @@ def command(
         request_timeout=timedelta(seconds=request_timeout),
         faults=planned,
         host_names=host_names,
+        strict=strict,
     )
     plan = ServeOptions(
         port=port,

@@ -3,13 +3,13 @@ from .atomic import (
     report_write_errors as report_write_errors,
     require_distinct as require_distinct,
     require_new as require_new,
+    short_path as short_path,
     write_private as write_private,
 )
 from .locks import (
     file_lock as file_lock,
     lock_or_fail as lock_or_fail,
 )
-from .paths import short_path as short_path
 from .sqlite import (
     LocalDatabase as LocalDatabase,
     open_local_database as open_local_database,

@@ -1,6 +1,7 @@
 """Atomic writes: a file is written whole or not at all.
 
-Also which paths a command may write to: regular files, none of them twice, none that exists.
+Also which paths a command may write to: regular files, none of them twice, none that exists; and a
+path as it is shown to a person.
 """
 
 import os
@@ -128,3 +129,8 @@ def require_new(path: Path) -> None:
                 en="Write under another name or elsewhere, or replace it with --force.",
             ),
         )
+
+
+def short_path(path: Path) -> Path:
+    """Return a path as short as it can be typed from the current folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

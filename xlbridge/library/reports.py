@@ -216,8 +216,8 @@ def validate(
     is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``.
 
     Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
-    or resource does not exist or the resource cannot be told, ``WorkbookRefused`` when the file
-    is no .xlsx that can be read safely, ``SchemaFileError`` for a wrong schema file and
+    or resource does not exist or the resource is not recognised, ``WorkbookRefused`` when it is
+    no .xlsx that can be read safely, ``SchemaFileError`` for a wrong schema file and
     ``ConfigError`` for settings that cannot be used.
 
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.

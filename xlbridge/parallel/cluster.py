@@ -218,7 +218,7 @@ def _client(address: str) -> Iterator[Client]:
 
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
-    """Leave it to the exceptions to tell what happens; Dask would print it as well."""
+    """Leave the report of what happens to the exceptions; Dask would print it as well."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -20,7 +20,7 @@ OnDone = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class LostItem:
-    """Stands for the outcome of an item whose workers ended before they could tell it, twice."""
+    """Stands for the outcome of an item whose workers ended twice before they returned it."""
 
 
 class WorkerDied(Exception):

@@ -104,7 +104,7 @@ def validate_single_sheet(
     """Validate the one sheet of a file that a request asks for, in this process.
 
     Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
-    sheet or resource does not exist or the resource cannot be told; ``SchemaFileError``.
+    sheet or resource does not exist or the resource cannot be recognised; ``SchemaFileError``.
     """
     from xlbridge.validation import RefusedFile, ValidatedSheet
 

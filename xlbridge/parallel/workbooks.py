@@ -193,7 +193,7 @@ def validate_with_executor(
 
     ``schemas`` is the folder of the user's own schema files. Without ``with_frames`` the sheets
     come without their frames, which are most of what has to be carried. A file that cannot be
-    validated, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` is told the place
+    validated, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` gets the place
     of each request when it is done, in no order, from any thread.
 
     Raises ``SchemaFileError`` when an own schema file is wrong.

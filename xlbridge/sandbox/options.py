@@ -105,7 +105,8 @@ class Behaviour:
 
     ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
     beyond loopback; it is then reached under ``host_names`` too. A connection whose client stands
-    still in the middle of a request ends after ``request_timeout``.
+    still in the middle of a request ends after ``request_timeout``. ``strict`` has requests spelled
+    and formed exactly as the spec's samples.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
@@ -113,6 +114,7 @@ class Behaviour:
     faults: FaultPlan | None = None
     exposed: bool = False
     host_names: tuple[str, ...] = ()
+    strict: bool = False
 
     @property
     def slow_queue(self) -> float:

@@ -287,7 +287,7 @@ def _step_proofs(steps: Sequence[ProofStep], proofs: Sequence[FileProof]) -> Ite
 
 
 def _compared_fields(resource: Resource) -> ComparedFields:
-    """Say which columns are held against the system; by those of a key a record is found."""
+    """Return which columns are compared with the system; by those of a key a record is found."""
     declared = resource.read_back
     returned = set() if declared is None else {*declared.compare}
     keys = () if declared is None else (name for way in declared.lookups for name in way.key)

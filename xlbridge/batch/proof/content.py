@@ -136,13 +136,13 @@ _READ_BACK_SHEET = Text(pt="Leitura de volta", en="Read-back")
 
 
 def field_grid(proof: Proof) -> Grid:
-    """Return which columns are held against the system, and which it does not tell."""
+    """Return which columns are compared with the system, and which it does not return."""
     return Grid(
         sheet=_READ_BACK_SHEET,
         title=Text(pt="Campos comparados", en="Fields compared"),
         headings=(
             _RESOURCE,
-            Heading(Text(pt="Comparados com o sistema", en="Held against the system"), 60),
+            Heading(Text(pt="Comparados com o sistema", en="Compared with the system"), 60),
             Heading(Text(pt="Não comparados", en="Not compared"), 60),
         ),
         lines=[

@@ -136,7 +136,7 @@ class Total:
     """The accepted rows under a label, as they were sent and as they were read back.
 
     ``unread`` is the part of what was sent that cannot be read back. ``found_rows`` and ``found``
-    are None where the system does not tell.
+    are None where the system does not return them.
     """
 
     label: str | None

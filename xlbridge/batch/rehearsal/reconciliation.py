@@ -68,7 +68,7 @@ def compare_tables(
     before: Iterable[StoredRows],
     after: Sequence[StoredRows],
 ) -> TableComparison:
-    """Hold the rows sent, by the tables that they go into, against what these held and hold."""
+    """Compare the rows sent, by the tables that they go into, with the tables before and after."""
     earlier = {held.table: held for held in before}
     counts = [
         (_ReplacingTableCheck if held.replaces else _AddingTableCheck)(

@@ -23,4 +23,7 @@ from .rules import (
 )
 from .text_formats import (
     access_key_digit as access_key_digit,
+    is_cep as is_cep,
+    is_email as is_email,
+    is_uf as is_uf,
 )

@@ -217,11 +217,11 @@ def _answer_invalid(handler: Handler, operation: Operation, error: RequestError)
 
 
 async def _read_request(call: Call, request: Request) -> None:
-    operation = call.operation
+    operation, strict = call.operation, call.sandbox.behaviour.strict
     try:
         call.path = parse_path(operation.path_parameters, request.path_params)
         if operation.query is not None:
-            call.query = parse_query(operation.query, request.query_params)
+            call.query = parse_query(operation.query, request.query_params, strict=strict)
             given = nonblank_parameters(request.query_params)
             call.query_text = {name: values[-1] for name, values in given.items()}
     except RequestError as error:
@@ -230,7 +230,8 @@ async def _read_request(call: Call, request: Request) -> None:
         raise
     if operation.body is not None:
         media_type = request.headers.get("Content-Type")
-        call.body = parse_body(operation.body, await request.body(), media_type)
+        content = await request.body()
+        call.body = parse_body(operation.body, content, media_type, strict=strict)
     if operation.upload:
         call.upload = await uploaded_workbook(request)
 

@@ -22,6 +22,7 @@ from starlette.types import Message, Receive, Scope
 
 from xlbridge.sandbox.call import UploadedFile
 from xlbridge.sandbox.columns import plain_type
+from xlbridge.sandbox.http.strictness import form_problem, is_date_as_shown, misspelled_names
 from xlbridge.sandbox.problems import (
     ISO_8601,
     OUT_OF_RANGE,
@@ -54,8 +55,10 @@ _TEXT_PATTERNS: Mapping[Any, re.Pattern[str]] = {
 """Spelling of values in a path or a query, where all are text."""
 
 
-def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> WireModel:
-    """Read a JSON body.
+def parse_body(
+    model: type[WireModel], raw: bytes, media_type: str | None, *, strict: bool
+) -> WireModel:
+    """Read a JSON body; ``strict`` asks for the spelling and the forms of the spec's samples.
 
     Raises ``RequestError`` (400): missing, declared as something else, not JSON, wrong types,
     missing or invalid fields.
@@ -72,7 +75,7 @@ def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> Wi
         raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
     if not isinstance(document, dict):
         raise invalid(("body", "O corpo da requisição deve ser um objeto JSON."))
-    wrong = dict(_object_problems(model, document, ""))
+    wrong = dict(_object_problems(model, document, "", strict=strict))
     try:
         parsed = model.model_validate(document)
     except ValidationError as error:
@@ -82,7 +85,7 @@ def parse_body(model: type[WireModel], raw: bytes, media_type: str | None) -> Wi
     return parsed
 
 
-def parse_query(model: type[WireModel], query: QueryParams) -> WireModel:
+def parse_query(model: type[WireModel], query: QueryParams, *, strict: bool) -> WireModel:
     """Read the query; a blank parameter counts as not given.
 
     A repeated one is all of a list; of any other the last counts.
@@ -91,6 +94,9 @@ def parse_query(model: type[WireModel], query: QueryParams) -> WireModel:
     """
     kinds = _fields(model)
     document: dict[str, Any] = {}
+    misspelled = list(misspelled_names(model, query)) if strict else []
+    if misspelled:
+        raise invalid(*misspelled)
     for spelling, values in nonblank_parameters(query).items():
         name = spellings(model).get(spelling, spelling)
         kind = kinds.get(name)
@@ -178,9 +184,11 @@ def _parameter_problems(query: WireModel) -> Iterator[Problem]:
 
 
 def _object_problems(
-    model: type[WireModel], document: Mapping[str, Any], path: str
+    model: type[WireModel], document: Mapping[str, Any], path: str, *, strict: bool
 ) -> Iterator[Problem]:
     """Return values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
+    if strict:
+        yield from ((path + name, told) for name, told in misspelled_names(model, document))
     given = {name[:1].lower() + name[1:]: value for name, value in document.items()}
     for name, annotation in _fields(model).items():
         value = given.get(name[:1].lower() + name[1:])
@@ -188,10 +196,12 @@ def _object_problems(
         if is_blank and model.model_fields[name].is_required():
             yield path + name, REQUIRED_MESSAGE
         elif value is not None:
-            yield from _value_problems(annotation, name, value, path + name)
+            yield from _value_problems(annotation, name, value, path + name, strict=strict)
 
 
-def _value_problems(annotation: Any, name: str, value: Any, path: str) -> Iterator[Problem]:
+def _value_problems(
+    annotation: Any, name: str, value: Any, path: str, *, strict: bool
+) -> Iterator[Problem]:
     kind = get_origin(annotation) or annotation
     if isinstance(kind, type) and issubclass(kind, WireModel):
         kind = dict
@@ -203,21 +213,23 @@ def _value_problems(annotation: Any, name: str, value: Any, path: str) -> Iterat
     elif kind is list:
         (item,) = get_args(annotation)
         for index, element in enumerate(value):
-            yield from _value_problems(plain_type(item), name, element, f"{path}.{index}")
+            place = f"{path}.{index}"
+            yield from _value_problems(plain_type(item), name, element, place, strict=strict)
     elif kind is dict and isinstance(annotation, type):
-        yield from _object_problems(annotation, value, f"{path}.")
+        yield from _object_problems(annotation, value, f"{path}.", strict=strict)
     else:
-        problem = _leaf_problem(kind, name, value)
+        problem = _leaf_problem(kind, name, value, strict=strict)
         if problem is not None:
             yield path, problem
 
 
-def _leaf_problem(kind: Any, name: str, value: Any) -> str | None:
+def _leaf_problem(kind: Any, name: str, value: Any, *, strict: bool) -> str | None:
     if kind is Decimal:
         return limit_problem(name, Decimal(value))
     if kind is not datetime:
-        return limit_problem(name, value)
-    if not re.fullmatch(ISO_8601, value):
+        formed = form_problem(name, value) if strict and kind is str else None
+        return limit_problem(name, value) or formed
+    if not re.fullmatch(ISO_8601, value) or (strict and not is_date_as_shown(value)):
         return f"Valor inválido: {_JSON_TYPES[datetime][1]}."
     try:
         return limit_problem(name, datetime.fromisoformat(value[: len("2026-10-31")]))

@@ -1,0 +1,163 @@
+"""The strict sandbox beside the tolerant one: spelling, dates and documents as the spec has them.
+
+What it takes is held to the golden exchanges, which are written by hand; what our client sends, to
+what it takes.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from environment import Xlbridge, credentials
+from exchange_files import Case, golden_cases
+from golden_steps import ClientStep, client_steps
+from good_rows import make_rows
+from servers import log_in, sandbox_on
+from sheets import write_rows
+from test_golden_exchanges import test_exchange as hold_to_exchange
+
+from xlbridge.client import Client, Target, UploadFile
+from xlbridge.errors import ApiError, RemoteRejected
+from xlbridge.resources import Catalogue
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.sandbox.http.strictness import MISSPELLED
+
+ORDERS = "/v2/faturamento/pedido"
+CASES = golden_cases()
+IN_THE_OTHER_SPELLING = {
+    "clients-unknown-fields-and-other-spelling",
+    "payables-altered-by-the-key-in-the-body",
+    "products-weight-of-old-callers",
+    "service_invoices-PascalCase-on-writing",
+}
+STEPS = [made for made in client_steps() if made.body is not None or made.query is not None]
+
+
+@pytest.fixture(scope="module")
+def strict_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    with sandbox_on(tmp_path_factory.mktemp("strict"), "--strict") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def strict(strict_server: RunningSandbox) -> Iterator[httpx.Client]:
+    with log_in(strict_server) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(strict_server: RunningSandbox) -> Iterator[Client]:
+    running = strict_server
+    with Client(Target("strict", running.base_url, running.email, running.password)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_the_spec_writes_is_taken(
+    case: Case, strict: httpx.Client, strict_server: RunningSandbox
+) -> None:
+    if case.name in IN_THE_OTHER_SPELLING:
+        with pytest.raises(AssertionError, match=MISSPELLED):
+            hold_to_exchange(case, strict, strict_server)
+    else:
+        hold_to_exchange(case, strict, strict_server)
+
+
+@pytest.mark.parametrize("made", STEPS, ids=lambda made: made.name)
+def test_what_our_client_sends_is_spelled_as_the_spec_spells_it(
+    made: ClientStep, client: Client
+) -> None:
+    file = UploadFile("planilha.xlsx", b"no workbook") if made.operation.upload else None
+    told = ""
+    try:
+        client.call(made.operation, path=made.path, query=made.query, body=made.body, file=file)
+    except RemoteRejected as error:
+        told = " ".join(item.value for item in error.details)
+    except ApiError:
+        pass
+    assert MISSPELLED not in told
+    assert "data ISO 8601" not in told
+
+
+def order(http: httpx.Client, **fields: Any) -> httpx.Response:
+    client = http.post("/v2/cliente", json={"nomeComercial": "X"}).json()["data"]
+    content = {"codigoDaFilial": 1, "codigoDoCliente": client["codigoDoCliente"]}
+    content |= {"produtos": [{"idProduto": 2001, "quantidade": 1, "valorUnitario": 5}]}
+    return http.post(ORDERS, json=content | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"cep": "abc"}, "cep"),
+        ({"cep": "0131010"}, "cep"),
+        ({"entregaCEP": "abc"}, "entregaCEP"),
+        ({"cnpjcpf": "123"}, "cnpjcpf"),
+        ({"cnpjcpf": "111.444.777-36"}, "cnpjcpf"),
+        ({"transportadoraCNPJ": "11222333000182"}, "transportadoraCNPJ"),
+        ({"uf": "XX"}, "uf"),
+        ({"email": "ninguém"}, "email"),
+        ({"dataDaOrdem": "2026-10-01 10:00:00"}, "dataDaOrdem"),
+        ({"dataDaOrdem": "2026-10-01T10:00:00-03:00"}, "dataDaOrdem"),
+        ({"Observacao": "x"}, "Observacao"),
+        (
+            {"produtos": [{"IdProduto": 2001, "quantidade": 1, "valorUnitario": 5}]},
+            "produtos.0.IdProduto",
+        ),
+    ],
+)
+def test_what_the_tolerant_sandbox_takes_is_refused(
+    http: httpx.Client, strict: httpx.Client, fields: dict[str, Any], key: str
+) -> None:
+    assert order(http, **fields).status_code == 200
+    refused = order(strict, **fields)
+    assert refused.status_code == 400
+    assert [error["key"] for error in refused.json()["errors"]] == [key]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cep": "01310-100", "entregaCEP": "01310100", "uf": "SP"},
+        {"cnpjcpf": "60.701.190/0001-04", "transportadoraCNPJ": "12ABC34501DE35"},
+        {"cnpjcpf": "11144477735", "email": "a@example.com"},
+        {"cep": "", "email": None, "dataDaOrdem": "2026-10-01"},
+        {"dataDaOrdem": "2026-10-01T10:00:00"},
+    ],
+)
+def test_what_has_its_form_is_taken(strict: httpx.Client, fields: dict[str, Any]) -> None:
+    assert order(strict, **fields).status_code == 200
+
+
+def test_a_parameter_is_spelled_as_the_spec_spells_it(
+    http: httpx.Client, strict: httpx.Client
+) -> None:
+    query = {"codigoDoCliente": 1001}
+    for path in ("/v2/financeiro/contasreceber",):
+        other = {"CodigoDoCliente": 1001}
+        assert strict.get(path, params=query).status_code == 200
+        assert http.get(path, params=other).status_code == 200
+        refused = strict.get(path, params=other)
+        assert (refused.status_code, refused.json()) == (400, "Parâmetro inválido: CodigoDoCliente")
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue"])
+def test_uploads_are_taken(
+    strict_server: RunningSandbox,
+    xlbridge: Xlbridge,
+    catalogue: Catalogue,
+    tmp_path: Path,
+    mode: str,
+) -> None:
+    for resource in catalogue.values():
+        if mode not in resource.paths.modes:
+            continue
+        path = tmp_path / f"{resource.name}.xlsx"
+        rows = make_rows(resource.name, 6, mode)
+        names = [column.name for column in resource.columns]
+        write_rows(path, names, [[row.get(name) for name in names] for row in rows])
+        options = ("--resource", resource.name, "--mode", mode, "--yes")
+        ended = xlbridge("upload", path, *options, **credentials(strict_server))
+        assert ended.returncode == 0, ended.stderr
