@@ -26,8 +26,8 @@ from xlbridge.upload import (
     corrected_rows,
     job_json,
     require_rejected,
+    settled_rows,
 )
-from xlbridge.upload.retry import settled_rows
 from xlbridge.upload.row_plan import RowAction, RowReason
 from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -80,9 +80,9 @@ def test_uncorrected_rows_stay_out(
     document = new_cnpj()
     correct(job, 3, document)
     corrected = corrected_rows(context, job, rejects(context, job))
-    ((place, (reason, why)),) = corrected.set_aside.items()
-    assert (place, reason) == (0, RowReason.REJECTED)
-    assert "já está cadastrado" in str(why)
+    ((place, aside),) = corrected.set_aside.items()
+    assert (place, aside.reason) == (0, RowReason.REJECTED)
+    assert "já está cadastrado" in str(aside.why)
     again = send_again(context, client, job, rejects(context, job))
     assert (again.state, again.last("retry_of")) == (State.DONE, job.id)
     assert job_json(again)["rows"] == row_counts(read=2, accepted=1, held=1)

@@ -1,5 +1,6 @@
 """``xlbridge jobs``: past uploads and their state; nothing is sent."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ from xlbridge.cli.options import format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, ensure_evidence, job_json, open_context
+from xlbridge.upload import (
+    Job,
+    Journal,
+    ensure_evidence,
+    job_json,
+    open_context,
+    settled_rows,
+    state_name,
+)
 
 
 @click.command(
@@ -28,11 +37,8 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         if job_id is not None:
             job = context.journal.job(job_id)
             if form == "text":
-                for event in job.events:
-                    note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
-                    print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {event.state:10}  {note}".rstrip())
-                for part in context.journal.parts_of(job):
-                    print_result(f"  {_line(part)}")
+                _print_history(job)
+                _print_table(context.journal.parts_of(job))
             print_job(context, ensure_evidence(context, job), form)
             if annotate is not None:
                 save_status_copy(context, context.journal.job(job.id), annotate)
@@ -40,26 +46,73 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
         jobs = context.journal.jobs()
         if form == "json":
             listed = (one for job in jobs for one in (job, *context.journal.parts_of(job)))
-            print_json({"version": 1, "jobs": [_listed_json(job) for job in listed]})
+            print_json(
+                {"version": 1, "jobs": [_listed_json(context.journal, job) for job in listed]}
+            )
             return ExitCode.GOOD
         if not jobs:
             remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
-        for job in jobs:
-            print_result(_line(job))
-            for part in context.journal.parts_of(job):
-                print_result(f"  {_line(part)}")
+        _print_table([one for job in jobs for one in (job, *context.journal.parts_of(job))])
         return ExitCode.GOOD
 
 
-def _listed_json(job: Job) -> dict[str, Any]:
+def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of a job with what tells it from others: file, environment and time."""
     what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
-    return job_json(job) | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
+    listed = job_json(job, settled=settled_rows(journal, job))
+    return listed | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
 
 
-def _line(job: Job) -> str:
-    what = job.what
-    return (
-        f"{job.id}  {job.state.public:10}  {what.mode:7}  {what.resource}  "
-        f"{len(what.rows)}  {what.profile}  {what.file}"
-    )
+def _print_history(job: Job) -> None:
+    for event in job.events:
+        note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
+        state = str(state_name(event.state))
+        print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {state:18}  {note}".rstrip())
+
+
+_HEADER = (
+    Text(pt="envio", en="upload"),
+    Text(pt="data", en="date"),
+    Text(pt="situação", en="state"),
+    Text(pt="modo", en="mode"),
+    Text(pt="recurso", en="resource"),
+    Text(pt="linhas", en="rows"),
+    Text(pt="aceitas", en="accepted"),
+    Text(pt="rejeitadas", en="rejected"),
+    Text(pt="sem alteração", en="unchanged"),
+    Text(pt="retidas", en="held"),
+    Text(pt="em dúvida", en="unknown"),
+    Text(pt="ambiente", en="profile"),
+    Text(pt="arquivo", en="file"),
+)
+_COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "unknown")
+_FIRST_COUNT = 5
+
+
+def _print_table(jobs: Sequence[Job]) -> None:
+    """Print a header and a line for each job; counts stand to the right."""
+    if not jobs:
+        return
+    lines = [[str(title) for title in _HEADER], *map(_cells, jobs)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    counts = range(_FIRST_COUNT, _FIRST_COUNT + len(_COUNTS))
+    for line in lines:
+        padded = (
+            cell.rjust(width) if place in counts else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print_result("  ".join(padded).rstrip())
+
+
+def _cells(job: Job) -> list[str]:
+    what, counted = job.what, job.counted
+    return [
+        job.id if job.parent is None else f"  {job.id}",
+        f"{job.created_at:%d/%m/%Y %H:%M}",
+        str(state_name(job.state)),
+        what.mode,
+        what.resource,
+        *(str(counted[name]) for name in _COUNTS),
+        what.profile,
+        what.file,
+    ]

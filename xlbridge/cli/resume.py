@@ -1,5 +1,6 @@
 """``xlbridge resume``: continue an interrupted upload."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,9 +12,11 @@ from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.cli.upload_options import UploadArguments, upload_options
-from xlbridge.errors import UsageError
+from xlbridge.client import parse_base_url
+from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, ensure_evidence, open_context
+from xlbridge.profiles import Profile, ProfileSource, choose_profile
+from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
 
 
 @click.command(
@@ -25,7 +28,10 @@ from xlbridge.upload import Job, Journal, ensure_evidence, open_context
 def command(job_id: str | None, **given: Any) -> ExitCode:
     arguments = UploadArguments.of(given)
     with open_context(command_settings()) as context:
-        job = context.journal.job(job_id) if job_id else _only_open_job(context.journal)
+        if job_id:
+            job = context.journal.job(job_id)
+        else:
+            job = _only_open_job(context.journal, choose_profile(context.settings))
         if job.state.is_final:
             job = ensure_evidence(context, job)
             if arguments.annotate is not None:
@@ -41,18 +47,63 @@ def command(job_id: str | None, **given: Any) -> ExitCode:
             return run_upload(context, client, job, arguments)
 
 
-def _only_open_job(journal: Journal) -> Job:
-    """Return the one job that is not over. Raises ``UsageError`` when there is none, or several."""
-    waiting = [job for job in journal.jobs() if not job.state.is_final]
+def _only_open_job(journal: Journal, profile: Profile) -> Job:
+    """Return the one job of the profile's system that is not over.
+
+    Raises ``UsageError`` when there is none, or several; ``InDoubt`` when there is none and some
+    wait for a person.
+    """
+    jobs = [job for job in journal.jobs() if _is_of(job, profile)]
+    waiting = [job for job in jobs if not job.state.is_final]
+    undecided = [job for job in jobs if job.state is State.NEEDS_PERSON]
+    if not waiting and undecided:
+        raise InDoubt(_UNDECIDED.format(n=len(undecided), jobs=_listed(undecided)), _HOW_TO_DECIDE)
+    if undecided:
+        remark(_UNDECIDED.format(n=len(undecided), jobs=_listed(undecided)))
     if len(waiting) == 1:
         return waiting[0]
     if not waiting:
         raise UsageError(
-            Text(pt="Não há envio para continuar.", en="There is no upload to continue.")
+            Text(
+                pt="Não há envio para continuar em {profile}.",
+                en="There is no upload to continue in {profile}.",
+            ).format(profile=profile.name)
         )
     raise UsageError(
         Text(
-            pt="Há mais de um envio para continuar: {jobs}. Informe qual.",
-            en="There is more than one upload to continue: {jobs}. Say which.",
-        ).format(jobs=", ".join(job.id for job in waiting))
+            pt="Há mais de um envio para continuar em {profile}:{jobs}",
+            en="There is more than one upload to continue in {profile}:{jobs}",
+        ).format(profile=profile.name, jobs=_listed(waiting)),
+        Text(pt="Informe qual: xlbridge resume ENVIO", en="Say which: xlbridge resume JOB"),
     )
+
+
+_UNDECIDED = Text(
+    pt="{n} {n:envio aguarda|envios aguardam} a decisão de uma pessoa:{jobs}",
+    en="{n} {n:upload waits|uploads wait} for a person to decide:{jobs}",
+)
+_HOW_TO_DECIDE = Text(
+    pt="O que se sabe de cada um: xlbridge jobs ENVIO. Depois de conferir: xlbridge resolve ENVIO "
+    '--as applied|not-applied --reason "…"',
+    en="What is known of each: xlbridge jobs JOB. After looking: xlbridge resolve JOB "
+    '--as applied|not-applied --reason "…"',
+)
+
+
+def _listed(jobs: Sequence[Job]) -> str:
+    """Return a line for each job: its name, date and file."""
+    lines = (f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.what.file}" for job in jobs)
+    return "".join(lines)
+
+
+def _is_of(job: Job, profile: Profile) -> bool:
+    """Tell whether a job belongs to a profile's system, as far as its address tells.
+
+    Jobs of earlier versions know the profile's name only.
+    """
+    system = job.what.system
+    if not system:
+        return job.what.profile == profile.name
+    if profile.source is ProfileSource.EMBEDDED:
+        return system.startswith("sandbox:")
+    return system.startswith(str(parse_base_url(profile.base_url)).rstrip("/") + "#")

@@ -65,7 +65,7 @@ def command(
         )
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload import Uploads, corrected_rows, require_rejected
+        from xlbridge.upload import Uploads, corrected_rows, may_be_sent, require_rejected
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
@@ -77,7 +77,7 @@ def command(
             reading=ParseOptions(dates=dates, numbers=numbers),
         )
         judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
-        if not judged.ok:
+        if not may_be_sent(judged, good_rows=arguments.options.good_rows):
             return report_invalid_sheet(judged, job.what.mode, arguments.form)
         corrected = corrected_rows(context, job, judged)
         with connect(context.settings, remark) as client:

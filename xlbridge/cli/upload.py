@@ -59,7 +59,7 @@ def command(
         )
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload import Uploads
+        from xlbridge.upload import Uploads, may_be_sent
 
     with open_context(command_settings()) as context:
         with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
@@ -72,7 +72,8 @@ def command(
             judged = validate_single_sheet(
                 request, context.settings.schemas, context.settings.limits
             )
-        if not judged.ok or judged.resource is None:
+        good_rows = arguments.options.good_rows
+        if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
             return report_invalid_sheet(judged, arguments.options.mode, arguments.form)
         choice = choose_mode(judged.resource, arguments.options.mode)
         _mention_warnings(judged)

@@ -14,6 +14,7 @@ from xlbridge.upload import (
     UploadContext,
     job_json,
     job_lines,
+    settled_rows,
 )
 
 if TYPE_CHECKING:
@@ -57,10 +58,11 @@ def save_status_copy(
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
+    settled = settled_rows(context.journal, job)
     if form == "json":
-        print_json(job_json(job, context.journal.plan_of(job)))
+        print_json(job_json(job, context.journal.plan_of(job), settled))
     else:
-        for line in job_lines(job):
+        for line in job_lines(job, settled):
             print_result(line)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code

@@ -57,6 +57,18 @@ plan_options = combined(
             pt="Inclui também as linhas que não foi possível procurar no sistema.",
             en="Creates also the rows that could not be looked up in the system.",
         ),
+        option(
+            "--good-rows",
+            is_flag=True,
+            pt="Envia as linhas boas; as que têm erros vão para o arquivo das linhas rejeitadas.",
+            en="Sends the good rows; those with errors go into the rejects workbook.",
+        ),
+        option(
+            "--list-rows",
+            is_flag=True,
+            pt="Lista no plano todas as linhas que não serão incluídas, com o motivo.",
+            en="Lists in the plan all rows that are not created, with the reason.",
+        ),
     ]
 )
 
@@ -117,6 +129,7 @@ class UploadArguments:
     yes: bool
     annotate: Path | None
     form: str
+    list_rows: bool = False
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

@@ -22,7 +22,6 @@ from xlbridge.errors import ApiError, LocalDatabaseError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
-    Consent,
     ConsentRequest,
     Job,
     UploadContext,
@@ -50,7 +49,7 @@ def run_upload(
         with show_progress(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as display:
             shown = replace(
                 options,
-                consent=partial(_show_plan, display, options.consent),
+                consent=partial(_show_plan, display, arguments),
                 progress=display.tell,
             )
             job = Uploads(context, client).run(job, shown)
@@ -68,18 +67,25 @@ def run_upload(
     except KeyboardInterrupt:
         remark(_HOW_TO_RESUME.format(job=job.id))
         raise
+    if not job.what.rows:
+        # No consent was asked, so the plan was not shown.
+        request = ConsentRequest(job, client.target, context.journal.plan_of(job))
+        for line in request.lines(all_rows=arguments.list_rows):
+            remark(line)
     code = print_job(context, job, arguments.form)
     if arguments.annotate is not None:
         save_status_copy(context, job, arguments.annotate, client)
     return code
 
 
-def _show_plan(display: ProgressDisplay, consent: Consent, request: ConsentRequest) -> bool:
+def _show_plan(
+    display: ProgressDisplay, arguments: UploadArguments, request: ConsentRequest
+) -> bool:
     """Show the plan, then ask for consent; the spinner is hidden meanwhile."""
     with display.paused():
-        for line in request.lines():
+        for line in request.lines(all_rows=arguments.list_rows):
             remark(line)
-        return consent(request)
+        return arguments.options.consent(request)
 
 
 def report_invalid_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:

@@ -25,16 +25,21 @@ from .payload import (
     planned_rows as planned_rows,
     sent_rows as sent_rows,
 )
+from .planning import may_be_sent as may_be_sent
 from .report import (
     job_json as job_json,
     job_lines as job_lines,
+    state_name as state_name,
+)
+from .retried_rows import (
+    outcomes_with_retries as outcomes_with_retries,
+    settled_rows as settled_rows,
 )
 from .retry import (
     CorrectedRows as CorrectedRows,
     NotRetriable as NotRetriable,
     corrected_rows as corrected_rows,
     has_sent_rows as has_sent_rows,
-    outcomes_with_retries as outcomes_with_retries,
     require_rejected as require_rejected,
 )
 from .row_plan import (

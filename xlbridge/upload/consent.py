@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.upload.job import Job
-from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction
+from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
@@ -33,8 +33,11 @@ class ConsentRequest:
         """Confirmation of just these actions: ``ROWS:DIGEST8``."""
         return self.job.token
 
-    def lines(self) -> Iterator[Text]:
-        """Yield the plan for a person, line by line; the token comes last."""
+    def lines(self, *, all_rows: bool = False) -> Iterator[Text]:
+        """Yield the plan for a person, line by line; the token comes last.
+
+        With ``all_rows`` each row that is not created is named.
+        """
         what, previewed = self.job.what, self.job.last("previewed")
         yield Text(
             pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
@@ -52,14 +55,21 @@ class ConsentRequest:
                 pt="  prévia do sistema · linhas lidas: {rows}",
                 en="  preview by the system · rows read: {rows}",
             ).format(rows=previewed)
-        yield from plan_lines(self.job, self.planned)
+        yield from plan_lines(self.job, self.planned, all_rows=all_rows)
+        if not self.job.what.rows:
+            return
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
             token=self.token
         )
 
 
-def plan_lines(job: Job, planned: Sequence[PlannedRow]) -> Iterator[Text]:
-    """Yield the counts of a plan, then the rows that are not created, by reason."""
+def plan_lines(
+    job: Job, planned: Sequence[PlannedRow], *, all_rows: bool = False
+) -> Iterator[Text]:
+    """Yield the counts of a plan, then the rows that are not created, by reason.
+
+    Of each reason the first rows are named; with ``all_rows`` all are.
+    """
     plan = job.last("plan")
     if plan is None:
         return
@@ -68,25 +78,44 @@ def plan_lines(job: Job, planned: Sequence[PlannedRow]) -> Iterator[Text]:
         yield Text(pt="  sem conferir: {why}", en="  without a look-up: {why}").format(
             why=Text(**unread)
         )
-    by_reason: dict[tuple[RowAction, str], list[PlannedRow]] = {}
+    faulty = sum(row.reason is RowReason.ERRORS for row in planned)
+    if faulty:
+        yield Text(
+            pt="  {good} {good:linha boa|linhas boas} a enviar; {faulty} com erros, que "
+            "{faulty:vai|vão} para o arquivo das linhas rejeitadas",
+            en="  {good} good {good:row|rows} to send; {faulty} with errors, which "
+            "{faulty:goes|go} into the rejects workbook",
+        ).format(good=job.last("writes") or 0, faulty=faulty)
+    by_reason: dict[tuple[RowAction, RowReason | None], list[PlannedRow]] = {}
     for row in planned:
         if not row.is_created:
-            by_reason.setdefault((row.action, str(row.text)), []).append(row)
-    for (action, reason), rows in by_reason.items():
-        yield from _reason_lines(action, untranslated(reason), rows)
+            by_reason.setdefault((row.action, row.reason), []).append(row)
+    for rows in by_reason.values():
+        yield from _reason_lines(rows, len(rows) if all_rows else _SHOWN_ROWS)
 
 
-def _reason_lines(action: RowAction, reason: Text, rows: Sequence[PlannedRow]) -> Iterator[Text]:
-    """Yield a reason with the numbers of its rows, and the cells in which the first ones differ."""
-    shown = ", ".join(str(row.row) for row in rows[:_SHOWN_ROWS])
-    more = ", …" if len(rows) > _SHOWN_ROWS else ""
-    if action is RowAction.UPDATE:
+def _reason_lines(rows: Sequence[PlannedRow], most: int) -> Iterator[Text]:
+    """Yield a reason with the numbers of its rows, and what differs or is wrong in the first."""
+    first = rows[0]
+    reasons = {str(row.text) for row in rows}
+    reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
+    if first.action is RowAction.UPDATE:
         reason = Text(pt="mudam no sistema", en="change in the system")
     yield Text(
         pt="  {action}, {n:linha|linhas} {shown}{more}: {reason}",
         en="  {action}, {n:row|rows} {shown}{more}: {reason}",
-    ).format(action=_ACTION_NAMES[action], n=len(rows), shown=shown, more=more, reason=reason)
-    for row in rows[:_SHOWN_ROWS]:
+    ).format(
+        action=_ACTION_NAMES[first.action],
+        n=len(rows),
+        shown=", ".join(str(row.row) for row in rows[:most]),
+        more=", …" if len(rows) > most else "",
+        reason=reason or "–",
+    )
+    for row in rows[:most]:
+        if len(reasons) > 1:
+            yield Text(pt="    linha {row}: {text}", en="    row {row}: {text}").format(
+                row=row.row, text=row.text or "–"
+            )
         for column, one in row.differences.items():
             yield Text(
                 pt="    linha {row}, {column}: planilha {yours}, sistema {theirs}",

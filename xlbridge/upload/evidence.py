@@ -101,6 +101,11 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
         frame.iloc[positions].reset_index(drop=True),
         [numbers[at] for at in positions],
         [reasons[numbers[at]] for at in positions],
+        {
+            place: planned[at].own
+            for place, at in enumerate(positions)
+            if planned and planned[at].own
+        },
     )
 
 

@@ -27,6 +27,7 @@ from xlbridge.upload.row_plan import (
     RowAction,
     RowPlan,
     RowReason,
+    SetAside,
 )
 
 _LOOKUP_REJECTED = Text(
@@ -41,14 +42,14 @@ class SheetRows:
     """Rows of a sheet to plan: Excel's numbers, values of the columns that are there, claims.
 
     ``values`` have the system's own number too, where a row carries it. ``set_aside`` are the
-    positions of rows that are not sent in any case, each with the reason and what completes it.
+    positions of rows that are not sent in any case, and why.
     """
 
     numbers: Sequence[int]
     values: Sequence[RowValues]
     digests: Sequence[str]
     keys: Sequence[tuple[str, ...]]
-    set_aside: Mapping[int, tuple[RowReason, Text]]
+    set_aside: Mapping[int, SetAside]
 
 
 def business_keys(resource: Resource, row: RowValues) -> tuple[str, ...]:
@@ -132,8 +133,8 @@ class _Planner:
 
     def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
         if at in self._rows.set_aside:
-            reason, why = self._rows.set_aside[at]
-            return replace(row, action=RowAction.HELD, reason=reason, why=why)
+            aside = self._rows.set_aside[at]
+            return replace(_held(row, aside.reason, why=aside.why), own=aside.own)
         if self._options.again is not None:
             unread = self._reading.snapshot[at] is None
             return replace(row, action=RowAction.UNREAD if unread else RowAction.CREATE)

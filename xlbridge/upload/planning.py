@@ -1,5 +1,6 @@
 """Plans of uploads: of a validated sheet, and anew of a job that has sent nothing yet."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -8,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.client import Client
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
+from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
@@ -17,7 +19,14 @@ from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import file_hash, frame_of_payload, row_digests
 from xlbridge.upload.planner import SheetRows, business_keys, plan_rows, read_rows
-from xlbridge.upload.row_plan import PlannedRow, PlanOptions, RowPlan, RowReason
+from xlbridge.upload.row_plan import (
+    CellContent,
+    PlannedRow,
+    PlanOptions,
+    RowPlan,
+    RowReason,
+    SetAside,
+)
 from xlbridge.validation import ValidatedSheet
 
 
@@ -38,7 +47,7 @@ class SheetSource:
     numbers: pd.DataFrame = field(repr=False)
     rows: Sequence[int] = field(repr=False)
     columns: Mapping[str, int] = field(default_factory=dict)
-    set_aside: Mapping[int, tuple[RowReason, Text]] = field(default_factory=dict)
+    set_aside: Mapping[int, SetAside] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -52,7 +61,7 @@ class SheetSource:
             sheet.numbers,
             sheet.rows,
             sheet.columns,
-            {},
+            _rows_set_aside(sheet),
         )
 
     @classmethod
@@ -75,7 +84,7 @@ class SheetSource:
             [row.row for row in planned] or what.rows,
             what.columns,
             {
-                at: (row.reason, row.why or Text(pt="–", en="–"))
+                at: SetAside(row.reason, row.why or untranslated("–"), row.own)
                 for at, row in enumerate(planned)
                 if row.reason is not None and row.reason.is_of_sheet
             },
@@ -92,6 +101,57 @@ class SheetSource:
         keys = [business_keys(self.resource, row) for row in values]
         digests = row_digests(self.resource, self.frame)
         return SheetRows(self.rows, values, digests, keys, self.set_aside)
+
+
+def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
+    """Tell whether rows of a sheet may be sent: whatever has an error is a row that is set aside.
+
+    Without ``good_rows`` only rows that are no records are.
+    """
+    if sheet.ok or not sheet.readable:
+        return sheet.ok
+    return good_rows or all(one.row in sheet.not_records for one in sheet.error_findings())
+
+
+def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
+    """Return the positions of the rows that have errors or are no records.
+
+    A cell that could not be used comes with its own content, for the rejects workbook.
+    """
+    found: defaultdict[int, list[Finding]] = defaultdict(list)
+    for one in sheet.error_findings():
+        if one.row is not None:
+            found[one.row].append(one)
+    at = {row: place for place, row in enumerate(sheet.rows)}
+    return {
+        at[row]: SetAside(
+            RowReason.NO_RECORD if row in sheet.not_records else RowReason.ERRORS,
+            _reasons(findings),
+            _own_contents(sheet, at[row], findings),
+        )
+        for row, findings in found.items()
+        if row in at
+    }
+
+
+def _own_contents(
+    sheet: ValidatedSheet, at: int, findings: Sequence[Finding]
+) -> dict[str, CellContent]:
+    """Return what the cells of a row hold of which the typed frame has nothing."""
+    unusable = {name for name in sheet.frame if not sheet.frame[name].notna().iat[at]}
+    return {
+        one.column: float(one.value) if one.numeric else one.value
+        for one in findings
+        if one.column is not None and one.column in unusable and one.value
+    }
+
+
+def _reasons(findings: Sequence[Finding]) -> Text:
+    texts = [(f"{one.column}: " if one.column else "", one.message) for one in findings]
+    return Text(
+        pt="; ".join(f"{column}{text.pt}" for column, text in texts),
+        en="; ".join(f"{column}{text.en}" for column, text in texts),
+    )
 
 
 def _planned_rows(context: UploadContext, job: Job) -> list[PlannedRow]:

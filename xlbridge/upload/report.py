@@ -9,6 +9,7 @@ from typing import Any
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.retried_rows import SettledRows
 from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.upload.verdict import RejectedRow, Verdict, drifted_rules
 
@@ -65,10 +66,37 @@ _NOT_SENT = Text(
 )
 
 
-def job_json(job: Job, planned: Sequence[PlannedRow] = ()) -> dict[str, Any]:
+_STATES = {
+    State.PREPARED: Text(pt="preparado", en="prepared"),
+    State.PREVIEWING: Text(pt="em prévia", en="previewing"),
+    State.PREVIEWED: Text(pt="só prévia", en="previewed"),
+    State.SENDING: Text(pt="enviando", en="sending"),
+    State.SENDING_PARTS: Text(pt="enviando em partes", en="sending parts"),
+    State.STAGING: Text(pt="indo para a fila", en="staging"),
+    State.STAGED: Text(pt="na fila", en="queued"),
+    State.STARTING: Text(pt="iniciando", en="starting"),
+    State.POLLING: Text(pt="em processamento", en="polling"),
+    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="waits for a person"),
+    State.DONE: Text(pt="concluído", en="done"),
+    State.PARTIAL: Text(pt="parcial", en="partial"),
+    State.REJECTED: Text(pt="rejeitado", en="rejected"),
+    State.ABANDONED: Text(pt="não enviado", en="not sent"),
+}
+
+
+def state_name(state: State) -> Text:
+    """Return the name of a state for a person."""
+    return _STATES[state]
+
+
+def job_json(
+    job: Job, planned: Sequence[PlannedRow] = (), settled: SettledRows | None = None
+) -> dict[str, Any]:
     """Return the job as JSON. Source: the product brief, ``upload --format json``.
 
-    ``planned`` are the rows of its plan, of which those that are not created are listed.
+    ``planned`` are the rows of its plan, of which those that are not created are listed;
+    ``settled`` are those that its retries have brought in.
     """
     verdict = job.verdict
     return {
@@ -91,6 +119,7 @@ def job_json(job: Job, planned: Sequence[PlannedRow] = ()) -> dict[str, Any]:
         "resolved": job.last("resolved"),
         "parts": job.parts,
         "part_of": job.parent,
+        "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
     }
 
 
@@ -114,8 +143,8 @@ def _rest_text(job: Job) -> str:
     return "".join(str(text) for text, count in zip(texts, shown, strict=True) if count)
 
 
-def job_lines(job: Job) -> Iterator[str]:
-    """Yield the lines of the report for a person."""
+def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
+    """Yield the lines of the report for a person; ``settled`` are as in ``job_json``."""
     verdict = job.verdict
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
     yield str(
@@ -140,7 +169,16 @@ def job_lines(job: Job) -> Iterator[str]:
         more = Text(pt="  … e mais {n}", en="  … and {n} more")
         yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
     yield from map(str, _drift_lines(verdict))
-    if rejects := job.last("rejects_file"):
+    if settled is not None:
+        yield str(
+            Text(
+                pt="Já entraram depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
+                "faltam {left}",
+                en="In the system since: {rows} {rows:row|rows}, the last by the upload {by}; "
+                "{left} left",
+            ).format(rows=settled.rows, by=settled.by, left=settled.left)
+        )
+    if (rejects := job.last("rejects_file")) and (settled is None or settled.left):
         yield str(
             Text(
                 pt="Linhas {what} em {file}; corrija-as e envie com: xlbridge retry {job}",

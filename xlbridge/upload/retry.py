@@ -5,7 +5,7 @@ row of the job each row is, and which rows stay out because they were rejected a
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,12 +15,11 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.journal import Journal
 from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.planner import SheetRows
 from xlbridge.upload.planning import SheetSource
-from xlbridge.upload.row_plan import RowReason
-from xlbridge.upload.verdict import RowOutcome
+from xlbridge.upload.retried_rows import doubtful_rows, rows_in_system, with_retries
+from xlbridge.upload.row_plan import RowReason, SetAside
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
@@ -37,7 +36,7 @@ class CorrectedRows:
     job: Job
     sheet: ValidatedSheet
     origins: Mapping[int, int]
-    set_aside: Mapping[int, tuple[RowReason, Text]]
+    set_aside: Mapping[int, SetAside]
 
 
 class NotRetriable(UsageError):
@@ -100,17 +99,17 @@ def corrected_rows(
         raise _not_the_jobs(job, sheet)
     origins = matcher.all_origins()
     rejected, applied = _outcomes(context, job)
-    aside: dict[int, tuple[RowReason, Text]] = {}
+    aside: dict[int, SetAside] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(rows.numbers, rows.digests, strict=True)):
         known = applied.get(origins[number])
         if known is not None and known.digest == digest:
             settled += 1
         elif digest in rejected:
-            aside[at] = (RowReason.REJECTED, untranslated(rejected[digest]))
+            aside[at] = SetAside(RowReason.REJECTED, untranslated(rejected[digest]))
         elif known is not None and told and known.keys.isdisjoint(rows.keys[at]):
             # It is the same row for certain, and nothing would find its record.
-            aside[at] = (RowReason.SENT_OTHERWISE, _SENT_BY.format(job=known.job))
+            aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=known.job))
     if len(aside) + settled == len(rows.numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
     return CorrectedRows(job, sheet, origins, aside)
@@ -230,101 +229,19 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[in
     """
     rejected: dict[str, str] = {}
     applied: dict[int, _AppliedRow] = {}
-    for one, origins in _with_retries(context.journal, job):
+    for one, origins in with_retries(context.journal, job):
         rows = SheetSource.of_job(context, one).to_plan()
         at = {number: place for place, number in enumerate(rows.numbers)}
         own_errors = {row.row for row in one.verdict.rejected_rows if row.itself}
         for number, reason in one.verdict.reasons.items():
             if number in own_errors and number in at:
                 rejected[rows.digests[at[number]]] = reason
-        there = _rows_in_system(context.journal, one) | _doubtful_rows(context.journal, one)
+        there = rows_in_system(context.journal, one) | doubtful_rows(context.journal, one)
         for number in there:
             place = at[number]
             keys = frozenset(rows.keys[place])
             applied[origins[number]] = _AppliedRow(one.id, rows.digests[place], keys)
     return rejected, applied
-
-
-def _with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
-    """Yield a job and the retries of its rows, theirs included.
-
-    With each comes which row of the first job's sheet each of its rows is.
-    """
-    yield job, {row: row for row in _all_rows(journal, job)}
-    for retry in reversed(journal.retries_of(job.id)):
-        if retry.state.is_unsent or retry.state is State.ABANDONED:
-            continue
-        first = retry.origins
-        for one, origins in _with_retries(journal, retry):
-            yield one, {row: first.get(origin, origin) for row, origin in origins.items()}
-
-
-def _all_rows(journal: Journal, job: Job) -> Sequence[int]:
-    return [row.row for row in journal.plan_of(job)] or job.what.rows
-
-
-def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
-    """Return the outcome of each row of a job's sheet, but for what is no record."""
-    outcomes = {}
-    for row in journal.plan_of(job):
-        if row.reason is RowReason.REJECTED:
-            outcomes[row.row] = RowOutcome.REJECTED
-        elif not row.action.writes and row.reason is not RowReason.NO_RECORD:
-            outcomes[row.row] = RowOutcome(row.action.value)
-    for part in journal.parts_of(job) or [job]:
-        outcomes.update(zip(part.what.rows, part.outcomes, strict=True))
-    return outcomes
-
-
-def _rows_in_system(journal: Journal, job: Job) -> set[int]:
-    """Return the rows that a job has written or found."""
-    there = {RowOutcome.ACCEPTED, RowOutcome.UNCHANGED}
-    return {row for row, outcome in _outcomes_of(journal, job).items() if outcome in there}
-
-
-def _doubtful_rows(journal: Journal, job: Job) -> set[int]:
-    """Return the rows in doubt, and all that a job sends that is not over."""
-    if not job.state.is_final:
-        return set(job.what.rows)
-    outcomes = _outcomes_of(journal, job).items()
-    return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
-
-
-def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
-    """Return what became in the end of each row of a job's sheet, and of those that were added.
-
-    They are known by their numbers in the job's sheet.
-    """
-    found: dict[int, RowOutcome] = {}
-    for one, origins in _with_retries(journal, job):
-        for row, outcome in _outcomes_of(journal, one).items():
-            if found.get(origins[row]) is not RowOutcome.ACCEPTED:
-                found[origins[row]] = outcome
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class SettledRows:
-    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
-
-    rows: int
-    by: str
-    left: int
-
-
-def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
-    """Return the rows of a job that its retries have brought in, None where there are none."""
-    if job.parent is not None or not journal.retries_of(job.id):
-        return None
-    missing = set(_all_rows(journal, job)) - _rows_in_system(journal, job)
-    settled: set[int] = set()
-    by = ""
-    for one, origins in _with_retries(journal, job):
-        found = {origins[row] for row in _rows_in_system(journal, one)} & missing - settled
-        if one.id != job.id and found:
-            settled |= found
-            by = one.id
-    return SettledRows(len(settled), by, len(missing - settled)) if settled else None
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
@@ -338,7 +255,7 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     if sheet_digest(digests) == job.what.digest:
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
-    for one, origins in _with_retries(context.journal, job):
+    for one, origins in with_retries(context.journal, job):
         rows = SheetSource.of_job(context, one).to_plan()
         for number, digest in zip(rows.numbers, rows.digests, strict=True):
             known[origins[number]].add(digest)

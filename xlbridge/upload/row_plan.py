@@ -72,6 +72,11 @@ class RowReason(StrEnum):
         return _REASONS[self]
 
     @property
+    def summary(self) -> Text:
+        """The explanation of several rows that differ in what completes it."""
+        return self.text.format(job="…", why="…")
+
+    @property
     def is_of_sheet(self) -> bool:
         """True where the sheet itself tells, whatever the system has."""
         return self in _OF_SHEETS
@@ -149,13 +154,27 @@ class Difference:
     theirs: str | None
 
 
+CellContent = str | float
+"""Content of an analyst's cell: a text or a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Reason why a row is not sent, whatever the system has, as ``PlannedRow`` has it."""
+
+    reason: RowReason
+    why: Text
+    own: Mapping[str, CellContent] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
     """Row of a sheet by Excel's number, its action, and why it is that.
 
     ``record`` is the code of its record in the system; ``job`` another job that holds the row;
     ``why`` completes the reason; ``number`` is the system's own number that the row carries;
-    ``keys`` are the digests of its business keys.
+    ``keys`` are the digests of its business keys; ``own`` are the contents of cells that could not
+    be used.
     """
 
     row: int
@@ -167,6 +186,7 @@ class PlannedRow:
     differences: Mapping[str, Difference] = field(default_factory=dict)
     number: Mapping[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
+    own: Mapping[str, CellContent] = field(default_factory=dict)
 
     @property
     def is_created(self) -> bool:
@@ -190,6 +210,7 @@ class PlannedRow:
             "differences": {n: [one.yours, one.theirs] for n, one in self.differences.items()},
             "number": self.number,
             "keys": self.keys,
+            "own": self.own,
         }
         return {name: value for name, value in detail.items() if value}
 
@@ -210,6 +231,7 @@ class PlannedRow:
             differences={name: Difference(*pair) for name, pair in pairs.items()},
             number=detail.get("number", {}),
             keys=tuple(detail.get("keys", ())),
+            own=detail.get("own", {}),
         )
 
     def to_json(self) -> dict[str, Any]:

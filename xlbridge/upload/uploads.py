@@ -23,6 +23,7 @@ from xlbridge.upload.payload import sheet_digest, store_payload
 from xlbridge.upload.planning import (
     PlannedSheet,
     SheetSource,
+    may_be_sent,
     plan_anew,
     plan_is_old,
     plan_source,
@@ -227,7 +228,7 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
             Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
-    if sheet.resource is None or not sheet.ok:
+    if sheet.resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
         raise UsageError(
             Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
                 file=sheet.file, n=sheet.errors

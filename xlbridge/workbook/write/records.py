@@ -1,9 +1,10 @@
 """Typed rows written into workbooks: the payload that is sent, and the rejected rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from xlbridge.workbook.write.new_workbook import new_workbook, write_plain_text
 from xlbridge.workbook.write.template import template_workbook
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
+_NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
 _EPOCH = pd.Timestamp(1899, 12, 30)
 _FIRST_OF_MARCH_1900 = 61  # Excel counts a 29 February 1900 that never was
 
@@ -47,11 +49,13 @@ def write_rejects(
     frame: pd.DataFrame,
     rows: Sequence[int],
     reasons: Sequence[str],
+    own: Mapping[int, Mapping[str, str | float]] = _NO_CELLS,
 ) -> None:
     """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
 
     ``frame`` holds the rejected rows only; ``rows`` are their row numbers in the analyst's sheet
-    and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``.
+    and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``. ``own`` are the
+    contents of cells that ``frame`` has no value of, by position and column.
 
     Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
     the rows or the three differ in length.
@@ -62,7 +66,14 @@ def write_rejects(
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
         _write_rows(
             [
-                *_column_writers(book, sheet, resource.columns, frame),
+                *(
+                    _with_own_cells(sheet, writer, column.name, own)
+                    for column, writer in zip(
+                        resource.columns,
+                        _column_writers(book, sheet, resource.columns, frame),
+                        strict=True,
+                    )
+                ),
                 _ColumnWriter(sheet.write_number, rows, quiet),
                 _ColumnWriter(partial(write_plain_text, sheet), reasons, quiet),
             ]
@@ -89,6 +100,27 @@ def _column_writers(
         )
         for column in columns
     ]
+
+
+def _with_own_cells(
+    sheet: Worksheet,
+    writer: _ColumnWriter,
+    column: str,
+    own: Mapping[int, Mapping[str, str | float]],
+) -> _ColumnWriter:
+    """Return a writer that writes the analyst's own contents of some cells as they are."""
+    contents = {at: cells[column] for at, cells in own.items() if column in cells}
+
+    def write(row: int, place: int, value: Any, form: Format) -> int:
+        if row - 1 not in contents:
+            return writer.write(row, place, value, form)
+        if isinstance(value, str):
+            return write_plain_text(sheet, row, place, value, form)
+        written: int = sheet.write_number(row, place, value, form)
+        return written
+
+    values = [contents.get(at, value) for at, value in enumerate(writer.values)]
+    return _ColumnWriter(write, values, writer.format) if contents else writer
 
 
 def _cell_writer(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Format], int]:

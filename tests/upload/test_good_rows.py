@@ -1,0 +1,102 @@
+"""Rows with errors are set aside on request, and the good ones are sent."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge, credentials
+from openpyxl import load_workbook
+from sheets import write_rows
+from upload_parts import YES, new_cnpj, registered, row_counts, taken_cnpj
+
+from xlbridge.client import Client
+from xlbridge.errors import UsageError
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.upload.row_plan import RowReason
+from xlbridge.validation import validate_workbook
+
+HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]
+
+
+def mixed_sheet(folder: Path, good: str, bad: str) -> Path:
+    """Write two clients, the second with a type that is no code."""
+    rows = [["Boa", good, 1, None], ["Ruim", bad, "1a", "ana@exemplo.com"]]
+    return write_rows(folder / "clientes.xlsx", HEADER, rows)
+
+
+def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, tmp_path: Path
+) -> None:
+    good, mended = new_cnpj(), new_cnpj()
+    path = mixed_sheet(tmp_path, good, "12.345")
+    environment = credentials(sandbox)
+    without = xlbridge("upload", path, "--yes", "--format", "json", **environment)
+    assert (without.returncode, registered(client, good)) == (1, False)
+    done = xlbridge("upload", path, "--good-rows", "--yes", "--format", "json", **environment)
+    assert done.returncode == 1, done.stderr
+    assert "1 good row to send; 1 with errors, which goes into the rejects workbook" in done.stderr
+    told = json.loads(done.stdout)
+    assert (told["state"], told["rows"]) == ("done", row_counts(read=2, accepted=1, held=1))
+    (held,) = told["not_created"]
+    assert (held["row"], held["reason"]) == (3, "errors")
+    assert "codigoDoTipoDeCliente" in held["message"]
+    assert registered(client, good)
+    book = load_workbook(told["rejects_file"])
+    sheet = book["cliente"]
+    header = [cell.value for cell in sheet[1]]
+    row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
+    assert {name: row[name] for name in HEADER} == {
+        "nomeComercial": "Ruim",
+        "cnpj": "12.345",
+        "codigoDoTipoDeCliente": "1a",
+        "email": "ana@exemplo.com",
+    }
+    assert row["linha original"] == 3
+    assert "codigoDoTipoDeCliente" in row["motivo"]
+    for name, value in (("cnpj", mended), ("codigoDoTipoDeCliente", 1)):
+        sheet.cell(2, header.index(name) + 1).value = value
+    book.save(told["rejects_file"])
+    again = xlbridge("retry", told["job"], "--yes", "--format", "json", **environment)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["rows"] == row_counts(read=1, accepted=1)
+    assert registered(client, mended)
+
+
+def test_rows_that_are_still_bad_stay_in_the_next_rejects_workbook(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, tmp_path: Path
+) -> None:
+    path = mixed_sheet(tmp_path, new_cnpj(), taken_cnpj(client))
+    options = ("--good-rows", "--yes", "--format", "json")
+    first = json.loads(xlbridge("upload", path, *options, **credentials(sandbox)).stdout)
+    again = xlbridge("retry", first["job"], *options, **credentials(sandbox))
+    told = json.loads(again.stdout)
+    assert (again.returncode, told["rows"]) == (1, row_counts(read=1, held=1))
+    assert "held, row 2: has errors" in again.stderr
+    sheet = load_workbook(told["rejects_file"])["cliente"]
+    assert "1a" in [cell.value for cell in sheet[2]]
+
+
+def test_a_sheet_whose_layout_has_an_error_is_not_sent_in_part(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    path = write_rows(tmp_path / "clientes.xlsx", ["cnpj", "email"], [[new_cnpj(), None]])
+    sheet = validate_workbook(path, context.catalogue, resource="cliente")
+    with pytest.raises(UsageError, match="1 error"):
+        Uploads(context, client).create(sheet, replace(YES, good_rows=True))
+
+
+def test_a_row_that_is_no_record_does_not_stop_the_others(
+    context: UploadContext, client: Client, tmp_path: Path
+) -> None:
+    good = new_cnpj()
+    sheet = validate_workbook(mixed_sheet(tmp_path, good, "12.345"), context.catalogue)
+    with pytest.raises(UsageError, match="errors"):
+        Uploads(context, client).create(sheet, YES)
+    told = replace(sheet, not_records={3: "row-total"})
+    job = Uploads(context, client).send(told, YES)
+    (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
+    assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
+    assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)
+    assert registered(client, good)

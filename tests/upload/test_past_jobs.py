@@ -1,0 +1,95 @@
+"""Past uploads as the commands list them: what settled, what waits, and for whom."""
+
+import json
+import re
+
+from environment import Xlbridge, credentials
+from openpyxl import load_workbook
+from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
+
+from xlbridge.client import Client, Target
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import State, UploadContext, Uploads
+
+
+def test_a_job_tells_that_its_rows_came_in_by_a_retry(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
+) -> None:
+    environment = credentials(sandbox)
+    path = make_clients(new_cnpj(), taken_cnpj(client), called="Outro")
+    sent = xlbridge("upload", path, "--yes", "--format", "json", **environment)
+    first = json.loads(sent.stdout)
+    assert (sent.returncode, first["rows"]["held"], first["settled"]) == (1, 1, None)
+    book = load_workbook(first["rejects_file"])
+    book["cliente"].cell(
+        2, [c.value for c in book["cliente"][1]].index("cnpj") + 1
+    ).value = new_cnpj()
+    book.save(first["rejects_file"])
+    retried = xlbridge("retry", first["job"], "--yes", "--format", "json", **environment)
+    again = json.loads(retried.stdout)
+    assert (retried.returncode, again["rows"]["read"], again["rows"]["accepted"]) == (0, 1, 1)
+    told = json.loads(xlbridge("jobs", first["job"], "--format", "json").stdout)
+    assert told["settled"] == {"rows": 1, "by": again["job"]}
+    text = xlbridge("jobs", first["job"]).stdout
+    assert f"In the system since: 1 row, the last by the upload {again['job']}; 0 left" in text
+    assert "xlbridge retry" not in text
+    listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    assert [job["settled"] is not None for job in listed] == [False, True]
+
+
+def test_jobs_are_listed_under_a_header_with_dates_and_counts(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj(), new_cnpj())
+    xlbridge("upload", path, "--yes", **credentials(sandbox))
+    header, line = xlbridge("jobs").stdout.splitlines()
+    assert header.split()[:6] == ["upload", "date", "state", "mode", "resource", "rows"]
+    assert re.search(r"  \d\d/\d\d/\d{4} \d\d:\d\d  done +queue +cliente +2 +2 +0", line)
+    assert line.endswith(str(path))
+    assert header.index("file") == line.index(str(path))
+    header, line = xlbridge("jobs", XLBRIDGE_LANG="pt-BR").stdout.splitlines()
+    assert ("situação" in header, "concluído" in line) == (True, True)
+
+
+def test_resume_concerns_the_chosen_system_and_says_what_waits(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    context: UploadContext,
+    client: Client,
+    make_clients: MakeClients,
+) -> None:
+    elsewhere = write_job(context, client, make_clients(new_cnpj(), name="longe.xlsx"), "direct")
+    target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
+    with Client(target) as direct:
+        paths = [make_clients(new_cnpj(), name=name) for name in ("um.xlsx", "dois.xlsx")]
+        first, second = (write_job(context, direct, path, "direct") for path in paths)
+        several = xlbridge("resume", "--yes", **credentials(sandbox))
+        assert several.returncode == 2
+        for job in (first, second):
+            line = f"{job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.what.file}"
+            assert line in several.stderr
+        assert elsewhere.id not in several.stderr
+        Uploads(context, direct).run(second, YES)
+    sending = context.journal.record(first, State.SENDING, attempt=1)
+    context.journal.record(sending, State.NEEDS_PERSON)
+    person = xlbridge("resume", "--yes", **credentials(sandbox))
+    assert person.returncode == 5
+    assert "1 upload waits for a person to decide" in person.stderr
+    assert f"{first.id}  " in person.stderr
+    assert "xlbridge resolve" in person.stderr
+
+
+def test_what_is_not_sent_is_said_row_by_row(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, client: Client, make_clients: MakeClients
+) -> None:
+    environment = credentials(sandbox)
+    documents = [new_cnpj() for _ in range(7)]
+    path = make_clients(*documents)
+    xlbridge("upload", path, "--yes", **environment)
+    nothing = xlbridge("upload", path, "--yes", **environment)
+    assert nothing.returncode == 0
+    assert "0 to create · 0 to update · 7 unchanged" in nothing.stderr
+    assert "unchanged, rows 4, 5, 6, 7, 8, …: in the system with the same values" in nothing.stderr
+    assert "confirmation" not in nothing.stderr
+    listed = xlbridge("upload", path, "--yes", "--list-rows", **environment)
+    assert "unchanged, rows 4, 5, 6, 7, 8, 9, 10: in the system" in listed.stderr

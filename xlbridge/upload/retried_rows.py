@@ -1,0 +1,91 @@
+"""What became of a job's rows: by its own word, and by that of the jobs that retried them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.row_plan import RowReason
+from xlbridge.upload.verdict import RowOutcome
+
+
+def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
+    """Yield a job and the retries of its rows, theirs included.
+
+    With each comes which row of the first job's sheet each of its rows is.
+    """
+    yield job, {row: row for row in all_rows(journal, job)}
+    for retry in reversed(journal.retries_of(job.id)):
+        if retry.state.is_unsent or retry.state is State.ABANDONED:
+            continue
+        first = retry.origins
+        for one, origins in with_retries(journal, retry):
+            yield one, {row: first.get(origin, origin) for row, origin in origins.items()}
+
+
+def all_rows(journal: Journal, job: Job) -> Sequence[int]:
+    return [row.row for row in journal.plan_of(job)] or job.what.rows
+
+
+def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
+    """Return the outcome of each row of a job's sheet, but for what is no record."""
+    outcomes = {}
+    for row in journal.plan_of(job):
+        if row.reason is RowReason.REJECTED:
+            outcomes[row.row] = RowOutcome.REJECTED
+        elif not row.action.writes and row.reason is not RowReason.NO_RECORD:
+            outcomes[row.row] = RowOutcome(row.action.value)
+    for part in journal.parts_of(job) or [job]:
+        outcomes.update(zip(part.what.rows, part.outcomes, strict=True))
+    return outcomes
+
+
+def rows_in_system(journal: Journal, job: Job) -> set[int]:
+    """Return the rows that a job has written or found."""
+    there = {RowOutcome.ACCEPTED, RowOutcome.UNCHANGED}
+    return {row for row, outcome in _outcomes_of(journal, job).items() if outcome in there}
+
+
+def doubtful_rows(journal: Journal, job: Job) -> set[int]:
+    """Return the rows in doubt, and all that a job sends that is not over."""
+    if not job.state.is_final:
+        return set(job.what.rows)
+    outcomes = _outcomes_of(journal, job).items()
+    return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
+
+
+def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
+    """Return what became in the end of each row of a job's sheet, and of those that were added.
+
+    They are known by their numbers in the job's sheet.
+    """
+    found: dict[int, RowOutcome] = {}
+    for one, origins in with_retries(journal, job):
+        for row, outcome in _outcomes_of(journal, one).items():
+            if found.get(origins[row]) is not RowOutcome.ACCEPTED:
+                found[origins[row]] = outcome
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SettledRows:
+    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
+
+    rows: int
+    by: str
+    left: int
+
+
+def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
+    """Return the rows of a job that its retries have brought in, None where there are none."""
+    if job.parent is not None or not journal.retries_of(job.id):
+        return None
+    missing = set(all_rows(journal, job)) - rows_in_system(journal, job)
+    settled: set[int] = set()
+    by = ""
+    for one, origins in with_retries(journal, job):
+        found = {origins[row] for row in rows_in_system(journal, one)} & missing - settled
+        if one.id != job.id and found:
+            settled |= found
+            by = one.id
+    return SettledRows(len(settled), by, len(missing - settled)) if settled else None
