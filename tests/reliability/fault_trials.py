@@ -235,6 +235,13 @@ class _Course:
             return self._journal.job(job.id)
 
     def _write_down(self) -> Job:
+        """Plan the sheet and record its job; a system that cannot be asked is asked again later."""
         sheet = validate_workbook(self._path, self._site.catalogue, resource=self._subject.resource)
-        with quick_client(self._site, self._patience) as client:
-            return Uploads(self._context, client).create(sheet, self._options)
+        for _ in range(_RUNS):
+            with quick_client(self._site, self._patience) as client:
+                try:
+                    return Uploads(self._context, client).create(sheet, self._options)
+                except ApiError:
+                    # Nothing was written, and no job is there yet.
+                    continue
+        raise WrongVerdict("the system could not be asked for the records of the rows")

@@ -58,6 +58,7 @@ class Subject:
             "codigoDaContaCorrente": 1,
             "historico": f"Título {known}",
             "numeroDoDocumento": known,
+            "dataDeVencimento": "30/11/2026",
             "valorDoLancamento": 10.5,
         }
 
