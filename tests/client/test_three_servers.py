@@ -18,8 +18,9 @@ from upload_parts import new_cnpj
 
 from xlbridge.client import Client, Target, UploadFile
 from xlbridge.errors import ErrorDetail, RemoteRejected
+from xlbridge.sandbox.http.strictness import MISSPELLED
 
-SERVERS = ("tolerant", "other shapes")
+SERVERS = ("tolerant", "strict", "other shapes")
 STEPS = [made for made in client_steps() if made.operation.method != "GET"]
 LISTINGS = (
     "clientes",
@@ -165,3 +166,4 @@ def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, made: ClientStep
     except RemoteRejected as error:
         refused = error.details
     assert refused is None or refused
+    assert not any(MISSPELLED in detail.value for detail in refused or ())
