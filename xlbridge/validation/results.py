@@ -51,8 +51,10 @@ class ValidatedSheet:
     position in the sheet of each column that is there, ``own`` the cells as they are of those that
     hold codes. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
-    empty and nothing tells what it is for. ``fixes`` tells of the copy in which what is certain
-    was fixed: then the findings are those that are left.
+    empty and nothing tells what it is for. ``not_records`` are Excel's numbers of the rows that are
+    no records (totals, notes, struck-through rows, repeated headers), each with the code of its one
+    finding, an error; no cell of such a row is judged, and it is not sent. ``fixes`` tells of the
+    copy in which what is certain was fixed: then the findings are those that are left.
     """
 
     file: Path
@@ -64,6 +66,7 @@ class ValidatedSheet:
     columns: dict[str, int] = field(default_factory=dict)
     own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
     findings: Sequence[Finding] = field(default_factory=list, repr=False)
+    not_records: Mapping[int, str] = field(default_factory=dict)
     fixes: FixedCopy | None = field(default=None, repr=False)
 
     @property
