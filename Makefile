@@ -10,7 +10,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-slow reliability lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-slow reliability truth lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -32,6 +32,10 @@ test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with ne
 
 reliability: $(VENV)/.dev ## kills, faults and a state machine; prints duplicates, losses and doubts
 	PYTHONPATH=.:tests:tests/reliability $(BIN)/python tests/reliability/report.py $(RELIABILITY_ARGS)
+
+truth: $(VENV)/.dev ## each case that an analyst's program may write: right, named or changed in silence
+	PYTHONPATH=.:samples:tests:tests/export:tests/truth:tests/validation:tests/workbook \
+	$(BIN)/python tests/truth/report.py
 
 lint: $(VENV)/.dev ## formatting, style, types and the floors
 	$(BIN)/ruff format --check .

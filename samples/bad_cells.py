@@ -141,7 +141,9 @@ _PAYABLE = BadSheet(
         Damage(
             5, "CodigoDeBarras", "00194373700000001000500940144816060680935031", "barcode-invalid"
         ),
-        Damage(6, "CodigoDeBarras", "00190500954014481606906809350314337370000000100", None),
+        Damage(
+            6, "CodigoDeBarras", "00190500954014481606906809350314800000000000100", "slip-amount"
+        ),
         Damage(7, "PeriodoDeCompetencia", "outubro de 2026", "type-date"),
         Damage(8, "valorDoLancamento", 99_999_999.99, "net-exceeds-gross"),
         Damage(9, "ValorPISRetido", -1, "value-range"),

@@ -34,6 +34,7 @@ _EXPENSES = (
 _COST_CENTRES = ("01.001", "01.002", "01.003", "02.001")
 _SERVICES = ("01.07", "07.02", "14.01", "17.01")
 _FIRST_DAY = date(2026, 9, 1)
+_SLIPS_BEGAN_AGAIN = date(2025, 2, 22)
 
 
 def client(random: Random, number: int) -> Row:
@@ -93,7 +94,7 @@ def payable(random: Random, number: int) -> Row:
         "numeroDoDocumento": f"FAT-{78000 + number}",
         "valorDoLancamento": _cents(net),
         "PeriodoDeCompetencia": row["dataDeEmissao"].replace(day=1),
-        "CodigoDeBarras": _barcode(random, net) if number % 2 else None,
+        "CodigoDeBarras": _barcode(random, net, row["dataDeVencimento"]) if number % 2 else None,
         "CodigoDoCustoABC": random.choice(("ADM", "COM", "PRO")),
         "ValorBruto": _cents(gross),
         **{name: _cents(cents) for name, cents in retained.items()},
@@ -175,7 +176,7 @@ def _cents(cents: int) -> float:
     return cents / 100
 
 
-def _barcode(random: Random, cents: int) -> str:
+def _barcode(random: Random, cents: int, due: date) -> str:
     free = "".join(random.choices("0123456789", k=25))
-    rest = f"{1000 + random.randrange(900)}{cents:010}{free}"
+    rest = f"{1000 + (due - _SLIPS_BEGAN_AGAIN).days}{cents:010}{free}"
     return next(code for digit in "123456789" if is_boleto(code := f"0019{digit}{rest}"))

@@ -12,14 +12,19 @@ import pytest
 def save_with_libreoffice(files: Sequence[Path], folder: Path) -> list[Path]:
     """Open workbooks in LibreOffice and save each as .xlsx under its name in ``folder``.
 
-    Skips where there is no LibreOffice; with ``CI=true`` that is a failure.
+    Skips where there is no LibreOffice.
     """
-    if shutil.which("soffice") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("no LibreOffice on the path")
-        pytest.skip("needs LibreOffice")
+    require_libreoffice()
     folder.mkdir(parents=True, exist_ok=True)
     profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
     command = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", folder]
     subprocess.run([*command, *files], check=True, capture_output=True)
     return [folder / file.name for file in files]
+
+
+def require_libreoffice() -> None:
+    """Skip where there is no LibreOffice; with ``CI=true`` that is a failure."""
+    if shutil.which("soffice") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no LibreOffice on the path")
+        pytest.skip("needs LibreOffice")

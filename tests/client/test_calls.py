@@ -1,5 +1,6 @@
 """Calls: what is returned, what is raised, what is repeated and how often."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
@@ -20,7 +21,7 @@ from xlbridge.errors import (
     UsageError,
 )
 from xlbridge.wire.authentication import SYSTEM_INFO
-from xlbridge.wire.financial import RECEIVABLE_CREATE, ReceivableInput
+from xlbridge.wire.financial import RECEIVABLE_CREATE, AllocationInput, ReceivableInput
 from xlbridge.wire.registry import CLIENT_CREATE, CLIENT_LIST, ClientInput, ClientQuery
 from xlbridge.wire.sales import SALES_ORDER_LIST, SalesOrderQuery
 from xlbridge.wire.stock import STOCK_BALANCE_OF_PRODUCT, STOCK_BALANCES
@@ -69,6 +70,29 @@ def test_a_write_is_not_in_doubt_for_want_of_fields_that_nobody_promised(
     title = client.call(RECEIVABLE_CREATE, body=body)
     assert (title.numeroDaTransacao, title.valorDoLancamento) == (7, Decimal("10.5"))
     assert title.codigoDaFilial is None
+
+
+def test_a_body_goes_out_in_camel_case_down_to_its_parts(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.steps = [ok({})]
+    part = AllocationInput(CodigoDoCustoABC="A1", valor=Decimal(2))
+    terms = {"codigoDoItemDeLancamento": "1.01", "codigoDoCentroDeCusto": "01"}
+    client.financial.payables.create(
+        codigoDaFilial=1,
+        codigoDoFornecedor=3,
+        codigoDaContaCorrente=1,
+        historico="Compra",
+        CodigoDeBarras="1" * 44,
+        rateio=[part],
+        **terms,
+    )
+    sent = json.loads(server.requests[0].body)
+    assert (sent["codigoDeBarras"], sent["rateio"]) == (
+        "1" * 44,
+        [{"codigoDoCustoABC": "A1", "valor": 2.0}],
+    )
+    assert not any(name[0].isupper() for name in sent)
 
 
 def test_a_query_goes_out_as_the_interface_writes_it(

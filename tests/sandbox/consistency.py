@@ -27,7 +27,10 @@ class Tables:
 
     def __init__(self, connection: Connection) -> None:
         self._rows = {
-            table.name: [dict(row) for row in connection.execute(select(table)).mappings()]
+            table.name: [
+                dict(row)
+                for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()
+            ]
             for table in metadata.sorted_tables
         }
 

@@ -38,6 +38,10 @@ def _checked(*names: str) -> Fits:
     return lambda column: any(name in column.checks for name in names)
 
 
+def _money(column: Column) -> bool:
+    return column.kind is Kind.MONEY
+
+
 def _value(content: Any) -> Spoil:
     return lambda _column, _good: content
 
@@ -309,7 +313,7 @@ RULES_BROKEN = [
            _value(-1)),
     Damage("negative rate", "value-range", _checked("in_range"), _value(-0.5)),
     Damage("above the range", "value-range", _checked("in_range"), _above),
-    Damage("third decimal place", "decimal-places", _checked("decimals"),
+    Damage("third decimal place", "decimal-places", _money,
            _of_good(lambda good: good + 0.001)),
     Damage("due before issue", "not-before", _named("dataDeVencimento"), _value(date(2020, 1, 1))),
 ]  # fmt: skip

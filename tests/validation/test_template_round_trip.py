@@ -33,8 +33,9 @@ def _completed(stems: st.SearchStrategy[str], judge: Any, digits: int) -> st.Sea
 
 
 def _barcodes() -> st.SearchStrategy[str]:
+    """Codes that say neither amount nor due date, and so fit every title."""
     parts = st.tuples(st.from_regex(r"[0-79][0-9]{2}9", fullmatch=True),
-                      st.from_regex(r"[0-9]{39}", fullmatch=True))  # fmt: skip
+                      st.from_regex(r"0{14}[0-9]{25}", fullmatch=True))  # fmt: skip
     whole = parts.map(
         lambda p: next((c for d in "123456789" if is_boleto(c := p[0] + d + p[1])), None)
     )
@@ -97,6 +98,8 @@ def _values(column: Column) -> st.SearchStrategy[Any]:
 
 def _coherent(row: dict[str, Any]) -> Row:
     """Put in order what the rules across columns compare."""
+    if bool(row.get("cnpj")) != bool(row.get("cpf")):
+        row["natureza"] = "J" if row["cnpj"] else "F"
     if row.get("dataDeEmissao") and row.get("dataDeVencimento"):
         days = sorted((row["dataDeEmissao"], row["dataDeVencimento"]))
         row["dataDeEmissao"], row["dataDeVencimento"] = days

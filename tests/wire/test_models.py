@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from xlbridge.resources.resource import wire_model
 from xlbridge.wire import OPERATIONS, Operation, WireModel
+from xlbridge.wire.purchasing import RequisitionQuery
 
 TYPES = {
     "int": int,
@@ -150,3 +151,20 @@ def test_a_body_is_no_weaker_than_what_is_read(operation: Operation) -> None:
     body = operation.body
     assert body is not None
     assert any(field.is_required() for field in body.model_fields.values())
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [operation for operation in OPERATIONS.values() if operation.body],
+    ids=lambda operation: operation.name,
+)
+def test_what_is_sent_is_spelled_as_in_the_samples_of_the_spec(operation: Operation) -> None:
+    """Payload samples are camelCase; release notes write the same names in PascalCase."""
+    for model in models_in(operation.body):
+        for name, field in model.model_fields.items():
+            assert field.serialization_alias == name[0].lower() + name[1:]
+
+
+def test_parameters_go_out_as_the_spec_shows_them() -> None:
+    query = RequisitionQuery(CodigoDaFilial=1, codigosCentroCustos=["01"])
+    assert query.model_dump(by_alias=True) == {"CodigoDaFilial": 1, "CodigosCentroCustos": ["01"]}

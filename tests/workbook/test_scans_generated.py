@@ -14,7 +14,14 @@ from xlbridge.workbook.read.sheet_scan import scan_quickly
 
 SCALING = {2: 100.0}
 
-ROW_MARKS = ["", ' hidden="1"', ' hidden="true"', ' hidden="0"', ' ht="15" hidden="1" spans="1:3"']
+ROW_MARKS = [
+    "",
+    ' ht="0" customHeight="1"',
+    ' hidden="1"',
+    ' hidden="true"',
+    ' hidden="0"',
+    ' ht="15" hidden="1" spans="1:3"',
+]
 BELOW = [
     "",
     '<mergeCells count="1"><mergeCell ref="A2:B3"/></mergeCells>',
@@ -22,9 +29,20 @@ BELOW = [
     "<dataValidations><dataValidation><formula1>B1</formula1></dataValidation></dataValidations>",
     '<extLst><ext><x14:f xmlns:x14="x"><xm:f xmlns:xm="m">L!A1</xm:f></x14:f></ext></extLst>',
 ]
-ABOVE = ["", '<cols><col min="1" max="2" width="9" hidden="1" customWidth="1"/></cols>']
+ABOVE = [
+    "",
+    '<cols><col min="2" max="3" width="0.0" customWidth="1"/></cols>',
+    '<cols><col min="1" max="2" width="9" hidden="1" customWidth="1"/></cols>',
+]
 TEXTS = ["a", ' t="e"', "a>b", '<c r="A1" hidden="1">', "<f>", "<v>", "é&", "!", "it's"]
-FORMULAS = ["<f>A1+1</f>", '<f t="shared" si="0"/>', '<f t="array" ref="A1">A1&gt;2</f>', "<f/>"]
+FORMULAS = [
+    "<f>A1+1</f>",
+    "<f>SUM(A1:A9)</f>",
+    "<f>SUBTOTAL(9,B1:B3)</f>",
+    '<f t="shared" si="0"/>',
+    '<f t="array" ref="A1">A1&gt;2</f>',
+    "<f/>",
+]
 RESULTS = ["<v>2</v>", "<v></v>", "<v/>", "<v />", "", "<v>-7</v>", "<v>1.5E-07</v>"]
 ERRORS = ["<v>#N/A</v>", "<v>#REF!</v>", "<v></v>", "<v/>", ""]
 STYLES = ["", ' s="1"', ' s="2"']

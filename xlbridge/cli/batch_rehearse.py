@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from xlbridge.cli.output import print_json, print_lines, remark, show_progress
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
+
+if TYPE_CHECKING:
+    from xlbridge.batch.rehearsal import RehearsalOptions
 
 _EXIT_CODES = {
     "passed": ExitCode.GOOD,
@@ -140,12 +144,7 @@ def rehearse_command(
     form: str,
 ) -> ExitCode:
     require_extra()
-    from xlbridge.batch.rehearsal import (
-        RehearsalOptions,
-        rehearsal_json,
-        rehearsal_text,
-        run_rehearsal,
-    )
+    from xlbridge.batch.rehearsal import RehearsalOptions
 
     settings = settings_without_profile()
     parameters = parameters_from_options(month, given)
@@ -162,11 +161,19 @@ def rehearse_command(
         compare=compare,
         keep=keep,
     )
-    about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}").format(id=read.batch)
-    with show_progress(about) as progress:
+    return _rehearse(options, form)
+
+
+def _rehearse(options: "RehearsalOptions", form: str) -> ExitCode:
+    """Run a rehearsal, print its report, and return the exit code of its verdict."""
+    from xlbridge.batch.rehearsal import rehearsal_json, rehearsal_text, run_rehearsal
+
+    about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+    with show_progress(about.format(id=options.plan.batch)) as progress:
         rehearsed = run_rehearsal(options, open_batch, progress.tell)
-    if keep is not None:
-        remark(Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}").format(f=keep))
+    if options.keep is not None:
+        kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
+        remark(kept.format(f=options.keep))
     if form == "json":
         print_json(rehearsal_json(rehearsed))
     else:

@@ -85,10 +85,14 @@ def call_of(
     return Call(
         method=operation.method,
         path=operation.path.format(**values),
-        query={} if query is None else query.model_dump(mode="json", exclude_none=True),
-        body=None if body is None else body.model_dump(mode="json", exclude_none=True),
+        query={} if query is None else _sent(query),
+        body=None if body is None else _sent(body),
         file=file,
     )
+
+
+def _sent(model: WireModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
 class Transport:

@@ -30,10 +30,11 @@ from xlbridge.validation.headers.sheet_choice import (
     list_sheet_names,
 )
 from xlbridge.validation.misplaced_documents import note_misplaced_documents
+from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
-from xlbridge.validation.sheet_checks import check_layout, check_non_record_rows
+from xlbridge.validation.sheet_checks import check_layout
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
 from xlbridge.validation.typed_rows import TypedRows, type_numbers, type_rows
@@ -94,7 +95,7 @@ def validate_sheet(
     typed = type_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = check_layout(wanted, header, cells, typed)
-    check_non_record_rows(wanted, typed)
+    not_records = note_non_records(wanted, header, cells, typed, formats_of)
     note_misplaced_documents(wanted, header.columns, typed)
     apply_rules(typed.frame, wanted, typed.problems)
     numbers, number_problems = type_numbers(header, cells, typed.rows)
@@ -117,6 +118,7 @@ def validate_sheet(
         typed.rows,
         columns,
         own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
+        not_records=not_records,
         findings=SheetFindings(
             layout,
             findings_of_cells(typed.rows, {**typed.problems, **number_problems}, columns, cells),

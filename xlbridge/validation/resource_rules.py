@@ -11,7 +11,7 @@ cell into rows of a frame, which takes longer than all the rest.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from xlbridge.resources import Resource, column_checks, row_check
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.validation.cells.column_cells import CellProblems, Positions
 
+_Result = TypeVar("_Result")
 _CHUNK = 1 << 17
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
@@ -39,6 +40,7 @@ class _CellRule:
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
     corrected: Callable[[Positions], pd.Series] | None = None
+    described: Callable[[Positions], list[Mapping[str, object]]] | None = None
 
     @property
     def turn(self) -> tuple[bool, bool]:
@@ -68,6 +70,8 @@ def apply_rules(
             for position, value in zip(positions.tolist(), corrected, strict=True):
                 column.add(position, rule.code, rule.details, value)
             column.failed[positions] = True
+        elif rule.described is not None:
+            column.add_all(positions, rule.code, rule.described(positions))
         elif rule.code == _WRONG_LENGTH:
             column.add_all(positions, rule.code, _with_lengths(rule, frame, positions))
         else:
@@ -86,24 +90,26 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
-        correct = row_rule.correct
+        of_rows = partial(_of_rows, frame, statistics)
+        correct, describe = row_rule.correct, row_rule.row_details
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
             partial(_failing, row_check(declared), frame),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
-            corrected=None if correct is None else partial(_corrected, correct, frame, statistics),
+            corrected=None if correct is None else partial(of_rows, correct),
+            described=None if describe is None else partial(of_rows, describe),
         )
 
 
-def _corrected(
-    correct: Callable[..., pd.Series],
+def _of_rows(
     frame: pd.DataFrame,
     statistics: Mapping[str, Any],
+    function: Callable[..., _Result],
     positions: Positions,
-) -> pd.Series:
-    return correct(frame.iloc[positions], **statistics)
+) -> _Result:
+    return function(frame.iloc[positions], **statistics)
 
 
 def _missing(values: pd.Series) -> Positions:

@@ -4,8 +4,8 @@ What is created is strict, what is read is lenient: a model of something read re
 the spec promises few fields; every one may be missing or null.
 
 Field names stay exactly as the spec writes them. On reading, the other spelling of a name's
-first letter (camelCase, PascalCase) is accepted and unknown fields are ignored; on writing, the
-spec's own spelling goes out.
+first letter (camelCase, PascalCase) is accepted and unknown fields are ignored; what is sent is
+camelCase, as in the spec's samples.
 
 The spec shows no maximum length of a text; those here are this project's choice
 (``docs/assumptions.md``): what the tax authority's layouts and bank slips ask for, and room
@@ -114,8 +114,15 @@ class WireModel(BaseModel):
     """
 
     field_runs: ClassVar[Sequence[Sequence[str]]] = ()
+    sent_as_shown: ClassVar[bool] = False
     # Built when it is first used: a command uses few of all models, and building takes its time.
     model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_options: Any) -> None:
+        """Give each field the name that it is sent by."""
+        for name, field in cls.model_fields.items():
+            field.serialization_alias = name if cls.sent_as_shown else name[0].lower() + name[1:]
 
     @model_validator(mode="before")
     @classmethod

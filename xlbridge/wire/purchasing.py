@@ -5,7 +5,7 @@ the dates and states that reads carry beyond those named there, are this project
 (``docs/assumptions.md``).
 """
 
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -73,6 +73,8 @@ class PurchaseRequisition(RequisitionHeader):
 
 class RequisitionQuery(WireModel):
     """Filters of the requisition listings; without cost centres, those of all of them."""
+
+    sent_as_shown: ClassVar[bool] = True
 
     CodigoDaFilial: int | None = None
     CodigosCentroCustos: list[str] = Field(default_factory=list)

@@ -44,6 +44,8 @@ def mark_repeated_keys(resource: Resource, rows: Sequence[ReadBackRow]) -> list[
         records = _records_by_key(rows, identity)
         for key, positions in _positions_by_key(rows, index, columns, identity).items():
             found = records.get(key, {})
+            if max(len(found), len(positions)) < 2:
+                continue
             of_key = [marked[at] for at in positions]
             repeats = sum(len(again) for _, again in _repeats(of_key, index))
             explained = sum(len(row.match.extra_records) for row in of_key if row.match)
@@ -60,6 +62,8 @@ def repeated_key_breaches(resource: Resource, rows: Sequence[ReadBackRow]) -> It
     pairs: dict[tuple[int, int], tuple[Text, int]] = {}
     for index, (_, columns) in enumerate(unique_keys(resource)):
         for positions in _positions_by_key(rows, index, columns, columns).values():
+            if len(positions) < 2:
+                continue
             for first, repeats in _repeats([rows[at] for at in positions], index):
                 for row in repeats:
                     pair = id(first.file), id(row.file)
@@ -87,11 +91,12 @@ def _positions_by_key(
     rows: Sequence[ReadBackRow], index: int, columns: Sequence[str], identity: Sequence[str]
 ) -> Mapping[_Key, _Positions]:
     """Return the rows that were accepted, or may have been, by the columns of their key."""
+    places = [columns.index(name) for name in identity]
     positions: defaultdict[_Key, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         if not row.refused and row.keys:
-            values = dict(zip(columns, row.keys[index], strict=True))
-            if key := _complete([values[name] for name in identity]):
+            values = row.keys[index]
+            if key := _complete([values[place] for place in places]):
                 positions[key].append(at)
     return {key: _bringing(rows, of_key) for key, of_key in positions.items()}
 
@@ -107,8 +112,7 @@ def _bringing(rows: Sequence[ReadBackRow], positions: _Positions) -> _Positions:
 
 
 def _complete(values: Sequence[str | None]) -> _Key | None:
-    filled = tuple(value for value in values if value is not None)
-    return filled if len(filled) == len(values) else None
+    return None if None in values else tuple(map(str, values))
 
 
 def _repeats(

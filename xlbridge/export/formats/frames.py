@@ -68,7 +68,7 @@ def _integer(cells: Sequence[Any]) -> pd.Series:
     numbers = [None if cell is None else int(cell) for cell in cells]
     try:
         return pd.Series(numbers, dtype="Int64")
-    except OverflowError:
+    except (OverflowError, TypeError):
         return pd.Series(numbers, dtype=object)
 
 

@@ -8,6 +8,7 @@ bills (48 digits typed, first digit 8).
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from functools import cache
 from importlib import import_module
 
@@ -87,6 +88,9 @@ def masked_cpf(text: str) -> str:
 
 
 _BARCODE, _TYPED_SLIP, _TYPED_BILL = 44, 47, 48
+_SLIP_MASK = str.maketrans("", "", " .-")
+_FIRST_DAY = date(1997, 10, 7)
+_FEWEST_DAYS, _DAYS_OF_ROUND = 1000, 9000
 
 
 @text_check(
@@ -110,7 +114,7 @@ def is_boleto(code: str) -> bool:
 
     Spaces, points and hyphens between the digits are allowed.
     """
-    digits = code.translate(str.maketrans("", "", " .-"))
+    digits = code.translate(_SLIP_MASK)
     if not (digits.isascii() and digits.isdigit()):
         return False
     if digits.startswith("8"):
@@ -119,8 +123,46 @@ def is_boleto(code: str) -> bool:
         fields = (digits[0:10], digits[10:21], digits[21:32])
         if any(_mod10(field[:-1]) != field[-1] for field in fields):
             return False
-        digits = digits[:4] + digits[32:] + digits[4:9] + digits[10:20] + digits[21:31]
+    digits = _barcode(digits)
     return len(digits) == _BARCODE and digits[4] == _slip_digit(digits[:4] + digits[5:])
+
+
+def _barcode(digits: str) -> str:
+    """Return the barcode of a typed line; other digits are returned as they are."""
+    if len(digits) == _TYPED_BILL and digits.startswith("8"):
+        return "".join(digits[start : start + 11] for start in range(0, _TYPED_BILL, 12))
+    if len(digits) == _TYPED_SLIP:
+        return digits[:4] + digits[32:] + digits[4:9] + digits[10:20] + digits[21:31]
+    return digits
+
+
+def _barcode_of(code: str) -> str:
+    """Return the digits of a barcode, as they are or from the typed line; none where there are
+    more or fewer. Check digits are not looked at."""
+    digits = _barcode(code.translate(_SLIP_MASK))
+    is_whole = len(digits) == _BARCODE and digits.isascii() and digits.isdigit()
+    return digits if is_whole else ""
+
+
+def boleto_cents(code: str) -> int:
+    """Return the amount that a right code says, in cents; 0 where it says none."""
+    digits = _barcode_of(code)
+    if digits.startswith("8"):
+        return int(digits[4:15]) if digits[2] in "68" else 0
+    return int(digits[9:19] or 0)
+
+
+def boleto_due_dates(code: str) -> tuple[date, ...]:
+    """Return the days on which a right code may fall due, none where it says nothing of that.
+
+    Days are counted in four digits, which ran out on 21 February 2025 and began again with 1000.
+    """
+    digits = _barcode_of(code)
+    days = 0 if digits.startswith("8") else int(digits[5:9] or 0)
+    if not days:
+        return ()
+    first = _FIRST_DAY + timedelta(days=days)
+    return (first,) if days < _FEWEST_DAYS else (first, first + timedelta(days=_DAYS_OF_ROUND))
 
 
 def _is_bill(digits: str) -> bool:
@@ -129,7 +171,7 @@ def _is_bill(digits: str) -> bool:
         blocks = [digits[start : start + 12] for start in range(0, _TYPED_BILL, 12)]
         if any(check(block[:-1]) != block[-1] for block in blocks):
             return False
-        digits = "".join(block[:-1] for block in blocks)
+    digits = _barcode(digits)
     return len(digits) == _BARCODE and digits[3] == check(digits[:3] + digits[4:])
 
 

@@ -92,7 +92,9 @@ class RowRule:
     ``column`` included; empty where it compares none.
 
     ``row_test`` takes the frame of typed values and returns one boolean per row. ``correct`` takes
-    the same and returns what ``column`` should hold in each row, where the rule can tell.
+    the same and returns what ``column`` should hold in each row, where the rule can tell;
+    ``row_details`` returns the values of the finding's placeholders for each row, where they differ
+    from row to row. Both are given the rows that break the rule.
     """
 
     name: str
@@ -103,6 +105,7 @@ class RowRule:
     dtypes: frozenset[str]
     row_test: "Callable[..., pd.Series]"
     correct: "Callable[..., pd.Series] | None" = None
+    row_details: Callable[..., list[Mapping[str, object]]] | None = None
 
     def finding_of(self, statistics: Statistics) -> FindingKind:
         """Return what is found where the rule is broken."""
@@ -242,6 +245,7 @@ def row_check(
     details: Details = _no_details,
     dtypes: frozenset[str] = frozenset(),
     correct: "Callable[..., pd.Series] | None" = None,
+    row_details: Callable[..., list[Mapping[str, object]]] | None = None,
 ) -> Callable[[_RowTest], _RowTest]:
     """Declare the rule that a function tests on a frame; see ``RowRule`` for the arguments.
 
@@ -251,10 +255,10 @@ def row_check(
     """
 
     def declare(row_test: _RowTest) -> _RowTest:
-        _add(
-            RowRule(name, finding, wording, statistics, details, dtypes, row_test, correct),
-            declared_row_rules,
+        rule = RowRule(
+            name, finding, wording, statistics, details, dtypes, row_test, correct, row_details
         )
+        _add(rule, declared_row_rules)
         return row_test
 
     return declare

@@ -12,6 +12,7 @@ from xlbridge.resources.checks import builtin as builtin
 from xlbridge.resources.checks import column_checks as column_checks
 from xlbridge.resources.checks import text_formats as text_formats
 from xlbridge.resources.checks import row_checks as row_checks
+from xlbridge.resources.checks import slip_checks as slip_checks
 
 # isort: on
 from xlbridge.resources.checks.rule import (

@@ -166,26 +166,37 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
         Text(pt="Apague a linha.", en="Delete the row."),
     ),
-    warning(
+    error(
         "row-total",
         Text(
-            pt="A linha parece um total, e não um registro; ela será enviada.",
-            en="The row seems to be a total and no record; it will be sent.",
+            pt="A linha parece um total, e não um registro; ela não é enviada.",
+            en="The row seems to be a total and no record; it is not sent.",
         ),
         Text(
-            pt="Apague a linha, se é só um total.",
-            en="Delete the row if it is only a total.",
+            pt="Apague a linha; se é um registro, preencha as outras células dela.",
+            en="Delete the row; if it is a record, fill in its other cells.",
         ),
     ),
-    warning(
+    error(
         "row-note",
         Text(
-            pt="A linha parece uma anotação abaixo da tabela; ela será enviada.",
-            en="The row seems to be a note below the table; it will be sent.",
+            pt="A linha parece uma anotação ou um título, e não um registro; ela não é enviada.",
+            en="The row seems to be a note or a title and no record; it is not sent.",
         ),
         Text(
-            pt="Apague a linha, se não é um registro.",
-            en="Delete the row if it is no record.",
+            pt="Apague a linha; se é um registro, preencha as outras células dela.",
+            en="Delete the row; if it is a record, fill in its other cells.",
+        ),
+    ),
+    error(
+        "row-struck",
+        Text(
+            pt="A linha está toda riscada (tachado), como se não valesse mais; ela não é enviada.",
+            en="The whole row is struck through, as if it no longer counted; it is not sent.",
+        ),
+        Text(
+            pt="Apague a linha, ou tire o tachado se ela vale.",
+            en="Delete the row, or remove the strikethrough if it counts.",
         ),
     ),
     warning(

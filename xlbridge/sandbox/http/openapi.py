@@ -204,7 +204,9 @@ def request_schemas(model: type[BaseModel]) -> Schema:
 
 def query_schema(model: type[WireModel]) -> Schema:
     """Return the schema of a query, as one object, with all limits."""
-    schema = model.model_json_schema(mode="serialization", schema_generator=_Generator)
+    schema = model.model_json_schema(
+        by_alias=False, mode="serialization", schema_generator=_Generator
+    )
     required = schema.get("required", ())
     properties = {name: _given(kind) for name, kind in schema["properties"].items()}
     _limit(properties, required)

@@ -23,7 +23,9 @@ from xlbridge.validation.cells.text_columns import coerce_text
 from xlbridge.validation.cells.text_parsing import (
     DATE_PARSER,
     FIRST_YEAR,
+    LAST_YEAR,
     NUMBER_PARSERS,
+    TOO_LATE,
     Evidence,
     date_meanings,
     has_time,
@@ -97,6 +99,7 @@ _NO_REASON: Mapping[str, object] = {"why": ""}
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
+_LAST_DAY = np.datetime64(f"{LAST_YEAR}-12-31", "us")
 _PLAUSIBLE_DATES = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
 _PLAUSIBLE_SERIALS = 18_264, 73_051  # the same days as Excel counts them
 _UNFORMATTED = Text(
@@ -177,6 +180,8 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
             problems.add(int(position), "date-has-time")
     for position in np.flatnonzero(days < _FIRST_REAL_DAY):
         problems.add(int(position), "date-serial", {"shown": display(cells[position])})
+    for position in np.flatnonzero(days > _LAST_DAY):
+        problems.add(int(position), "type-date", {"why": TOO_LATE})
     for position, value in cells.others(CellKind.DATE, CellKind.DATETIME):
         if isinstance(value, dt.time):
             problems.add(position, "date-serial", {"shown": display(value)})

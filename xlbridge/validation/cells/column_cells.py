@@ -112,6 +112,11 @@ class ProblemDetails:
     corrected: CorrectedValue | None = None
 
 
+def _kept(numbers: "array[int]", kept: BoolArray) -> "array[int]":
+    left = np.frombuffer(numbers, dtype=numbers.typecode)[kept]
+    return array(numbers.typecode, left.tobytes())
+
+
 @dataclass(slots=True)
 class CellProblems:
     """The problems of one column, in the order in which they were found.
@@ -176,6 +181,24 @@ class CellProblems:
             self.said.extend(array("I", [self._place_of(details)]) * count)
         else:
             self.said.extend(map(self._place_of, details))
+
+    def positions_of(self, code: str) -> Positions:
+        """Return the positions of the cells that have a problem of a kind."""
+        positions = np.frombuffer(self.positions, dtype=np.intc).astype(np.intp)
+        found: Positions = positions[np.frombuffer(self.kinds, np.ushort) == _KIND_NUMBERS[code]]
+        return found
+
+    def clear(self, positions: Positions) -> None:
+        """Drop the problems of some cells, and take the cells out of further rules.
+
+        Only what reads several cells knows a first occurrence, and that comes later.
+        """
+        self.failed[positions] = True
+        kept = ~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions)
+        if not kept.all():
+            self.positions = _kept(self.positions, kept)
+            self.kinds = _kept(self.kinds, kept)
+            self.said = _kept(self.said, kept)
 
     def keep(self, kept: BoolArray) -> "CellProblems":
         """Return the problems of the cells where ``kept`` is true, counted anew.

@@ -23,6 +23,8 @@ Value = TypeVar("Value", date, Decimal)
 
 FIRST_YEAR = 1905
 """Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
+LAST_YEAR = 2999
+"""Year of the last date that the remote system takes."""
 
 _TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z?)?"
 _YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
@@ -148,7 +150,8 @@ def _is_one_group(form: re.Pattern[str], text: str) -> bool:
 
 def _date(year: str, month: str, day: str) -> date | None:
     try:
-        return date(int(year), int(month), int(day)) if int(year) >= FIRST_YEAR else None
+        there_is = FIRST_YEAR <= int(year) <= LAST_YEAR
+        return date(int(year), int(month), int(day)) if there_is else None
     except ValueError:
         return None
 
@@ -305,6 +308,10 @@ _TOO_EARLY = Text(
     pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
     en=f" that is taken: the year is before {FIRST_YEAR}",
 )
+TOO_LATE = Text(
+    pt=f" aceita: o ano passa de {LAST_YEAR}",
+    en=f" that is taken: the year is after {LAST_YEAR}",
+)
 _OTHER_ORDER = Text(
     pt=" na ordem declarada com --dates {order}; na outra seria {other}",
     en=" in the order declared with --dates {order}; in the other one it would be {other}",
@@ -326,6 +333,8 @@ def _wrong_date(
     year = year_of(text)
     if year is None:
         return "type-date", {"why": ""}
+    if year > LAST_YEAR:
+        return "type-date", {"why": TOO_LATE}
     return "type-date", {"why": _NO_SUCH_DAY if year >= FIRST_YEAR else _TOO_EARLY}
 
 

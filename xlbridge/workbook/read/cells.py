@@ -20,9 +20,20 @@ from xlbridge.workbook.address import CellPosition, CellRange, column_index
 _MAX_FORMULA_RUNS = 4096
 _TRUE = frozenset({"1", "true"})
 _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
-_HIDDEN = re.compile(rb'<(row|col)\b([^>]*\bhidden="(?:1|true)"[^>]*)>')
+_HIDDEN = re.compile(
+    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|\b(?:ht|width)="0(?:\.0*)?")[^>]*)>'
+)
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
-_ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ref)="([^"]*)"')
+_ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
+_NOTHING = re.compile(r"0(?:\.0*)?", re.ASCII)
+_SUMMED = re.compile(
+    rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f\b[^>]*+>([^<]*+)</f>'
+)
+_SUM = re.compile(
+    r"=?\s*(?:(?:SUBTOTAL|AGGREGATE)\s*\("
+    r"|(?:SUM|AVERAGE|COUNTA?|MAX|MIN)\s*\(\s*\$?([A-Z]{1,3})\$?\d+:\$?\1\$?\d+\s*\)\s*$)",
+    re.IGNORECASE,
+)
 _FORMULA = re.compile(rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f[\s>/]')
 _ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
 
@@ -32,13 +43,16 @@ class SheetLayout:
     """The hidden rows and columns, the merged ranges and the formulas of a sheet.
 
     ``formulas`` maps a column to its runs of formulas, each with its first and its last row; of
-    very many only the first are kept.
+    very many only the first are kept. ``totals_rows`` are the last rows of tables that say so,
+    ``summed_rows`` have a formula that sums up their own column, or a subtotal.
     """
 
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
     merged: list[CellRange] = field(default_factory=list)
     formulas: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    totals_rows: set[int] = field(default_factory=set)
+    summed_rows: set[int] = field(default_factory=set)
 
     def note_block(self, block: bytes, *, computed: bool) -> bool:
         """Note what a piece of XML says; False where it is not written as programs write large
@@ -46,7 +60,7 @@ class SheetLayout:
 
         ``computed`` is whether there are formulas in it.
         """
-        if b'hidden="' in block:
+        if b'hidden="' in block or b'ht="0' in block or (b"<cols" in block and b'h="0' in block):
             for tag, attributes in _HIDDEN.findall(block):
                 said = _layout_attributes(attributes)
                 if tag == b"row" and "r" not in said:
@@ -57,6 +71,8 @@ class SheetLayout:
                 self.note("mergeCell", _layout_attributes(attributes))
         if not computed:
             return True
+        for letters, number, formula in _SUMMED.findall(block):
+            self.note_sum(int(number), letters.decode(), formula.decode("utf-8", "replace"))
         formulas = _FORMULA.findall(block)
         for letters, row in formulas:
             self.note_formula(int(row), column_index(letters.decode()))
@@ -68,13 +84,19 @@ class SheetLayout:
             if match := _CORNERS.fullmatch(attributes.get("ref", "")):
                 left, top, right, bottom = match.groups()
                 self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
-        elif attributes.get("hidden") in _TRUE:
+        elif _is_hidden(attributes):
             names = ("r",) if tag == "row" else ("min", "max")
             numbers = [int(attributes[n]) for n in names if attributes.get(n, "").isdecimal()]
             if tag == "row" and numbers:
                 self.hidden_rows.update(numbers)
             elif tag == "col" and len(numbers) == len(names):
                 self.hidden_columns.append((numbers[0] - 1, numbers[1] - 1))
+
+    def note_sum(self, row: int, letters: str, formula: str) -> None:
+        """Note a row that sums up the rows above it; ``letters`` are those of the cell."""
+        found = _SUM.match(formula)
+        if found and (found[1] is None or found[1].upper() == letters):
+            self.summed_rows.add(row)
 
     def note_formula(self, row: int, column: int) -> None:
         """Note a cell that a formula computes."""
@@ -83,6 +105,12 @@ class SheetLayout:
             runs[-1] = runs[-1][0], row
         elif len(runs) < _MAX_FORMULA_RUNS:
             runs.append((row, row))
+
+
+def _is_hidden(attributes: Mapping[str, str]) -> bool:
+    """Return whether a row or column is hidden, or cannot be seen for its size."""
+    size = attributes.get("ht", attributes.get("width", ""))
+    return attributes.get("hidden") in _TRUE or _NOTHING.fullmatch(size) is not None
 
 
 def _layout_attributes(raw: bytes) -> dict[str, str]:
@@ -96,8 +124,8 @@ class RawSheet:
     ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
     no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
     percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
-    workbook's styles that may show a number as something else. ``counts_from_1904`` tells how the
-    workbook counts days.
+    workbook's styles that may show a number as something else, ``struck`` its styles that strike
+    cells through. ``counts_from_1904`` tells how the workbook counts days.
     """
 
     errors: dict[CellPosition, str] = field(default_factory=dict)
@@ -106,6 +134,7 @@ class RawSheet:
     layout: SheetLayout = field(default_factory=SheetLayout)
     part: str = ""
     formats: dict[int, str] = field(default_factory=dict)
+    struck: frozenset[int] = frozenset()
     counts_from_1904: bool = False
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from xlbridge.i18n import Text
-from xlbridge.workbook.address import CellPosition, cell_address, column_index
+from xlbridge.workbook.address import CellPosition, cell_address, column_index, column_letters
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import cell_irregular, hostile, unreadable
 
@@ -135,11 +135,13 @@ class _ElementHandler:
         self._cell: Mapping[str, str] | None = None
         self._content: list[str] = []
         self._value: list[str] | None = None
+        self._in_value = False
+        self._formula: list[str] = []
         self._value_at = 0
         self._has_reference = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if self._parser.CharacterDataHandler is not None:
+        if self._in_value:
             raise self._odd(_BAD_CONTENT)
         tag = name.rpartition(":")[2]
         if tag in {"col", "mergeCell"}:
@@ -164,8 +166,12 @@ class _ElementHandler:
 
     def end(self, name: str) -> None:
         match name.rpartition(":")[2]:
-            case "v" if self._value is not None:
-                self._end_value(self._value)
+            case "v" if self._in_value:
+                self._end_value(self._value or ())
+            case "f" if self._cell is not None:
+                self._parser.CharacterDataHandler = None
+                letters = column_letters(self._column)
+                self.scan.raw.layout.note_sum(self._row, letters, "".join(self._formula))
             case "c" if self._cell is not None:
                 self._note((self._row, self._column), self._cell)
                 self._cell = None
@@ -180,7 +186,7 @@ class _ElementHandler:
 
     def _end_value(self, parts: Sequence[str]) -> None:
         """Note whether a value has a reference, such as &#51;: that comes as a part of its own."""
-        self._parser.CharacterDataHandler = None
+        self._parser.CharacterDataHandler, self._in_value = None, False
         length = self._parser.CurrentByteIndex - self._value_at
         is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
         self._has_reference = is_reference or len(parts) > 1
@@ -188,7 +194,7 @@ class _ElementHandler:
     def interrupt(self, *_comment: str) -> None:
         """Refuse what stands within a value, as no program writes it: the parser would read a part
         of the value as the whole."""
-        if self._parser.CharacterDataHandler is not None:
+        if self._in_value:
             raise self._odd(_BAD_VALUE)
 
     def _odd(self, why: Text) -> Exception:
@@ -223,7 +229,10 @@ class _ElementHandler:
         self._content.append(tag)
         if tag == "f":
             self.scan.raw.layout.note_formula(self._row, self._column)
+            self._formula = []
+            self._parser.CharacterDataHandler = self._formula.append
         elif tag == "v":
+            self._in_value = True
             self._value, self._value_at, self._has_reference = [], 0, False
             self._parser.CharacterDataHandler = self._take
 

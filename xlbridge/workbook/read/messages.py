@@ -147,7 +147,10 @@ def _pack_raw_sheet(raw: RawSheet) -> dict[str, Any]:
         "hidden_columns": raw.layout.hidden_columns,
         "merged": raw.layout.merged,
         "formulas": list(raw.layout.formulas.items()),
+        "totals_rows": list(raw.layout.totals_rows),
+        "summed_rows": list(raw.layout.summed_rows),
         "part": raw.part,
+        "struck": list(raw.struck),
         "formats": list(raw.formats.items()),
         "from_1904": raw.counts_from_1904,
     }
@@ -165,8 +168,11 @@ def _unpack_raw_sheet(raw: dict[str, Any]) -> RawSheet:
             formulas={
                 column: [(first, last) for first, last in runs] for column, runs in raw["formulas"]
             },
+            totals_rows=set(raw["totals_rows"]),
+            summed_rows=set(raw["summed_rows"]),
         ),
         part=raw["part"],
+        struck=frozenset(raw["struck"]),
         formats=dict(raw["formats"]),
         counts_from_1904=raw["from_1904"],
     )

@@ -1,4 +1,7 @@
-"""Number formats of styles and cells, and what they tell of a number: dates, scale, currency."""
+"""Number formats of styles and cells, and what they tell of a number: dates, scale, currency.
+
+Also the styles that strike cells through.
+"""
 
 import re
 import zipfile
@@ -51,6 +54,21 @@ def style_number_formats(root: ET.Element) -> dict[int, str]:
         # The parser takes a number for a date where the first part of its format does.
         and not is_date_or_time(_LITERAL.sub("", code).partition(";")[0])
     }
+
+
+def struck_styles(root: ET.Element) -> frozenset[int]:
+    """Return the cell styles of ``xl/styles.xml`` whose font is struck through."""
+    fonts, styles = (
+        next((element for element in root if _local_name(element) == name), ())
+        for name in ("fonts", "cellXfs")
+    )
+    struck = {str(place) for place, font in enumerate(fonts) if _is_struck(font)}
+    return frozenset(n for n, style in enumerate(styles) if style.get("fontId", "0") in struck)
+
+
+def _is_struck(font: ET.Element) -> bool:
+    marks = (element for element in font if _local_name(element) == "strike")
+    return any(mark.get("val", "1") not in {"0", "false"} for mark in marks)
 
 
 def format_code(identity: str, own: str) -> str:

@@ -4,11 +4,12 @@ Runs only where memory and time are limited, or on parts that are known to be sm
 """
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
-from xlbridge.workbook.read.number_formats import style_number_formats
+from xlbridge.workbook.read.number_formats import struck_styles, style_number_formats
 from xlbridge.workbook.read.refusals import damaged, refuse_unless_workbook, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,
@@ -25,6 +26,7 @@ _CUSTOM = "docprops/custom.xml"
 _STYLES = "xl/styles.xml"
 _SHARED_STRINGS = "xl/sharedstrings.xml"
 _CHUNK = 1 << 20
+_LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
@@ -71,6 +73,18 @@ class Package:
     def number_formats(self) -> dict[int, str]:
         """Return the number formats of the cell styles that show more than a number's digits."""
         return style_number_formats(self._parsed(_STYLES))
+
+    def struck_styles(self) -> frozenset[int]:
+        """Return the cell styles whose font is struck through."""
+        return struck_styles(self._parsed(_STYLES))
+
+    def totals_rows(self, sheet: str) -> set[int]:
+        """Return Excel's numbers of the totals rows of a sheet's tables."""
+        folder, _, file = self._sheet_parts.get(sheet, "").rpartition("/")
+        relations = self._parsed(f"{folder}/_rels/{file}.rels")
+        targets = (e.get("Target", "") for e in relations if e.get("Type", "").endswith("/table"))
+        tables = (self._parsed(_part_name(target, folder)) for target in targets)
+        return {row for table in tables for row in _totals_rows(table)}
 
     def shared_size(self) -> int:
         """Return the size of the part that holds the shared texts, in bytes."""
@@ -152,10 +166,19 @@ def _is_hidden(sheet: ET.Element) -> bool:
     return sheet.get("state", "visible") != "visible"
 
 
-def _part_name(target: str) -> str:
-    """Return the part that a workbook's relation points to, in lower case."""
+def _part_name(target: str, folder: str = "xl") -> str:
+    """Return the part that a relation of a part in ``folder`` points to, in lower case."""
     if target.startswith("/"):
         return target.removeprefix("/").lower()
     if target.lower().startswith("xl/"):
         return target.lower()
-    return posixpath.normpath(f"xl/{target}").lower()
+    return posixpath.normpath(f"{folder}/{target}").lower()
+
+
+def _totals_rows(table: ET.Element) -> range:
+    """Return the last rows of a table, which are its totals."""
+    last = _LAST_ROW.search(table.get("ref", ""))
+    count = table.get("totalsRowCount", "0")
+    if last is None or not count.isdecimal():
+        return range(0)
+    return range(int(last[1]) - min(int(count), int(last[1])) + 1, int(last[1]) + 1)

@@ -215,6 +215,8 @@ def scan_in_background(
             raw = scan_exactly(pieces(), scaling, sheet).raw
         raw.counts_from_1904 = package.counts_from_1904()
         raw.part, raw.formats = package.sheet_part(sheet) or "", dict(formats)
+        raw.struck = package.struck_styles()
+        raw.layout.totals_rows = package.totals_rows(sheet)
         return raw
 
     with ThreadPoolExecutor(max_workers=1) as other:

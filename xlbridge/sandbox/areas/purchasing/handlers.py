@@ -1,4 +1,4 @@
-"""Handlers of purchase requisitions, orders (Ordem), purchase orders (Pedido) and budgets.
+"""Handlers of purchase requisitions, orders (Ordem) and purchase orders (Pedido).
 
 Source: the spec, Purchasing, Errors.
 """
@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, select
 
-from xlbridge.sandbox.areas.purchasing.budget import limit_code_problems, spending_limit_problems
 from xlbridge.sandbox.areas.purchasing.rules import (
     BuyingOrderIntake,
     PurchaseOrderIntake,
@@ -24,12 +23,10 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_orders,
     purchase_requisition_items,
     purchase_requisitions,
-    spending_limits,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
-    categories,
     collaborators,
     cost_centres,
     projects,
@@ -42,20 +39,8 @@ from xlbridge.sandbox.problems import (
     RequestError,
     first_found,
     register_one,
-    require_no_problems,
 )
 from xlbridge.wire import Attachment
-from xlbridge.wire.budget import (
-    SPENDING_LIMIT_CREATE,
-    SPENDING_LIMIT_DELETE,
-    SPENDING_LIMIT_LIST,
-    SPENDING_LIMIT_UPDATE,
-    SpendingLimit,
-    SpendingLimitChange,
-    SpendingLimitInput,
-    SpendingLimitKey,
-    SpendingLimitQuery,
-)
 from xlbridge.wire.purchasing import (
     ORDER_CREATE,
     ORDER_GET,
@@ -266,69 +251,6 @@ def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[Pu
         )
         for row, items in _documents(call, purchase_orders, lines, statement, condition)
     ]
-
-
-@handles(SPENDING_LIMIT_LIST)
-def list_spending_limits(call: Call) -> list[SpendingLimit]:
-    query = call.query_as(SpendingLimitQuery)
-    _require_known_codes(call, query)
-    found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
-    for name, value in query.model_dump(exclude_none=True).items():
-        found = found.where(spending_limits.c[name] == value)
-    return call.read(SpendingLimit, found)
-
-
-@handles(SPENDING_LIMIT_CREATE)
-def create_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.body_as(SpendingLimitInput)
-    _require_valid_limit(call, wanted)
-    numbers = Numbers(call.connection)
-    limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **wanted.model_dump())
-    numbers.write()
-    call.connection.execute(insert(spending_limits), limit.model_dump())
-    return limit
-
-
-@handles(SPENDING_LIMIT_UPDATE)
-def update_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.body_as(SpendingLimitChange)
-    _existing_limit(call, wanted.idPlanejamento)
-    _require_valid_limit(call, wanted, replaces=wanted.idPlanejamento)
-    this = spending_limits.c.idPlanejamento == wanted.idPlanejamento
-    call.connection.execute(update(spending_limits).where(this).values(wanted.model_dump()))
-    return SpendingLimit(**wanted.model_dump())
-
-
-@handles(SPENDING_LIMIT_DELETE)
-def delete_spending_limit(call: Call) -> SpendingLimit:
-    limit = _existing_limit(call, call.query_as(SpendingLimitKey).idPlanejamento)
-    this = spending_limits.c.idPlanejamento == limit.idPlanejamento
-    call.connection.execute(delete(spending_limits).where(this))
-    return limit
-
-
-def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
-    known = CodeLookup(call.connection)
-    unknown = limit_code_problems(known, query) + known.problems(
-        "codigoDoItemDeLancamento",
-        categories,
-        query.codigoDoItemDeLancamento,
-        "Item de lançamento",
-    )
-    if unknown:
-        raise RequestError(404, unknown)
-
-
-def _existing_limit(call: Call, number: int) -> SpendingLimit:
-    this = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
-    found = call.read(SpendingLimit, this)
-    return first_found(found, "idPlanejamento", "Planejamento não encontrado.")
-
-
-def _require_valid_limit(
-    call: Call, wanted: SpendingLimitInput, replaces: int | None = None
-) -> None:
-    require_no_problems(spending_limit_problems(call.connection, wanted, replaces))
 
 
 @handles(PURCHASE_TYPE_LIST)

@@ -1,0 +1,169 @@
+"""The same work against three servers: the tolerant sandbox, the strict one, and one that answers
+whatever the interface does not show in other shapes."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from databases import database_options
+from environment import Xlbridge, clean_environment
+from golden_steps import ClientStep, client_steps
+from other_shapes import LOG_WORDS, other_shapes
+from sandboxes import sandbox_process
+from sheets import write_rows
+from upload_parts import new_cnpj
+
+from xlbridge.client import Client, Target, UploadFile
+from xlbridge.errors import ErrorDetail, RemoteRejected
+from xlbridge.sandbox.http.strictness import MISSPELLED
+
+SERVERS = ("tolerant", "strict", "other shapes")
+STEPS = [made for made in client_steps() if made.operation.method != "GET"]
+LISTINGS = (
+    "clientes",
+    "pedidos",
+    "contasreceber",
+    "contaspagar",
+    "estoque",
+    "requisicoes",
+    "mapeamento",
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    base_url: str
+    email: str
+    password: str
+    words: str
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "XLBRIDGE_BASE_URL": self.base_url,
+            "XLBRIDGE_EMAIL": self.email,
+            "XLBRIDGE_PASSWORD": self.password,
+            "XLBRIDGE_LOG_WORDS": self.words,
+            "XLBRIDGE_SETTLE": "0",
+        }
+
+    def client(self) -> Client:
+        return Client(Target("server", self.base_url, self.email, self.password))
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    options = ["--seed", "demo", *database_options(folder)]
+    options += ["--strict"] if request.param == "strict" else []
+    with ExitStack() as stack:
+        running = stack.enter_context(sandbox_process(folder, options, clean_environment(folder)))
+        address, words = running.base_url, ""
+        if request.param == "other shapes":
+            address, words = stack.enter_context(other_shapes(running.base_url)), LOG_WORDS
+        yield Server(address, running.email, running.password, words)
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server) -> Iterator[Client]:
+    with server.client() as client:
+        yield client
+
+
+def titles(folder: Path, customer: int, *documents: str) -> Path:
+    row = {
+        "codigoDaFilial": 1,
+        "codigoDoItemDeLancamento": "1.01.001",
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDaContaCorrente": 1,
+        "historico": "Mensalidade",
+        "valorDoLancamento": 10.5,
+        "dataDeVencimento": "2026-12-31",
+    }
+    rows = [[*row.values(), customer, document] for document in documents]
+    header = [*row, "codigoDoCliente", "numeroDoDocumento"]
+    return write_rows(folder / "titulos.xlsx", header, rows, sheet="contasreceber")
+
+
+@pytest.mark.parametrize("mode", ["direct", "preview", "queue"])
+@pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
+def test_a_sheet_goes_in_once(
+    server: Server, xlbridge: Xlbridge, tmp_path: Path, mode: str, resource: str
+) -> None:
+    with server.client() as client:
+        customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
+        assert customer is not None
+        if resource == "cliente":
+            rows = [["Padaria", new_cnpj()], ["Mercado", new_cnpj()]]
+            path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "cnpj"], rows, sheet="cliente")
+        else:
+            path = titles(tmp_path, customer, new_cnpj(), new_cnpj())
+        done = xlbridge(
+            "upload", path, "--mode", mode, "--yes", "--format", "json", **server.environment()
+        )
+        report = json.loads(done.stdout)
+        assert (done.returncode, report["state"]) == (
+            0,
+            "previewed" if mode == "preview" else "done",
+        )
+        expected = 0 if mode == "preview" else 2
+        assert report["rows"]["accepted"] == expected
+        if resource == "cliente":
+            there = sum(client.registry.clients.list(cnpjcpf=row[1]) is not None for row in rows)
+        else:
+            there = len(client.financial.receivables.list_open(codigoDoCliente=customer))
+        assert there == expected
+
+
+def test_rejected_lines_are_told_by_their_rows(
+    server: Server, xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    path = titles(tmp_path, 999_999, "a")
+    done = xlbridge(
+        "upload", path, "--mode", "queue", "--yes", "--format", "json", **server.environment()
+    )
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["state"]) == (1, "rejected")
+    assert [row["row"] for row in report["rejected"]] == [2]
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_a_listing_is_exported_whole(
+    server: Server, xlbridge: Xlbridge, tmp_path: Path, listing: str
+) -> None:
+    manifest = tmp_path / "manifest.json"
+    done = xlbridge(
+        "export",
+        listing,
+        "-o",
+        tmp_path / "out.jsonl",
+        "--manifest",
+        manifest,
+        *_filters(listing),
+        **server.environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(manifest.read_text("utf-8"))
+    assert told["complete"]
+    assert told["records"] > 0
+
+
+def _filters(listing: str) -> list[str]:
+    return ["--branch", "1"] if listing == "requisicoes" else []
+
+
+@pytest.mark.parametrize("made", STEPS, ids=lambda made: made.name)
+def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, made: ClientStep) -> None:
+    """Nothing that the interface shows is in doubt for the shape of its answer."""
+    file = UploadFile("planilha.xlsx", b"no workbook") if made.operation.upload else None
+    refused: tuple[ErrorDetail, ...] | None = None
+    try:
+        opened.call(made.operation, path=made.path, query=made.query, body=made.body, file=file)
+    except RemoteRejected as error:
+        refused = error.details
+    assert refused is None or refused
+    assert not any(MISSPELLED in detail.value for detail in refused or ())

@@ -1,0 +1,60 @@
+"""What the server would refuse for its size is refused by the schema of every shipped resource."""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sheets import GOOD, write_records
+
+from xlbridge.resources import Column, Kind, Resource, load_catalogue
+from xlbridge.sandbox.problems import limit_problem
+from xlbridge.validation import validate_workbook
+from xlbridge.wire import MAX_LENGTHS
+
+RESOURCES = load_catalogue()
+
+
+def beyond(column: Column) -> Iterator[Any]:
+    """Values of a column just beyond the limits of the wire."""
+    match column.kind:
+        case Kind.INTEGER:
+            yield from (2**31, -(2**31) - 1)
+        case Kind.MONEY:
+            yield from (10**12, 0.001)
+        case Kind.NUMBER:
+            yield from (10**12, 0.1234567)
+        case Kind.DATE:
+            yield from (date(3000, 1, 1), "01/01/3000")
+        case Kind.TEXT | Kind.CODE if column.name in MAX_LENGTHS and not column.allowed:
+            yield "x" * (MAX_LENGTHS[column.name] + 1)
+
+
+def refused_by_the_server(column: Column, value: Any) -> bool:
+    if isinstance(value, date | str) and column.kind is Kind.DATE:
+        value = datetime(3000, 1, 1)
+    if isinstance(value, float) or (column.kind in {Kind.MONEY, Kind.NUMBER}):
+        value = Decimal(str(value))
+    is_fine_amount = column.kind is Kind.MONEY and value == Decimal("0.001")
+    return is_fine_amount or limit_problem(column.name, value) is not None
+
+
+CASES = [
+    pytest.param(resource, column, value, id=f"{resource.name}-{column.name}-{str(value)[:12]}")
+    for resource in RESOURCES.values()
+    if resource.name in GOOD
+    for column in resource.columns
+    for value in beyond(column)
+]
+
+
+@pytest.mark.parametrize(("resource", "column", "value"), CASES)
+def test_what_passes_a_limit_of_the_wire_is_an_error(
+    tmp_path: Path, resource: Resource, column: Column, value: Any
+) -> None:
+    assert refused_by_the_server(column, value)
+    path = write_records(tmp_path / "a.xlsx", resource.name, [{column.name: value}])
+    judged = validate_workbook(path, RESOURCES, resource=resource.name)
+    assert [f.column for f in judged.error_findings()][:1] == [column.name]

@@ -1,0 +1,23 @@
+"""Random damage is never passed over, and what nobody damaged stays what it was."""
+
+from pathlib import Path
+from random import SystemRandom
+
+import pytest
+from random_sheets import silent_changes
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_damage_is_named_and_the_rest_unchanged(tmp_path: Path, seed: int) -> None:
+    assert silent_changes(seed, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_new_sheets_each_time(tmp_path: Path) -> None:
+    """The first seed is printed; those after it follow one by one."""
+    first = SystemRandom().randrange(10**9)
+    print(f"seeds {first} to {first + 399}")
+    found = [told for seed in range(first, first + 400) for told in silent_changes(seed, tmp_path)]
+    assert found == []

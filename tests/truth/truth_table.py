@@ -1,0 +1,59 @@
+"""All cases by group, and the table of what became of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cell_cases import cell_cases
+from export_cases import judge_exports
+from libreoffice_cases import judge_libreoffice
+from packing import unpacked
+from round_trips import judge_round_trips
+from structure_cases import judge_structures, structure_cases
+from truth import Outcome, Outcomes, judge
+from xml_cases import base_workbook, judge_xml, xml_cases
+
+GROUPS: Mapping[str, Callable[[Path], Outcomes]] = {
+    "cell": lambda folder: judge(cell_cases(), folder),
+    "structure": judge_structures,
+    "raw XML": judge_xml,
+    "LibreOffice": judge_libreoffice,
+    "round trip": judge_round_trips,
+    "export": judge_exports,
+}
+"""What judges each group, in a folder of its own."""
+
+
+def judge_group(group: str) -> Outcomes:
+    with TemporaryDirectory(prefix="xlbridge-truth-") as folder:
+        return GROUPS[group](Path(folder))
+
+
+def judge_alone(name: str, folder: Path) -> Outcome:
+    """Judge one case of those that can be judged by themselves."""
+    for case in cell_cases():
+        if str(case) == name:
+            return judge([case], folder)[name]
+    for structure in structure_cases():
+        if str(structure) == name:
+            return structure.judged(folder / "case.xlsx")
+    parts = unpacked(base_workbook(folder))
+    (found,) = (case for case in xml_cases() if str(case) == name)
+    return found.judged(parts, folder / "case.xlsx")
+
+
+def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield the lines of the table: each group with its counts, then all of them."""
+    yield f"{'group':<14}" + "".join(f"{kind:>8}" for kind in (*Outcome, "cases"))
+    every: Counter[str] = Counter()
+    for group, of_group in outcomes.items():
+        counts = Counter(of_group.values())
+        every.update(counts)
+        yield _line(group, counts)
+    yield _line("all", every)
+
+
+def _line(group: str, counts: Mapping[str, int]) -> str:
+    numbers = [counts.get(kind, 0) for kind in Outcome]
+    return f"{group:<14}" + "".join(f"{number:>8}" for number in (*numbers, sum(numbers)))

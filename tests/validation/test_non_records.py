@@ -1,0 +1,197 @@
+"""Rows that are no records have one finding each, and are not sent."""
+
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from sheets import GOOD
+from test_sheet_layout import requoted
+from xlsxwriter.worksheet import Worksheet
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, validate_workbook
+
+CR = "contasreceber"
+HEADER = list(GOOD[CR])
+PLACES = {name: place for place, name in enumerate(HEADER)}
+FIRST, LAST = 1, 5
+"""The zero-based rows of the records, below the header."""
+
+Row = Mapping[str, Any]
+
+
+def zeroed(path: Path) -> Path:
+    """The same sheet, all heights and widths of its own nothing at all."""
+    other = path.with_name("zeroed.xlsx")
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(other, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            if name.endswith("sheet1.xml"):
+                content = re.sub(rb'\b(ht|width)="[.\d]+"', rb'\1="0"', content)
+                assert content.count(b'="0" customHeight') == content.count(b'width="0"') == 1
+            after.writestr(name, content)
+    return other
+
+
+def sheet(
+    path: Path,
+    catalogue: Catalogue,
+    below: Row,
+    change: Callable[[Worksheet], None] = lambda _: None,
+) -> ValidatedSheet:
+    """Five receivables, and a row below them that is given by its columns; then a change."""
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet()
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        page.write_row(0, 0, HEADER)
+        for row, values in enumerate([*[GOOD[CR]] * LAST, below], FIRST):
+            for name, value in values.items():
+                place = PLACES.get(name, len(HEADER))
+                if isinstance(value, date):
+                    page.write_datetime(row, place, value, day)
+                elif str(value).startswith("="):
+                    page.write_formula(row, place, value, None, 52.5)
+                else:
+                    page.write(row, place, value)
+        change(page)
+    return validate_workbook(path, catalogue)
+
+
+def findings(judged: ValidatedSheet) -> list[tuple[int | None, str]]:
+    return [(f.row, f.kind.code) for f in judged.findings if f.kind.code != "formula-result"]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        {"historico": "TOTAL", "valorDoLancamento": 52.5},
+        {"historico": "Subtotal", "valorDoLancamento": 52.5},
+        {"historico": "Soma", "valorDoLancamento": 52.5},
+        {"historico": "Média", "valorDoLancamento": 10.5},
+        {"historico": "Média geral:", "valorDoLancamento": 10.5},
+        {"historico": "Contagem", "valorDoLancamento": 5},
+        {"codigoDaFilial": "TOTAL", "valorDoLancamento": 52.5},
+        {"codigoDaFilial": "Total", "codigoDoCliente": 5, "valorDoLancamento": 52.5},
+        {"codigoDaContaCorrente": "Soma", "valorDoLancamento": 52.5},
+        {"dataDeVencimento": "Total:", "valorDoLancamento": 52.5},
+        {"anotação": "TOTAL", "valorDoLancamento": 52.5},
+        {"valorDoLancamento": "=SUBTOTAL(109,I2:I6)"},
+        {"valorDoLancamento": "=SUM(I2:I6)"},
+        {"historico": "Mensalidades", "valorDoLancamento": "=SUM($I$2:$I$6)"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_total_has_one_finding_and_is_no_record(
+    tmp_path: Path, catalogue: Catalogue, below: Row, quoted: bool
+) -> None:
+    path = tmp_path / "a.xlsx"
+    judged = sheet(path, catalogue, below)
+    if quoted:
+        judged = validate_workbook(requoted(path), catalogue)
+    assert [it for it in findings(judged) if it[0] != 1] == [(7, "row-total")]
+    assert judged.not_records == {7: "row-total"}
+    assert not judged.ok
+
+
+@pytest.mark.parametrize(
+    ("below", "codes"),
+    [
+        ({"historico": "Obs.: valores sujeitos a reajuste"}, {7: "row-note"}),
+        ({"codigoDaFilial": "Relatório de outubro"}, {7: "row-note"}),
+        ({"valorDoLancamento": "Emitido em 31/10/2026"}, {7: "row-note"}),
+        ({"historico": "* valores em reais"}, {7: "row-note"}),
+        ({"codigoDaFilial": "x"}, {}),
+        ({**GOOD[CR], "historico": "Total"}, {}),
+        ({**GOOD[CR], "historico": "Soma de mensalidades"}, {}),
+        ({**GOOD[CR], "historico": "Obs.: reajuste"}, {}),
+        ({**GOOD[CR], "valorDoLancamento": "=5*10.5"}, {}),
+        ({**GOOD[CR], "valorDoLancamento": "=SUM(A7:B7)"}, {}),
+    ],
+    ids=str,
+)
+def test_a_note_is_no_record_and_a_record_with_such_words_is_one(
+    tmp_path: Path, catalogue: Catalogue, below: Row, codes: Mapping[int, str]
+) -> None:
+    judged = sheet(tmp_path / "a.xlsx", catalogue, below)
+    assert judged.not_records == codes
+    if codes:
+        assert findings(judged) == list(codes.items())
+
+
+def test_the_totals_row_of_a_table_is_no_record(tmp_path: Path, catalogue: Catalogue) -> None:
+    columns = [{"header": name} for name in HEADER]
+    columns[PLACES["historico"]] = {"header": "historico", "total_string": "Geral"}
+    columns[PLACES["valorDoLancamento"]] = {
+        "header": "valorDoLancamento",
+        "total_function": "sum",
+        "total_value": 52.5,
+    }
+
+    def table(page: Worksheet) -> None:
+        page.add_table(0, 0, LAST + 1, len(HEADER) - 1, {"columns": columns, "total_row": True})
+
+    judged = sheet(tmp_path / "a.xlsx", catalogue, {}, table)
+    assert findings(judged) == [(7, "row-total")]
+    assert judged.not_records == {7: "row-total"}
+
+
+@pytest.mark.parametrize("struck", [HEADER, HEADER[:-1]], ids=["all", "not all"])
+def test_a_row_that_is_struck_through_is_no_record(
+    tmp_path: Path, catalogue: Catalogue, struck: list[str]
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet()
+        line, day = (
+            book.add_format({"font_strikeout": True, "num_format": form})
+            for form in ("General", "dd/mm/yyyy")
+        )
+        plain = book.add_format({"num_format": "dd/mm/yyyy"})
+        page.write_row(0, 0, HEADER)
+        for row in (1, 2, 3):
+            for name, value in GOOD[CR].items():
+                through = row == 2 and name in struck
+                if isinstance(value, date):
+                    form = day if through else plain
+                    page.write_datetime(row, PLACES[name], value, form)
+                else:
+                    page.write(row, PLACES[name], value, line if through else None)
+    judged = validate_workbook(path, catalogue)
+    expected = {3: "row-struck"} if struck == HEADER else {}
+    assert judged.not_records == expected
+    assert findings(judged) == list(expected.items())
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_rows_and_columns_without_height_or_width_are_hidden(
+    tmp_path: Path, catalogue: Catalogue, quoted: bool
+) -> None:
+    path = tmp_path / "a.xlsx"
+
+    def flatten(page: Worksheet) -> None:
+        page.set_row(3, 7)
+        page.set_column(1, 1, 7)
+
+    sheet(path, catalogue, {}, flatten)
+    flat = zeroed(path)
+    judged = validate_workbook(requoted(flat) if quoted else flat, catalogue)
+    assert [(f.cell, f.kind.code) for f in judged.findings] == [
+        (None, "rows-hidden"),
+        ("B1", "column-hidden"),
+    ]
+
+
+def test_a_row_that_is_no_record_leaves_the_others_alone(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    below = {"historico": "TOTAL", "valorDoLancamento": -1}
+    judged = sheet(tmp_path / "a.xlsx", catalogue, below)
+    assert [f.kind.code for f in judged.findings] == ["row-total"]
+    assert judged.findings[0].cell == "F7"
+    assert judged.findings[0].value == "TOTAL"

@@ -1,0 +1,212 @@
+"""Rows of a table that are no records: totals, notes, struck-through rows, repeated headers.
+
+Each has one finding, which is an error: such a row is not sent. None of its cells is judged.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from xlbridge.resources import Kind, Resource
+from xlbridge.validation.cells.column_cells import ColumnCells, Positions
+from xlbridge.validation.cells.displayed_cells import FormatLookup
+from xlbridge.validation.headers.header_row import Header
+from xlbridge.validation.typed_rows import TypedRows
+from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+_COUNTED = r"(?:clientes|registros|linhas|itens)\b"
+_OF = r"(?:d[aeo]s?|em|por)\s"
+_TOTAL = re.compile(
+    # "Total Distribuidora" is a company's name; "Subtotal", whatever follows, is none.
+    rf"sub-?\s?tota(?:l|is)\b.*"
+    rf"|(?:grand\s+)?tota(?:l|is)(?:\s+(?:gera(?:l|is)|parcia(?:l|is)|{_OF}.*|{_COUNTED}.*|r\$.*))?"
+    rf"\s*(?:[:=].*|(?:[–-]\s*)?\(?\d[\d.,]*\)?(?:\s+{_COUNTED})?)?"
+    rf"|(?:qtde?\b\.?|quantidade|n[uú]mero|contagem)(?:\s+(?:total|geral|{_OF}[^:=]*))?\s*[:=].*"
+    rf"|contagem\s+(?:geral|{_OF}.*)",
+    re.IGNORECASE,
+)
+_STATISTIC = re.compile(
+    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count)"
+    rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(
+    r"(?:obs\b|observa[çc](?:ão|ao|ões|oes)\b|notas?\s*:|fonte\s*:|p[áa]gina\s+\d|\(?\*+\)?\s"
+    r"|(?:emitid|gerad|impress|atualizad)[oa]\s+(?:em|por|às)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORDS = re.compile(r"[^\W\d_]+\s+\S+")
+_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_MOST_CELLS = 2
+_LAST_ROWS = 10
+
+
+def note_non_records(
+    resource: Resource,
+    header: Header,
+    cells: SheetCells,
+    typed: TypedRows,
+    formats_of: FormatLookup,
+) -> Mapping[int, str]:
+    """Give each row that is no record its one finding; return Excel's numbers of those rows, each
+    with the code of its finding.
+
+    ``formats_of`` tells which cells have some of the sheet's styles.
+    """
+    marks = _Marks(resource, header, cells, typed)
+    for found in typed.problems.values():
+        marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
+    marks.add(_struck_rows(marks, formats_of), "row-struck")
+    layout = cells.raw.layout
+    marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
+    _mark_totals(marks)
+    _mark_notes(marks)
+    marks.write()
+    return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """The rows of a sheet that are no records; ``found`` has the code of each by its position, and
+    the column whose cell is named, None where that is the first that is filled."""
+
+    resource: Resource
+    header: Header
+    cells: SheetCells
+    typed: TypedRows
+    found: dict[int, tuple[str, str | None]] = field(default_factory=dict)
+
+    def add(self, positions: Iterable[int], code: str, column: str | None = None) -> None:
+        for position in positions:
+            self.found.setdefault(position, (code, column))
+
+    def positions_of_rows(self, rows: Collection[int]) -> list[int]:
+        positions: list[int] = np.flatnonzero(np.isin(self.typed.rows, list(rows))).tolist()
+        return positions
+
+    def filled_columns(self, position: int) -> list[str]:
+        """Return the columns that are filled in a row, in the sheet's order."""
+        place = self.typed.rows[position] - 1
+        columns = sorted(self.header.columns, key=self.header.columns.__getitem__)
+        return [name for name in columns if self._column(name).kind(place) is not CellKind.EMPTY]
+
+    def value(self, position: int, column: str) -> object:
+        return self._column(column).value(self.typed.rows[position] - 1)
+
+    def write(self) -> None:
+        """Write the finding of each row, in place of all others of its cells."""
+        again = "row-header-again"
+        replaced = [p for p, (code, _) in self.found.items() if code != again]
+        if not replaced:
+            return
+        positions = np.array(replaced, dtype=np.intp)
+        for problems in self.typed.problems.values():
+            problems.clear(positions)
+        for position in replaced:
+            code, column = self.found[position]
+            first = min(self.header.columns, key=self.header.columns.__getitem__)
+            name = column or next(iter(self.filled_columns(position)), first)
+            self.typed.problems[name].add(position, code)
+            self.typed.problems[name].failed[position] = True
+
+    def _column(self, name: str) -> CellColumn:
+        return self.cells.columns[self.header.columns[name]]
+
+
+def _struck_rows(marks: _Marks, formats_of: FormatLookup) -> list[int]:
+    """Return the positions of the rows whose filled cells are all struck through."""
+    cells, columns = marks.cells, marks.header.columns
+    if not cells.raw.struck or not columns:
+        return []
+    places = {cells.first_column + place for place in columns.values()}
+    struck = formats_of(dict.fromkeys(cells.raw.struck, ""), places)
+    positions = marks.positions_of_rows({row for row, _ in struck})
+    return [
+        position
+        for position in positions
+        if all(
+            (marks.typed.rows[position], cells.first_column + columns[name]) in struck
+            for name in marks.filled_columns(position)
+        )
+    ]
+
+
+def _mark_totals(marks: _Marks) -> None:
+    """Mark the rows with few cells beside their numbers, one of which says "total" or the like."""
+    rows, loose = _sparse_rows(marks)
+    if not len(rows):
+        return
+    names = {place: name for name, place in marks.header.columns.items()}
+    numbers = np.array(marks.typed.rows, dtype=np.int64)[rows]
+    for place, column in enumerate(marks.cells.columns):
+        if CellKind.TEXT not in column.kinds:
+            continue
+        positions, which, texts = ColumnCells(column, numbers).distinct_texts()
+        total = [_TOTAL.fullmatch(text.strip()) is not None for text in texts]
+        statistic = [_STATISTIC.fullmatch(text.strip()) is not None for text in texts]
+        name = names.get(place)
+        own = name is not None and marks.resource.by_name[name].kind not in _NUMBER_KINDS
+        for at, text in zip(positions.tolist(), which.tolist(), strict=True):
+            if total[text] or (statistic[text] and loose[at] == own):
+                marks.add([int(rows[at])], "row-total", name)
+
+
+def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
+    """Return the rows that have few cells filled beside numbers, and how many; they have hardly
+    any number either, or lack a required value."""
+    typed, columns = marks.typed, marks.resource.columns
+    rows = np.arange(len(typed.rows))
+    filled = np.zeros(len(rows), dtype=np.intp)
+    for column in columns:
+        if column.kind not in _NUMBER_KINDS:
+            filled += _is_filled(typed, column.name, rows)
+            sparse = filled <= _MOST_CELLS
+            rows, filled = rows[sparse], filled[sparse]
+            if not len(rows):
+                return rows, filled
+    whole, lacks = filled.copy(), np.zeros(len(rows), dtype=bool)
+    for column in columns:
+        if column.kind in _NUMBER_KINDS:
+            whole += _is_filled(typed, column.name, rows)
+        if column.required and column.name in marks.header.columns:
+            lacks |= ~_is_filled(typed, column.name, rows)
+    kept = (whole <= _MOST_CELLS) | lacks
+    return rows[kept], filled[kept]
+
+
+def _is_filled(typed: TypedRows, name: str, rows: Positions) -> npt.NDArray[np.bool_]:
+    filled: npt.NDArray[np.bool_] = typed.frame[name].notna().to_numpy()[rows]
+    return filled | typed.problems[name].failed[rows]
+
+
+def _mark_notes(marks: _Marks) -> None:
+    """Mark the rows with one cell that is no value of its column: a text below a gap among the
+    last rows, a remark by its words, or words where a number or a date belongs."""
+    rows, _ = _sparse_rows(marks)
+    trailing = set(_trailing_rows(marks.typed))
+    for position in map(int, rows):
+        if position in marks.found or len(names := marks.filled_columns(position)) != 1:
+            continue
+        text = marks.value(position, names[0])
+        if not isinstance(text, str):
+            continue
+        is_text = marks.resource.by_name[names[0]].kind.is_text
+        is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
+        if is_remark or position in trailing:
+            marks.add([position], "row-note", names[0])
+
+
+def _trailing_rows(typed: TypedRows) -> Iterator[int]:
+    """Yield the last rows with one cell each that are below a gap; the rows above have more."""
+    last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
+    failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]
+    counts = (last | np.array(failed).T).sum(axis=1)
+    others = np.flatnonzero(counts != 1)
+    if len(others):
+        rows = typed.rows
+        first = len(rows) - len(counts) + int(others[-1]) + 1
+        gap = next((p for p in range(first, len(rows)) if rows[p] - rows[p - 1] > 1), len(rows))
+        yield from range(gap, len(rows))
