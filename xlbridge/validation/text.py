@@ -44,6 +44,7 @@ _LOOK_ALIKES = frozenset(
     "АВЕЅІЈКМНОРСТУХаеорсухіјѕ"  # Cyrillic
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο"  # Greek
 )
+_UNKNOWN = frozenset({"Co", "Cn"})
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _ZERO_WIDTH_JOINER = "\u200d"
 _HYPHENS = frozenset("‐‑‒–")
@@ -57,20 +58,31 @@ _MOJIBAKE = re.compile(f"[ÂÃ]{_SECOND_BYTE}|â{_SECOND_BYTE}{_SECOND_BYTE}")
 _PLAUSIBLE = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔÕÚÜªº°´–—‘’“”…•®©™€\N{NO-BREAK SPACE}")
 
 
+_BLANK_LETTERS = re.compile("[\u2800\u3164\u115f\u1160\uffa0]")
+"""Characters that are no spaces and look like nothing: fillers, the empty Braille pattern."""
+
+
+def is_all_visible(text: str) -> bool:
+    """Return whether there is nothing in a text that cannot be seen."""
+    return text.isprintable() and (text.isascii() or _BLANK_LETTERS.search(text) is None)
+
+
 def strip_invisible(text: str) -> tuple[str, str | None]:
     """Return the text without what cannot be seen, and the first such character.
 
-    Other kinds of space become a space. Line breaks and tabs stay, and so does what joins emoji.
+    Other kinds of space become a space, as do letters that look blank. Line breaks and tabs stay,
+    and so does what joins emoji, and what only another font or a newer Unicode shows.
     """
-    if text.isprintable():
+    if is_all_visible(text):
         return text, None
     kept, first = [], None
     for place, character in enumerate(text):
-        if character.isprintable() or _is_kept(text, place):
+        is_blank = _BLANK_LETTERS.match(character) is not None
+        if (character.isprintable() and not is_blank) or _is_kept(text, place):
             kept.append(character)
             continue
         first = first or character
-        if unicodedata.category(character) in {"Zs", "Zl", "Zp"}:
+        if is_blank or unicodedata.category(character) in {"Zs", "Zl", "Zp"}:
             kept.append(" ")
     return "".join(kept).strip(), first
 
@@ -110,6 +122,13 @@ def find_look_alike(text: str) -> str | None:
     return None if shows_another else next(iter(seeming), None)
 
 
+def find_private_character(text: str) -> str | None:
+    """Return the first character whose meaning is private to a font or unknown to Unicode."""
+    if text.isprintable():
+        return None
+    return next((each for each in text if unicodedata.category(each) in _UNKNOWN), None)
+
+
 def has_replacement_character(text: str) -> bool:
     """Return whether a program put a mark where it could not read a character."""
     return _REPLACEMENT in text
@@ -145,7 +164,7 @@ def _is_kept(text: str, place: int) -> bool:
     character = text[place]
     if character == _ZERO_WIDTH_JOINER and place:
         return unicodedata.category(text[place - 1]) in {"So", "Mn", "Sk"}
-    return character in _KEPT_CONTROLS
+    return character in _KEPT_CONTROLS or unicodedata.category(character) in _UNKNOWN
 
 
 def _as_utf8(found: re.Match[str]) -> str:

@@ -176,6 +176,19 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "character-private",
+        Text(
+            pt="O texto tem um caractere que só uma fonte própria mostra ({character}); será "
+            "enviado como está.",
+            en="The text holds a character that only a font of its own shows ({character}); it is "
+            "sent as it is.",
+        ),
+        Text(
+            pt="Troque-o por letras ou símbolos comuns.",
+            en="Replace it by ordinary letters or symbols.",
+        ),
+    ),
+    warning(
         "text-misread",
         Text(
             pt="O texto parece mal convertido de outro arquivo; talvez seja {read}.",

@@ -60,7 +60,11 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "date-short-year",
         Text(pt="O ano tem só dois algarismos.", en="The year has only two digits."),
-        Text(pt="Escreva o ano com quatro algarismos.", en="Write the year with four digits."),
+        Text(
+            pt="Escreva o ano com quatro algarismos; até 49, basta declarar a ordem com --dates.",
+            en="Write the year with four digits; up to 49 it is enough to declare the order with "
+            "--dates.",
+        ),
     ),
     error(
         "date-serial",

@@ -224,6 +224,8 @@ def _boolean(
         problems.add(position, "type-boolean")
     for position, text in zip(*cells.texts(), strict=True):
         word = strip_invisible(normalise_width(text))[0].casefold()
+        if not word:
+            continue
         if word in _YES or word in _NO:
             values[position], missing[position] = word in _YES, False
         else:

@@ -21,8 +21,10 @@ from xlbridge.validation.text import (
     composed,
     find_look_alike,
     find_non_code_character,
+    find_private_character,
     has_look_alikes,
     has_replacement_character,
+    is_all_visible,
     is_composed,
     normalise_width,
     quoted,
@@ -143,7 +145,7 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
 
 def _is_plain_text(text: str) -> bool:
     """Return whether a text can be taken as it is, or all of those that were joined can be."""
-    if not text.isprintable() or repair_mojibake(text) is not None:
+    if not is_all_visible(text) or repair_mojibake(text) is not None:
         return False
     return is_composed(text) and not has_look_alikes(text) and not has_replacement_character(text)
 
@@ -192,6 +194,8 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     if has_replacement_character(text):
         return "character-lost", ""
     if column.kind is Kind.TEXT:
+        if private := find_private_character(text):
+            return "character-private", character_name(private)
         strange = find_look_alike(text)
         return None if strange is None else ("look-alike-letter", character_name(strange))
     if _SCIENTIFIC.fullmatch(text):

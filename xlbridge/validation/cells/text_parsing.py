@@ -26,11 +26,31 @@ FIRST_YEAR = 1905
 LAST_YEAR = 2999
 """Year of the last date that the remote system takes."""
 
-_TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z?)?"
+_TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)?"
 _YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
 _SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
-_MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?Z?$", re.ASCII)
-SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{2}", re.ASCII)
+_ZONE = re.compile(r"(:\d{2}(?:\.\d+)?) ?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII | re.IGNORECASE)
+_MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?$", re.ASCII)
+_SHORT_YEAR = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{2})" + _TIME, re.ASCII)
+_MARK = r"(?:[ /.-]| de )"
+_DAY_MONTH_NAME = re.compile(
+    rf"(\d{{1,2}})[ºo]?{_MARK}([a-zç]+)\.?{_MARK}(\d{{4}}){_TIME}", re.IGNORECASE
+)
+_NAMED_SHORT_YEAR = re.compile(rf"(\d{{1,2}}){_MARK}([a-zç]+)\.?{_MARK}(\d{{2}}){_TIME}", re.I)
+_MONTH_NAME_DAY = re.compile(rf"([a-z]+)\.? (\d{{1,2}}),? (\d{{4}}){_TIME}", re.IGNORECASE)
+_MONTH_NAMES = (
+    *("janeiro january", "fevereiro february", "março marco march", "abril april", "maio may"),
+    *("junho june", "julho july", "agosto august", "setembro september", "outubro october"),
+    *("novembro november", "dezembro december"),
+)
+_MONTHS = {
+    short: number
+    for number, names in enumerate(_MONTH_NAMES, start=1)
+    for name in names.split()
+    for short in (name, name[:3])
+} | {"sept": 9}
+_LAST_OF_THIS_CENTURY = 49
+"""Two digits up to this one are of the 2000s: no date of a title is that old."""
 
 _PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
 _POINT = re.compile(r"[+-]?(\d+)\.(\d+)", re.ASCII)
@@ -69,9 +89,15 @@ class Meanings(Generic[Value]):
 def date_meanings(text: str) -> Meanings[date] | None:
     """Return what a text may mean as a date, None when it is none.
 
-    Dates that begin with the year and dates whose day is over 12 have one meaning; ``01/02/2026``
-    has two.
+    Dates that begin with the year, that name the month, and dates whose day is over 12 have one
+    meaning; ``01/02/2026`` has two.
     """
+    if match := _DAY_MONTH_NAME.fullmatch(text):
+        number, name, year = match.groups()
+        return _named_date(year, name, number)
+    if match := _MONTH_NAME_DAY.fullmatch(text):
+        name, number, year = match.groups()
+        return _named_date(year, name, number)
     if match := _YEAR_FIRST.fullmatch(text):
         year, _, month, number = match.groups()
         day = _date(year, month, number)
@@ -81,6 +107,34 @@ def date_meanings(text: str) -> Meanings[date] | None:
         native, foreign = _date(year, second, first), _date(year, first, second)
         return Meanings(native, foreign) if native or foreign else None
     return None
+
+
+def _named_date(year: str, name: str, number: str) -> Meanings[date] | None:
+    month = _MONTHS.get(name.casefold())
+    day = _date(year, str(month), number) if month else None
+    return None if day is None else Meanings(day, day)
+
+
+def _whole_year(year: str) -> str | None:
+    """Return a year of two digits in four, None where it may be of two centuries."""
+    return f"20{year}" if int(year) <= _LAST_OF_THIS_CENTURY else None
+
+
+def declared_date_meanings(text: str) -> Meanings[date] | None:
+    """Return what a text may mean as a date where the order of day and month is declared, so that
+    a year of two digits, which then stands last, may be read as well."""
+    if match := _SHORT_YEAR.fullmatch(text):
+        first, _, second, short = match.groups()
+        year = _whole_year(short)
+        if year is None:
+            return None
+        native, foreign = _date(year, second, first), _date(year, first, second)
+        return Meanings(native, foreign) if native or foreign else None
+    if match := _NAMED_SHORT_YEAR.fullmatch(text):
+        number, name, short = match.groups()
+        year = _whole_year(short)
+        return None if year is None else _named_date(year, name, number)
+    return date_meanings(text)
 
 
 def year_of(text: str) -> int | None:
@@ -216,7 +270,8 @@ class TextParser(Generic[Value]):
 
     ``wrong`` gives the finding of a text that is not read and its details, told whether the
     Brazilian convention was declared, and what the text means in the one that was not. ``lasting``
-    tells the texts that are read and stay text, whatever is fixed.
+    tells the texts that are read and stay text, whatever is fixed. ``understand_declared`` takes
+    the place of ``understand`` where a convention was declared.
     """
 
     understand: Callable[[str], Meanings[Value] | None]
@@ -225,6 +280,7 @@ class TextParser(Generic[Value]):
     ambiguous: str
     wrong: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
     lasting: Callable[[str], bool] = lambda _: False
+    understand_declared: Callable[[str], Meanings[Value] | None] | None = None
 
 
 def parse_texts(
@@ -242,12 +298,15 @@ def parse_texts(
     positions, texts = cells.texts()
     if not "".join(set(texts)).isascii():
         texts = [strip_invisible(normalise_width(text))[0] for text in texts]
-    meanings = meanings_of(texts, form.understand)
     declared = form.declared(reading)
+    understand = form.understand if declared is None else form.understand_declared
+    meanings = meanings_of(texts, understand or form.understand)
     evidence = Evidence.of(meanings.values())
     native = evidence.settled if declared is None else declared
     is_evidence = declared is None and _have_dependents(form, meanings, evidence)
     for position, text in zip(positions.tolist(), texts, strict=True):
+        if not text:
+            continue
         meaning = meanings.get(text)
         if meaning is not None and meaning.ambiguous and native is None:
             first, second = form.written(meaning.native), form.written(meaning.foreign)
@@ -308,6 +367,10 @@ _TOO_EARLY = Text(
     pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
     en=f" that is taken: the year is before {FIRST_YEAR}",
 )
+_ZONED = Text(
+    pt=" certa: a hora tem um fuso (Z ou ±hh:mm), e dele depende o dia",
+    en=" for certain: its time has a zone (Z or ±hh:mm), which the day depends on",
+)
 TOO_LATE = Text(
     pt=f" aceita: o ano passa de {LAST_YEAR}",
     en=f" that is taken: the year is after {LAST_YEAR}",
@@ -325,11 +388,13 @@ _OTHER_STYLE = Text(
 def _wrong_date(
     text: str, native: bool | None, other: date | None
 ) -> tuple[str, Mapping[str, object]]:
-    if SHORT_YEAR.fullmatch(text):
-        return "date-short-year", {}
     if other is not None:
         order = "dmy" if native else "mdy"
         return "type-date", {"why": _OTHER_ORDER.format(order=order, other=display(other))}
+    if _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text):
+        return "date-short-year", {}
+    if _ZONE.search(text) and date_meanings(_ZONE.sub(r"\1", text)):
+        return "type-date", {"why": _ZONED}
     year = year_of(text)
     if year is None:
         return "type-date", {"why": ""}
@@ -350,4 +415,5 @@ DATE_PARSER = TextParser(
     ambiguous="date-ambiguous",
     wrong=_wrong_date,
     lasting=has_time,
+    understand_declared=declared_date_meanings,
 )

@@ -1,0 +1,65 @@
+"""Characters that look like nothing, and characters that only a font of their own shows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixed_copies import fixed
+from sheets import write_records
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation import validate_workbook
+
+CR = "contasreceber"
+BLANKS = ["\u2800", "\u3164", "\u115f", "\u1160", "\uffa0", " \u2800\u200b"]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+@pytest.mark.parametrize("column", ["historico", "codigoDoCentroDeCusto", "codigoDoCliente"])
+def test_what_looks_blank_is_blank(
+    tmp_path: Path, catalogue: Catalogue, column: str, blank: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{column: blank}])
+    [finding] = validate_workbook(path, catalogue).findings
+    assert (finding.column, finding.kind.code) == (column, "required-missing")
+
+
+@pytest.mark.parametrize("column", ["dataDeVencimento", "valorDoLancamento", "numeroDoDocumento"])
+def test_what_looks_blank_says_nothing_where_nothing_is_required(
+    tmp_path: Path, catalogue: Catalogue, column: str
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{column: "\u2800"}])
+    judged = validate_workbook(path, catalogue)
+    assert judged.findings == []
+    assert judged.frame[column].isna().all()
+
+
+def test_a_letter_that_looks_blank_is_a_space_within_a_text(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = write_records(tmp_path / "a.xlsx", CR, [{"historico": "Aluguel\u3164de maio\u2800"}])
+    judged, changes, after = fixed(path, catalogue)
+    assert [f.kind.code for f in judged.findings] == ["invisible-character"]
+    assert [change.new for change in changes] == ["Aluguel de maio"]
+    assert after.findings == []
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "code"),
+    [
+        ("historico", "\uf0b7 Aluguel", "character-private"),
+        ("historico", "Aluguel \U0010ffff", "character-private"),
+        ("numeroDoDocumento", "NF\ue0001", "hidden-character"),
+    ],
+)
+def test_a_private_character_is_named_and_stays(
+    tmp_path: Path, catalogue: Catalogue, column: str, text: Any, code: str
+) -> None:
+    judged, changes, after = fixed(
+        write_records(tmp_path / "a.xlsx", CR, [{column: text}]), catalogue
+    )
+    assert [f.kind.code for f in judged.findings] == [code]
+    assert changes == []
+    assert after.findings == judged.findings
+    if column == "historico":
+        assert judged.frame[column].tolist() == [text]

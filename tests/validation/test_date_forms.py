@@ -1,0 +1,98 @@
+"""Dates written with names of months, two digits for the year, or a time with a zone."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixed_copies import fixed
+from sheets import write_records
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ParseOptions, validate_workbook
+
+DUE = "dataDeVencimento"
+
+
+def sheet(folder: Path, text: str) -> Path:
+    changes = [{"dataDeEmissao": None, DUE: text}]
+    return write_records(folder / "a.xlsx", "contasreceber", changes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("06-nov-2026", "6/nov/2026", "06-Nov-2026", "6 de novembro de 2026", "06.NOV.2026"),
+        *("6 nov. 2026", "Nov 6, 2026", "November 6 2026", "6º de novembro de 2026"),
+    ],
+)
+def test_a_date_that_names_its_month_is_read_and_fixed(
+    tmp_path: Path, catalogue: Catalogue, text: str
+) -> None:
+    judged, changes, after = fixed(sheet(tmp_path, text), catalogue)
+    assert [f.kind.code for f in judged.findings] == ["date-as-text"]
+    assert [change.new for change in changes] == [date(2026, 11, 6)]
+    assert after.findings == []
+
+
+@pytest.mark.parametrize(
+    "month", ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
+)
+def test_every_month_has_its_name(tmp_path: Path, catalogue: Catalogue, month: str) -> None:
+    judged = validate_workbook(sheet(tmp_path, f"15-{month}-2026"), catalogue)
+    months = ["jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"]
+    assert judged.frame[DUE][0].month == months.index(month) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("31-nov-2026", "type-date"),
+        ("nov-2026", "type-date"),
+        ("06-nvo-2026", "type-date"),
+        ("06-nov-26", "date-short-year"),
+        ("05/11/26", "date-short-year"),
+    ],
+)
+def test_what_names_no_day_is_no_date(
+    tmp_path: Path, catalogue: Catalogue, text: str, code: str
+) -> None:
+    judged, changes, _ = fixed(sheet(tmp_path, text), catalogue)
+    assert [f.kind.code for f in judged.findings] == [code]
+    assert changes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "expected"),
+    [
+        ("05/11/26", "dmy", date(2026, 11, 5)),
+        ("05/11/26", "mdy", date(2026, 5, 11)),
+        ("31.12.49", "dmy", date(2049, 12, 31)),
+        ("06-nov-26", "dmy", date(2026, 11, 6)),
+        ("06-nov-75", "dmy", "date-short-year"),
+        ("31/12/50", "dmy", "date-short-year"),
+        ("12/31/26", "dmy", "type-date"),
+    ],
+)
+def test_a_year_of_two_digits_needs_a_declared_order_and_one_century(
+    tmp_path: Path, catalogue: Catalogue, text: str, order: Any, expected: Any
+) -> None:
+    reading = ParseOptions(dates=order)
+    judged, changes, _ = fixed(sheet(tmp_path, text), catalogue, reading=reading)
+    if isinstance(expected, str):
+        assert [f.kind.code for f in judged.findings] == [expected]
+        assert changes == []
+    else:
+        assert [change.new for change in changes] == [expected]
+
+
+@pytest.mark.parametrize("time", ["10:30:00", "00:00:00.000", "00:00"])
+@pytest.mark.parametrize("zone", ["Z", "-03:00", "+0000", "-03"])
+def test_a_time_with_a_zone_is_refused_whatever_the_zone(
+    tmp_path: Path, catalogue: Catalogue, time: str, zone: str
+) -> None:
+    judged, changes, _ = fixed(sheet(tmp_path, f"2026-11-06T{time}{zone}"), catalogue)
+    [finding] = judged.findings
+    assert finding.kind.code == "type-date"
+    assert "zone" in finding.message.en
+    assert changes == []
