@@ -1,10 +1,11 @@
 """Where the data is: header rows, columns, sheets, and which resource it is for."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 import xlsxwriter
-from sheets import GOOD, ErrorCell, write_rows
+from sheets import GOOD, ErrorCell, records, write_rows
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
@@ -44,6 +45,7 @@ def test_header_under_a_title_with_blank_rows_and_columns(
         ["Trade name", "Nature", "CNPJ"],
         ["Nomé comercial", "Naturéza", "CNPJ"],
         ["nome\u200bcomercial", "\ufeffnatureza", "cnpj"],
+        ["Nome comercial:", "Natureza :", "CNPJ*:"],
     ],
 )
 def test_headers_match_in_every_usual_spelling(
@@ -54,6 +56,39 @@ def test_headers_match_in_every_usual_spelling(
     )
     assert judged.findings == []
     assert list(judged.columns) == CLIENT
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "header"),
+    [
+        ("contasreceber", "valorDoLancamento", "Valor do lançamento (R$)"),
+        ("contasreceber", "valorDoLancamento", "valorDoLancamento (em reais):"),
+        ("contasreceber", "valorDoLancamento", "VALOR DO LANÇAMENTO R$ *"),
+        ("contasreceber", "dataDeVencimento", "Data de vencimento (dd/mm/aaaa)"),
+        ("nota-fiscal-servico", "AliquotaCBS", "Alíquota da CBS (%)"),
+    ],
+)
+def test_a_header_may_name_the_unit_that_its_column_has(
+    tmp_path: Path, catalogue: Catalogue, resource: str, column: str, header: str
+) -> None:
+    names, rows = records(resource, [{column: date(2026, 11, 6) if "data" in column else 1.0}])
+    path = write_rows(tmp_path / "a.xlsx", [header if n == column else n for n in names], rows)
+    judged = validate_workbook(path, catalogue)
+    assert judged.findings == []
+    assert column in judged.columns
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Valor da CBS (%)", "Alíquota da CBS (R$)", "Valor da CBS (US$)", "Valor da CBS (mil)"],
+)
+def test_a_unit_of_something_else_is_asked_about(
+    tmp_path: Path, catalogue: Catalogue, header: str
+) -> None:
+    names, [row] = records("nota-fiscal-servico", [{}])
+    path = write_rows(tmp_path / "a.xlsx", [*names, header], [[*row, 1.0]])
+    judged = validate_workbook(path, catalogue)
+    assert [f.kind.code for f in judged.findings] == ["column-misspelt"]
 
 
 def test_a_missing_required_column_is_one_finding(tmp_path: Path, catalogue: Catalogue) -> None:

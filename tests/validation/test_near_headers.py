@@ -52,7 +52,7 @@ def said(sheet: ValidatedSheet, header: str) -> list[tuple[str, str | None]]:
         ("contasreceber", "N. do documento", "numeroDoDocumento", MISSPELT),
         ("contasreceber", "Dt. vencto", "dataDeVencimento", MISSPELT),
         ("contasreceber", "Cód. cliente", "codigoDoCliente", MISSPELT),
-        ("contasreceber", "Valor do lançamento (R$)", "valorDoLancamento", MISSPELT),
+        ("contasreceber", "Valor do lançamento (US$)", "valorDoLancamento", MISSPELT),
         ("contasreceber", "datadevencimeto", "dataDeVencimento", MISSPELT),
         ("nota-fiscal-servico", "codigoDoServicoPrestad", "codigoDoServicoPrestado", MISSPELT),
     ],

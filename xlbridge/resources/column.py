@@ -112,8 +112,9 @@ class Column:
 
 
 def normalize_header(header: str) -> str:
-    """Return a header in the form in which headers are compared: no case, accents or asterisk."""
-    return " ".join(strip_accents(header).split()).rstrip(" *").casefold()
+    """Return a header in the form in which headers are compared: no case, accents, asterisk or
+    colon at its end."""
+    return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
 
 
 def strip_accents(text: str) -> str:
@@ -122,15 +123,38 @@ def strip_accents(text: str) -> str:
     return "".join(part for part in decomposed if not unicodedata.combining(part))
 
 
+_MONEY_UNITS = ("(r$)", "[r$]", "r$", "- r$", "(em r$)", "(reais)", "(em reais)", "(brl)")
+_DATE_UNITS = ("(dd/mm/aaaa)", "(dd/mm/yyyy)")
+_RATE_UNITS = ("(%)", "[%]", "%", "(em %)")
+_WHOLE_RATE = 100
+
+
+def _units(column: Column) -> tuple[str, ...]:
+    """Return the units, as headers are compared, that say of a column what it is anyway."""
+    if column.kind is Kind.MONEY:
+        return _MONEY_UNITS
+    if column.kind is Kind.DATE:
+        return _DATE_UNITS
+    is_rate = column.checks.get("in_range", {}).get("max_value") == _WHOLE_RATE
+    return _RATE_UNITS if column.kind is Kind.NUMBER and is_rate else ()
+
+
 def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
     """Map every header that names a column, as it is compared, to the column's name.
 
-    The wire names go before the titles in both languages.
+    The wire names go before the titles in both languages; each may be followed by the unit of the
+    column's values.
     """
     columns = tuple(columns)
+    with_units = {
+        f"{normalize_header(title)} {unit}": column.name
+        for column in columns
+        for title in (column.name, column.title.pt, column.title.en)
+        for unit in _units(column)
+    }
     titles = {
         normalize_header(title): column.name
         for column in columns
         for title in (column.title.pt, column.title.en)
     }
-    return titles | {normalize_header(column.name): column.name for column in columns}
+    return with_units | titles | {normalize_header(column.name): column.name for column in columns}
