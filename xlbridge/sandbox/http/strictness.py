@@ -1,6 +1,6 @@
 """What the strict sandbox asks of a request beyond the tolerant one.
 
-Names are spelled as the spec spells them, dates are written as its samples write them, and texts
+Names and dates are written as in the spec's samples, which is how our client sends them, and texts
 that have a form have it. Source: the spec, "Field names are exact and case-sensitive".
 """
 
