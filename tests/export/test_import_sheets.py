@@ -63,6 +63,8 @@ def test_the_record_carries_its_own_number(
     with plain.open(encoding="utf-8-sig", newline="") as stream:
         records = [[record[name] for name in numbers] for record in csv.DictReader(stream)]
     assert [[str(cell.value) for cell in row[-3:]] for row in rows] == records
+    amount = names.index("valorDoLancamento")
+    assert {type(row[amount].value) for row in rows} <= {int, float}
 
 
 def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge) -> None:
@@ -179,10 +181,12 @@ def test_an_import_sheet_holds_no_other_number_or_date_than_came(
         "dataDeEmissao": "0001-01-01T00:00:00",
         "codigoDoCliente": 12345678901234567,
         "historico": "=1+1",
+        "valorDoLancamento": 9965.28,
     }
     exported_titles(xlbridge, output, odd, options=("--as-template", "contasreceber"))
     (header, row) = openpyxl.load_workbook(output)["contasreceber"].iter_rows(values_only=True)
     cells = dict(zip(header, row, strict=True))
+    assert cells["valorDoLancamento"] == 9965.28
     assert cells["dataDeEmissao"] == "0001-01-01T00:00:00"
     assert cells["codigoDoCliente"] == "12345678901234567"
     assert cells["historico"] == "=1+1"

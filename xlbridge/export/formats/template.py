@@ -12,7 +12,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, OutputWriter, Table
-from xlbridge.export.formats.xlsx_rows import FIRST_SAFE_DAY
+from xlbridge.export.formats.xlsx_rows import EXACT_DIGITS, FIRST_SAFE_DAY
 from xlbridge.export.lines import CELLS_AS_JSON, LineFormat, cells_of
 from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.i18n import Text
@@ -97,9 +97,10 @@ def _writer(sheet: Worksheet, column: ExportColumn) -> Callable[[int, int, Any, 
 
 
 def _write_number(sheet: Worksheet, row: int, index: int, digits: str, form: Format | None) -> int:
-    """Write a number, as text where a cell's number, of at most 16 digits, would be another one."""
-    number = float(digits)
-    if Decimal(f"{number:.16G}") != Decimal(digits):
+    """Write a number, as text where a cell's number would be another one."""
+    number, exact = float(digits), Decimal(digits)
+    # Fifteen digits come back from any binary number, sixteen, as they are written, from some.
+    if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
         return int(sheet.write_string(row, index, digits))
     return int(sheet.write_number(row, index, number, form))
 

@@ -21,7 +21,7 @@ from xlbridge.export.sheets import ExportColumn, naive_moment, value_reader
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
 
-_EXACT_DIGITS = 15
+EXACT_DIGITS = 15
 """Programs read so many digits back as they are, wherever the decimal point is."""
 
 _EPOCH = datetime(1899, 12, 30).toordinal()
@@ -145,7 +145,7 @@ def _number_writer(
         if isinstance(value, str) and is_usual(value):
             return f"{usual}{value}</v></c>"
         digits = read(value)
-        if len(digits) > _EXACT_DIGITS and not _reads_back(digits):
+        if len(digits) > EXACT_DIGITS and not _reads_back(digits):
             return as_text(digits)
         more_than_cents = digits.rfind(".", 0, -3) >= 0
         return f"{finer if more_than_cents else usual}{digits}</v></c>"
