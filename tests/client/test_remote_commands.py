@@ -164,6 +164,22 @@ def test_a_raw_call_prints_the_answer(
     assert bool(captured.err) == (code == 4)
 
 
+def test_an_answer_is_waited_for_as_long_as_the_user_says(server: ScriptedServer) -> None:
+    server.steps = [lambda connection: connection.recv(1)]
+    assert main(["api", "POST", "/v2/x", "--timeout", "0.2"]) == 5
+    assert main(["api", "POST", "/v2/x", "--timeout", "0"]) == 2
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("words", ["Pronto=over", "=finished", "Pronto"])
+def test_words_of_logs_that_mean_nothing_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_LOG_WORDS", words)
+    assert main(["jobs"]) == 2
+    assert "XLBRIDGE_LOG_WORDS" in capsys.readouterr().err
+
+
 def test_a_raw_query_goes_out_whole(server: ScriptedServer) -> None:
     main(["api", "GET", "/v2/x", "--query", "b=2", "--query", "b=3=4"])
     assert server.requests[0].path == "/v2/x?b=2&b=3%3D4"

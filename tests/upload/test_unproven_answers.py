@@ -1,11 +1,13 @@
 """Answers that prove nothing, given after the commit: keys are read back before a repeat."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from sheets import write_rows
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered, write_job
@@ -203,3 +205,22 @@ def test_a_new_row_beside_one_of_its_key_is_sent_once_more(
     job = Uploads(context, client).run(job, NO_PREVIEW)
     assert job.state is State.DONE
     assert sum("importacao" in path for _, path in proxy.seen) == 2
+
+
+@pytest.mark.parametrize("fate", ["401 after", "429 after", "307 after", "400 as text after"])
+def test_the_command_sends_rows_without_a_key_once_and_says_that_it_does_not_know(
+    xlbridge: Xlbridge, proxy: LossyProxy, client: Client, make_clients: MakeClients, fate: Fate
+) -> None:
+    name = f"Sem documento {new_cnpj()}"
+    proxy.lose_once(fate, "preview=false")
+    own = {
+        "XLBRIDGE_BASE_URL": proxy.base_url,
+        "XLBRIDGE_EMAIL": client.target.email,
+        "XLBRIDGE_PASSWORD": client.target.password,
+        "XLBRIDGE_SETTLE": "0",
+    }
+    path = make_clients("", called=name)
+    done = xlbridge("upload", path, "--mode", "direct", "--yes", "--format", "json", **own)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
+    assert named(client, name) == 1

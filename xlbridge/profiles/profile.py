@@ -219,6 +219,8 @@ def _check_value(path: Path, place: str, kind: type | tuple[type, ...] | None, v
         raise _profile_file_error(path, message.format(place=place), hint)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     negative = isinstance(value, int | float) and not 0 <= value < float("inf")
+    if place.endswith(".timeout_seconds"):
+        wrong |= value == 0
     if isinstance(value, dict):
         wrong |= any(meaning not in LOG_MEANINGS for meaning in value.values())
     if wrong or negative:
