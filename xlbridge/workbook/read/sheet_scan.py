@@ -45,11 +45,17 @@ _PLAIN_NUMBER = rb"><v>" + _NUMBER + rb"</v></c>"
 _PLAIN_INDEX = rb's"><v>\d{1,9}</v></c>'
 _OWN_TEXT = rb"<is>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*+</is>"
 _TEXT = rb"<v[^>]*+>(?:(?<=/>)|[^<]*+</v>)"
+_PLAIN_CELL = b"".join(
+    (
+        rb"(?:" + _PLAIN_NUMBER + rb'| s="\d++"(?:' + _PLAIN_NUMBER + rb'| t="' + _PLAIN_INDEX,
+        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>[^<]*+</t></is></c>))',
+    )
+)
+"""A cell after its address that holds a number, a text or nothing, and no more than that."""
+
 _USUAL_CELL = b"".join(
     (
-        # What is most frequent comes first.
-        rb"(?:" + _PLAIN_NUMBER + rb'| s="\d++"(?:' + _PLAIN_NUMBER + rb'| t="' + _PLAIN_INDEX,
-        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>[^<]*+</t></is></c>)',
+        rb"(?:" + _PLAIN_CELL,
         rb'|(?: s="\d++")?+(?:(?: t="\w++")?+' + _OTHERS + rb"(?<=/>)",
         rb'|(?: t="n")?+' + _OTHERS + _FORMULA + rb"(?:<v>" + _NUMBER + rb"</v>|" + _EMPTY,
         rb')?+</c>| t="(?:s"' + _OTHERS + rb"(?:<v>\d{1,9}</v>|" + _EMPTY + rb")?+",
@@ -66,39 +72,52 @@ _MAX_COLUMNS = 256
 
 
 class _UsualRows:
-    """The rows so far: all written as programs write them, their addresses in ascending order."""
+    """The rows so far: all written as programs write them, their addresses in ascending order.
+
+    As long as they are plain, with nothing in them but values, no more is to be known of them.
+    """
 
     def __init__(self) -> None:
         self._columns: set[bytes] = set()
-        self._row = self._row_pattern()
+        self._are_plain = True
+        self._row: re.Pattern[bytes] | None = None
         self._last = 0
         self._tables = 0
 
-    def hold(self, block: bytes) -> bool:
-        """Return whether the rows of the next block are so too."""
+    def rest(self, block: bytes) -> bytes | None:
+        """Return what is still to be looked at of the next block: what stands around plain rows,
+        else all of it; None where its rows are not written in the usual way."""
+        if self._row is None:
+            self._learn(block)
         numbers, around = self._split(block)
         if _ROW_OR_CELL.search(around):
-            self._columns.update(_COLUMN.findall(block))
-            if len(self._columns) > _MAX_COLUMNS:
-                return False
-            self._row = self._row_pattern()
+            self._are_plain = False
+            self._learn(block)
             numbers, around = self._split(block)
         self._tables += around.count(b"<sheetData")
         ascending = [self._last, *numbers]
         self._last = ascending[-1]
         is_whole = self._tables <= 1 and not _ROW_OR_CELL.search(around)
-        return is_whole and all(map(lt, ascending, ascending[1:]))
+        if not is_whole or not all(map(lt, ascending, ascending[1:])):
+            return None
+        return around if self._are_plain else block
 
     def _split(self, block: bytes) -> tuple[list[int], bytes]:
-        """Return the numbers of a block's usual rows, and what stands around them."""
-        parts = self._row.split(block)
+        """Return the numbers of a block's rows that are written so, and what stands around them."""
+        parts = [block] if self._row is None else self._row.split(block)
         return list(map(int, parts[1::2])), b"".join(parts[::2])
 
-    def _row_pattern(self) -> re.Pattern[bytes]:
-        """Return the pattern of a row whose cells stand in the order of the known columns."""
+    def _learn(self, block: bytes) -> None:
+        """Learn a block's columns; the cells of a row stand in their order."""
+        self._columns.update(_COLUMN.findall(block))
+        if len(self._columns) > _MAX_COLUMNS:
+            self._row = None
+            return
+        cell, attribute = (_PLAIN_CELL, rb"[^>h]") if self._are_plain else (_USUAL_CELL, rb"[^>]")
         columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
-        cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, _USUAL_CELL) for c in columns)
-        return re.compile(rb'<row r="(\d{1,7})"[^>]*+(?:(?<=/)>|>' + cells + rb"</row>)")
+        cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
+        row = rb'<row r="(\d{1,7})"' + attribute + rb"*+(?:(?<=/)>|>" + cells + rb"</row>)"
+        self._row = re.compile(row)
 
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
@@ -112,12 +131,13 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     for number, block in enumerate(_row_blocks(pieces)):
         if number == 0 and _PREFIXED.search(block):
             return None
-        computed = _FORMULA_BEGINS.search(block) is not None
-        if _is_unusual(block) or not usual.hold(block):
+        rest = usual.rest(block)
+        if rest is None or _is_unusual(rest):
             return None
-        if not _note_errors_and_formulas(block, raw, computed=computed):
+        computed = _FORMULA_BEGINS.search(rest) is not None
+        if not _note_errors_and_formulas(rest, raw, computed=computed):
             return None
-        if not raw.layout.note_block(block, computed=computed):
+        if not raw.layout.note_block(rest, computed=computed):
             return None
         if styled and not _note_styles(block, styled, scaling, raw):
             return None
