@@ -34,6 +34,7 @@ def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
     environment = credentials(sandbox)
     without = xlbridge("upload", path, "--yes", "--format", "json", **environment)
     assert (without.returncode, registered(client, good)) == (1, False)
+    assert "To send only the rows without errors: --good-rows" in without.stderr
     done = xlbridge("upload", path, "--good-rows", "--yes", "--format", "json", **environment)
     assert done.returncode == 1, done.stderr
     assert "1 good row to send; 1 with errors, which goes into the rejects workbook" in done.stderr

@@ -25,7 +25,7 @@ def test_a_number_that_is_registered_is_told_at_its_cell(
     rows = [
         ["Nova", "J", firm, cpf_number(random)],
         ["Nova", "F", new_cnpj(), person],
-        ["Nova", "J", None, other],
+        ["Nova", "F", None, other],
     ]
     path = write_rows(tmp_path / "clients.xlsx", header, rows)
     job = write_job(context, client, path, mode, snapshot=False)

@@ -26,7 +26,7 @@ from xlbridge.upload import (
     Job,
     RequestedMode,
     Resolution,
-    RowOutcome as RowFate,
+    RowOutcome,
     State,
     UploadContext,
     Uploads,
@@ -136,7 +136,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
     whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
     sent = UploadHistory(context.journal).of("clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.what.rows))
-    assert {row.fate for row in sent.rows} == {RowFate.ACCEPTED}
+    assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
 
 
 def put_cnpj(path: Path, row: int, document: str) -> None:

@@ -98,6 +98,13 @@ def report_invalid_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCo
             en="Nothing was sent: fix the errors first.",
         )
     )
+    if judged.readable:
+        remark(
+            Text(
+                pt="Para enviar só as linhas sem erros: --good-rows",
+                en="To send only the rows without errors: --good-rows",
+            )
+        )
     if form == "json":
         print_json(_invalid_sheet_json(judged, mode))
     return ExitCode.DATA_ERRORS

@@ -114,7 +114,7 @@ def _reason_lines(rows: Sequence[PlannedRow], most: int) -> Iterator[Text]:
     for row in rows[:most]:
         if len(reasons) > 1:
             yield Text(pt="    linha {row}: {text}", en="    row {row}: {text}").format(
-                row=row.row, text=row.text or "–"
+                row=row.row, text=row.why or row.text or "–"
             )
         for column, one in row.differences.items():
             yield Text(

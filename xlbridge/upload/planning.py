@@ -149,8 +149,8 @@ def _own_contents(
 def _reasons(findings: Sequence[Finding]) -> Text:
     texts = [(f"{one.column}: " if one.column else "", one.message) for one in findings]
     return Text(
-        pt="; ".join(f"{column}{text.pt}" for column, text in texts),
-        en="; ".join(f"{column}{text.en}" for column, text in texts),
+        pt="; ".join(f"{column}{text.pt.removesuffix('.')}" for column, text in texts),
+        en="; ".join(f"{column}{text.en.removesuffix('.')}" for column, text in texts),
     )
 
 
