@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from fixed_copies import fixed
-from sheets import write_records
+from sheets import write_records, write_rows
 
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.validation import ParseOptions, validate_workbook
 
 DUE = "dataDeVencimento"
@@ -96,3 +96,30 @@ def test_a_time_with_a_zone_is_refused_whatever_the_zone(
     assert finding.kind.code == "type-date"
     assert "zone" in finding.message.en
     assert changes == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "day", "codes"),
+    [
+        ("", date(1949, 12, 31), ["date-implausible"]),
+        ("", date(2099, 12, 31), []),
+        (", usual_years: [1910, 2026]", date(1949, 12, 31), []),
+        (", usual_years: [1910, 2026]", date(2026, 12, 31), []),
+        (", usual_years: [1910, 2026]", date(2027, 1, 1), ["date-implausible"]),
+    ],
+)
+def test_a_column_says_which_years_are_usual(
+    tmp_path: Path, stated: str, day: date, codes: list[str]
+) -> None:
+    own = tmp_path / "pessoa.yaml"
+    own.write_text(
+        "schema_type: dataframe\ntitle: Pessoas\nmetadata:\n  resource: pessoa\n  layout: 1\n"
+        "  import: {direct: imports.direct}\n  columns:\n"
+        f"    nascimento: {{title_en: Born{stated}}}\n"
+        "columns:\n  nascimento: {title: Nascimento, dtype: 'datetime64[us]', nullable: true}\n",
+        "utf-8",
+    )
+    catalogue = load_catalogue(tmp_path)
+    path = write_rows(tmp_path / "a.xlsx", ["nascimento"], [[day]])
+    judged = validate_workbook(path, catalogue, resource="pessoa")
+    assert [finding.kind.code for finding in judged.findings] == codes

@@ -11,7 +11,7 @@ import xlbridge
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
-from xlbridge.resources.column import KIND_OF_DTYPE, Column, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders
 from xlbridge.resources.resource import (
     ControlTotals,
@@ -81,6 +81,7 @@ def _resource(path: Path, root: _Content) -> Resource:
 def _column(name: str, body: _Content, extra: _Content) -> Column:
     kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
     checks = checks_of(body)
+    first_year, last_year = extra.get("usual_years", USUAL_YEARS)
     return Column(
         name=name,
         kind=kind,
@@ -92,6 +93,7 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
         registers=extra.get("registers"),
         checks=checks,
         width=code_width(kind, checks),
+        usual_years=(first_year, last_year),
     )
 
 

@@ -75,6 +75,10 @@ class Link:
     field: str
 
 
+USUAL_YEARS = (1950, 2099)
+"""The first and the last year of dates that are not asked about, where a column says none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Column of a sheet, as its schema file declares it.
@@ -84,7 +88,8 @@ class Column:
     ``references`` names the registry whose records the values point to, ``registers`` the one that
     has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
     ``link`` is set where the values name records by something else than their codes. ``width`` is
-    the number of symbols of each value, None where it is not fixed.
+    the number of symbols of each value, None where it is not fixed. Dates before the first or after
+    the last of ``usual_years`` are asked about.
     """
 
     name: str
@@ -98,6 +103,7 @@ class Column:
     link: Link | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     width: int | None = None
+    usual_years: tuple[int, int] = USUAL_YEARS
 
     @property
     def dtype(self) -> str:

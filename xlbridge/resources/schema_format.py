@@ -146,6 +146,14 @@ def _change() -> Schema:
     return block_schema(properties)
 
 
+_YEARS: Schema = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 1905, "maximum": 2999},
+    "minItems": 2,
+    "maxItems": 2,
+}
+
+
 def _column_metadata() -> Schema:
     properties = {
         "title_en": _TEXT,
@@ -153,6 +161,7 @@ def _column_metadata() -> Schema:
         "example": described({}, "Shown in the instructions of the template."),
         "references": described({"enum": list(REFERENCES)}, "What its values must exist in."),
         "registers": described({"enum": list(REFERENCES)}, "Where its values exist once sent."),
+        "usual_years": described(_YEARS, "The first and the last year that are not asked about."),
     }
     return {**block_schema(properties), "type": ["object", "null"]}
 

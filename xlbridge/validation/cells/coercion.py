@@ -100,8 +100,7 @@ _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_MOMENT = np.datetime64("0001-01-01", "us")
 _FIRST_REAL_DAY = np.datetime64(f"{FIRST_YEAR}-01-01", "us")
 _LAST_DAY = np.datetime64(f"{LAST_YEAR}-12-31", "us")
-_PLAUSIBLE_DATES = np.datetime64("1950-01-01", "us"), np.datetime64("2100-01-01", "us")
-_PLAUSIBLE_SERIALS = 18_264, 73_051  # the same days as Excel counts them
+_PLAUSIBLE_SERIALS = 18_264, 73_051  # 1950 to 2099 as Excel counts days
 _UNFORMATTED = Text(
     pt="; se o número é o certo, falta só dar à célula um formato de data",
     en="; if the number is right, the cell only needs the format of a date",
@@ -169,6 +168,8 @@ def _number(
 
 
 def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: CellProblems) -> Any:
+    first, last = (np.datetime64(f"{year}-01-01", "us") for year in column.usual_years)
+    last = (last.astype("datetime64[Y]") + 1).astype("datetime64[us]")
     days = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
     plain = cells.of_kind(CellKind.DATE)
     days[plain] = (cells.wholes[plain] - _EPOCH).astype("datetime64[D]")
@@ -197,9 +198,7 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
         else:
             corrected = read if certain and not swapped else None
             problems.add(position, "date-as-text", {"read": display(read)}, corrected=corrected)
-    for position in np.flatnonzero(
-        ~problems.failed & ((days < _PLAUSIBLE_DATES[0]) | (days >= _PLAUSIBLE_DATES[1]))
-    ):
+    for position in np.flatnonzero(~problems.failed & ((days < first) | (days >= last))):
         shown = display(days[position].astype(object).date())
         problems.add(int(position), "date-implausible", {"shown": shown})
     days[problems.failed] = np.datetime64("NaT")
