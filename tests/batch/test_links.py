@@ -90,7 +90,7 @@ def test_mistakes_of_links_name_what_is_allowed(
 def test_a_linked_column_is_judged_as_what_it_is_linked_to(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    named = ["CLI-1", "CLI-1", 17, " CLI-2 ", "x" * 61, True, None]
+    named = ["CLI-1", "Loja", 17, " CLI-2 ", "x" * 61, True, None]
     sheet = judged(tmp_path / "r.xlsx", catalogue, BY_OWN_CODE, *named)
     assert codes(sheet) == [
         ("B5", "text-spaces"),
@@ -98,7 +98,7 @@ def test_a_linked_column_is_judged_as_what_it_is_linked_to(
         ("B7", "type-text"),
         ("B8", "required-missing"),
     ]
-    assert sheet.frame["codigoDoCliente"].tolist()[:4] == ["CLI-1", "CLI-1", "17", "CLI-2"]
+    assert sheet.frame["codigoDoCliente"].tolist()[:4] == ["CLI-1", "Loja", "17", "CLI-2"]
     plain = validate_workbook(tmp_path / "r.xlsx", catalogue, resource="contasreceber")
     assert ("B2", "type-integer") in codes(plain)
 
@@ -107,13 +107,18 @@ def test_a_document_in_a_linked_column_loses_its_mask_and_lacks_no_zero(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     sheet = judged(
-        tmp_path / "r.xlsx", catalogue, BY_CNPJ, "11.222.333/0001-81", "11222333000181", 191
+        tmp_path / "r.xlsx",
+        catalogue,
+        BY_CNPJ,
+        "11.222.333/0001-81",
+        "11222333000181",
+        360305000104,
     )
     assert codes(sheet) == [("B4", "code-leading-zeros")]
     assert sheet.frame["codigoDoCliente"].tolist() == [
         "11222333000181",
         "11222333000181",
-        "00000000000191",
+        "00360305000104",
     ]
 
 

@@ -203,7 +203,6 @@ WEIRD = {
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
     "no data": b'{"success": true}',
-    "null": b'{"success": true, "data": null}',
     "no success": b'{"data": [{"numeroDoPedido": 7}]}',
     "odd errors": document([order(7)], errors="odd"),
     "notified": b'{"success": true, "data": {"notifications": [{"key": "k", "value": "v"}]}}',
