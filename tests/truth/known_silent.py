@@ -10,24 +10,13 @@ KNOWN_SILENT: Mapping[str, Sequence[str]] = {
     "A number that its format shows as something else.": (
         "cell: dataDeVencimento: 46327 as hh:mm",
     ),
-    "A text that looks blank.": (
-        "cell: historico: '⠀'",
-        "cell: historico: 'ㅤ'",
-        "cell: historico: 'ᅟ'",
-    ),
     "A text that stands for nothing.": (
         "cell: historico: 'NaT'",
         "cell: historico: '(vazio)'",
     ),
     "A row that is no record.": (
-        "structure: a client row Soma",
-        "structure: a client row Média",
-        "structure: a client row Contagem",
         "structure: a client row Qtde",
-        "structure: a client row Máximo",
-        "structure: a client row Soma de Valor",
         "structure: a total with all cells filled",
-        "structure: a row of totals of clients",
         "structure: a line of dashes",
     ),
     "A row that is struck through, or too low to be seen.": (

@@ -57,13 +57,7 @@ def import_row(resource: Resource) -> ImportRow | None:
     if resource.read_back is None:
         return None
     days = tuple(column.name for column in resource.columns if column.kind is Kind.DATE)
-    return ImportRow(resource.read_back.as_row, number_columns(resource), days)
-
-
-def number_columns(resource: Resource) -> tuple[str, ...]:
-    """Return the columns that a sheet gets for the record's own number, behind its own columns."""
-    codes = () if resource.read_back is None else resource.read_back.codes
-    return tuple(name for name in codes if name not in resource.by_name)
+    return ImportRow(resource.read_back.as_row, resource.read_back.number_columns, days)
 
 
 def add_up_left_out(blocks: Iterable[bytes]) -> dict[str, int]:

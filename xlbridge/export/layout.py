@@ -12,7 +12,7 @@ from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
-from xlbridge.export.import_rows import ImportRow, import_row, number_columns
+from xlbridge.export.import_rows import ImportRow, import_row
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.listing import Listing, children_of, columns_of, record_filter
 from xlbridge.export.parts import LineSpec
@@ -138,7 +138,7 @@ def template_sheet(listing: Listing, resource: Resource) -> Sheet:
     The columns of the record's own number come last.
     """
     columns = [ExportColumn(c.name, c.kind) for c in resource.columns]
-    numbers = set(number_columns(resource))
+    numbers = set(resource.read_back.number_columns if resource.read_back else ())
     columns += (column for column in columns_of(listing.model) if column.name in numbers)
     return Sheet(resource.name, tuple(columns), (), listing.key)
 
