@@ -124,6 +124,12 @@ class Settings:
         return (self.state or self.home) / "journal.db"
 
     @property
+    def other_journals(self) -> list[Path]:
+        """Journals of the home's other profiles, which may speak of the same system."""
+        found = [self.home / "journal.db", *sorted(self.home.glob("profiles/*/journal.db"))]
+        return [path for path in found if path.is_file() and path != self.journal]
+
+    @property
     def payloads(self) -> Path:
         """The folder of stored payloads, named by content."""
         return (self.state or self.home) / "payloads"

@@ -64,10 +64,22 @@ class ClaimedRows:
         rows = zip(claims.digests, claims.keys, strict=True)
         return frozenset(job for digest, keys in rows for job in self._all(digest, keys))
 
+    def joined(self, other: "ClaimedRows") -> "ClaimedRows":
+        """Return these claims with those of another journal."""
+        return ClaimedRows(
+            _joined(self.digests, other.digests),
+            _joined(self.keys, other.keys),
+            self.unfinished | other.unfinished,
+        )
+
     def _all(self, digest: str, keys: Iterable[str]) -> Iterable[str]:
         yield from self.digests.get(digest, ())
         for key in keys:
             yield from self.keys.get(key, ())
+
+
+def _joined(one: Claimants, other: Claimants) -> Claimants:
+    return {what: [*one.get(what, ()), *other.get(what, ())] for what in {*one, *other}}
 
 
 _OF_DIGESTS = (

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
@@ -25,6 +26,14 @@ class UploadContext:
     settings: Settings
     catalogue: Catalogue
     journal: Journal
+
+    def claimed_elsewhere(self, place: Place, claims: RowClaims) -> ClaimedRows:
+        """Return what jobs of the home's other profiles claim of some rows of the same system."""
+        found = ClaimedRows()
+        for path in self.settings.other_journals:
+            with closing(Journal(path)) as journal:
+                found = found.joined(journal.claimed(place, claims))
+        return found
 
 
 @contextmanager

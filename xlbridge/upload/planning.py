@@ -165,7 +165,10 @@ def _planned_rows(context: UploadContext, job: Job) -> list[PlannedRow]:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSheet:
-    """Sheet with its plan, and what the plan was made by: remote records, other jobs' claims."""
+    """Sheet with its plan, and what the plan was made by: remote records, other jobs' claims.
+
+    ``claimed`` are the claims of the same journal.
+    """
 
     source: SheetSource
     plan: RowPlan
@@ -205,8 +208,10 @@ def plan_source(
     rows = source.to_plan()
     reading = read_rows(client, source.resource, rows, options)
     place = Place(client.identity, client.target.profile, source.resource.name)
-    claimed = context.journal.claimed(place, RowClaims(rows.digests, rows.keys), own)
-    plan = plan_rows(source.resource, rows, reading, claimed, options)
+    claims = RowClaims(rows.digests, rows.keys)
+    claimed = context.journal.claimed(place, claims, own)
+    everywhere = claimed.joined(context.claimed_elsewhere(place, claims))
+    plan = plan_rows(source.resource, rows, reading, everywhere, options)
     return PlannedSheet(source, plan, reading.snapshot, claimed)
 
 

@@ -1,0 +1,83 @@
+"""Records that another computer has sent: the system is asked, and nothing goes in twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from environment import Xlbridge, credentials
+from upload_parts import MakeClients, new_cnpj
+
+from xlbridge.client import Client
+from xlbridge.sandbox import RunningSandbox
+
+
+def titles(client: Client, document: str) -> list[str | None]:
+    """Return the histories of the open titles with a document."""
+    found = client.financial.receivables.list_open()
+    return [title.historico for title in found if title.numeroDoDocumento == document]
+
+
+def upload(xlbridge: Xlbridge, path: Path, *more: str, **environment: str) -> tuple[int, dict]:
+    done = xlbridge("upload", path, "--yes", "--format", "json", *more, **environment)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_rows_that_a_colleague_has_sent_are_unchanged(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
+) -> None:
+    path = make_clients(new_cnpj(), new_cnpj())
+    environment = credentials(sandbox)
+    code, first = upload(xlbridge, path, **environment)
+    assert (code, first["rows"]["accepted"]) == (0, 2)
+    colleague = environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
+    code, again = upload(xlbridge, path, **colleague)
+    assert (code, again["state"], again["rows"]["unchanged"]) == (0, "done", 2)
+    assert again["plan"] == {"create": 0, "update": 0, "unchanged": 2, "held": 0, "unread": 0}
+
+
+def test_rows_of_the_same_key_with_other_values_are_held_with_both_values(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    tmp_path: Path,
+    client: Client,
+    customer: int,
+    make_receivables: Callable[..., Path],
+) -> None:
+    environment = credentials(sandbox)
+    code, _ = upload(xlbridge, make_receivables(customer, "OTHER-1", "Mensalidade"), **environment)
+    assert code == 0
+    colleague = environment | {"XLBRIDGE_HOME": str(tmp_path / "colleague")}
+    edited = make_receivables(customer, "OTHER-1", "Outro texto", name="edited.xlsx")
+    code, held = upload(xlbridge, edited, **colleague)
+    assert (code, held["state"], held["rows"]["held"]) == (1, "done", 1)
+    (row,) = held["not_created"]
+    assert (row["row"], row["action"], row["reason"]) == (2, "held", "cannot-change")
+    assert row["differences"] == [
+        {"column": "historico", "yours": "Outro texto", "theirs": "Mensalidade"}
+    ]
+    assert titles(client, "OTHER-1") == ["Mensalidade"]
+    code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)
+    assert (code, again["rows"]["accepted"]) == (0, 1)
+    assert sorted(map(str, titles(client, "OTHER-1"))) == ["Mensalidade", "Outro texto"]
+
+
+def test_a_profile_of_another_name_is_the_same_system(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
+) -> None:
+    path = make_clients("", "")
+    home = tmp_path / "home"
+    for name in ("homolog", "outro-nome"):
+        home.mkdir(exist_ok=True)
+        (home / "profiles.toml").write_text(
+            f'[profiles.{name}]\nbase_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n',
+            encoding="utf-8",
+        )
+        environment = {
+            "XLBRIDGE_HOME": str(home),
+            "XLBRIDGE_PROFILE": name,
+            "XLBRIDGE_PASSWORD": sandbox.password,
+        }
+        code, sent = upload(xlbridge, path, **environment)
+        assert code == 0
+    # Rows without a key are known by the journal alone, whatever the profile's name.
+    assert (sent["rows"]["unchanged"], sent["rows"]["accepted"]) == (2, 0)
