@@ -107,7 +107,7 @@ def job_json(
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
         "rows": job.counted,
-        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.itself],
+        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.has_reason],
         "rejects_file": job.last("rejects_file"),
         "digest": job.what.digest,
         "plan": job.last("plan"),
