@@ -86,6 +86,16 @@ class LossyProxy:
 
         self.decide = decide
 
+    def with_more(self, method: str, path: str, content: bytes) -> bytes:
+        """Return an answer with the fields that its one record is to have besides."""
+        for (asked, part), fields in self.added.items():
+            if asked == method and part in path:
+                document = json.loads(content)
+                if isinstance(document["data"], dict):
+                    document["data"] |= fields
+                return json.dumps(document).encode()
+        return content
+
 
 @contextmanager
 def lossy_proxy(target: str) -> Iterator[LossyProxy]:
@@ -123,16 +133,11 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             status, content, kind = CHANGED_AFTERWARDS.get(
                 fate, (answer.status_code, answer.content, "application/json")
             )
-            self.answer(status, replaced[0] if replaced else self.with_more(content), kind)
-
-        def with_more(self, content: bytes) -> bytes:
-            for (method, part), fields in proxy.added.items():
-                if method == self.command and part in self.path:
-                    document = json.loads(content)
-                    if isinstance(document["data"], dict):
-                        document["data"] |= fields
-                    return json.dumps(document).encode()
-            return content
+            self.answer(
+                status,
+                replaced[0] if replaced else proxy.with_more(self.command, self.path, content),
+                kind,
+            )
 
         def answer(
             self,
