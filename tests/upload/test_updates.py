@@ -1,105 +1,30 @@
 """A changed row changes its record, once: by the command line, counted in the requests."""
 
-import itertools
 import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from datetime import date
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import Fate, LossyProxy, lossy_proxy
-from openpyxl import load_workbook
 from sandboxes import sandbox_process
 from sheets import write_records
+from update_parts import Run, cell, differing, edit, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.wire.financial import PAYABLE_LIST_OPEN, PayableChange
+from xlbridge.wire.financial import PayableChange
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
-
-_documents = itertools.count(1)
-
-Report = dict[str, Any]
-Upload = Callable[..., tuple[int, Report]]
-
-
-@pytest.fixture
-def environment(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, str]:
-    return credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
-
-
-@pytest.fixture
-def run(xlbridge: Xlbridge, environment: dict[str, str]) -> Upload:
-    """Run a command that reports in JSON; return its exit code and its report."""
-
-    def run(*arguments: object) -> tuple[int, Report]:
-        ended = xlbridge(*arguments, "--format", "json", **environment)
-        assert ended.stdout, ended.stderr
-        return ended.returncode, json.loads(ended.stdout)
-
-    return run
-
-
-@pytest.fixture
-def payables(client: Client, tmp_path: Path, run: Upload) -> Path:
-    """A workbook of three payables of one new document each, which are in the system."""
-    number = next(_documents)
-    path = write_records(
-        tmp_path / "contas.xlsx",
-        "contaspagar",
-        [
-            {
-                "numeroDoDocumento": f"FAT-{number}-{place}",
-                "dataDeVencimento": date(2026, 10, 30),
-                "historico": f"Energia {place}",
-            }
-            for place in range(3)
-        ],
-    )
-    code, report = run("upload", path, "--yes")
-    assert (code, report["rows"]["created"]) == (0, 3), report
-    return path
-
-
-def edit(path: Path, column: str, row: int, value: object) -> Path:
-    """Change one cell of the first sheet, and save."""
-    book = load_workbook(path)
-    sheet = book.worksheets[0]
-    header = [str(cell.value) for cell in sheet[1]]
-    sheet.cell(row, header.index(column) + 1).value = value
-    book.save(path)
-    return path
-
-
-def titles(client: Client) -> dict[tuple[object, ...], dict[str, Any]]:
-    """Return the open payables by their numbers."""
-    numbers = ("codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao")
-    return {tuple(r[n] for n in numbers): dict(r) for r in client.records(PAYABLE_LIST_OPEN)}
-
-
-def writes(proxy: LossyProxy) -> list[tuple[str, str]]:
-    """Return the requests that write, in order; forget all."""
-    seen = [(m, p) for m, p in proxy.seen if m != "GET" and not p.endswith("/autenticar")]
-    proxy.seen.clear()
-    return [(m, p) for m, p in seen if "preview=true" not in p]
-
-
-def differing(was: dict[Any, Any], now: dict[Any, Any]) -> list[tuple[Any, str]]:
-    """Return the records and fields in which two listings differ."""
-    assert was.keys() == now.keys()
-    return [(key, name) for key in was for name in was[key] if was[key][name] != now[key][name]]
 
 
 def test_an_edited_payable_is_changed_and_nothing_else(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
     edit(payables, "valorDoLancamento", 3, 96.5)
@@ -127,11 +52,11 @@ def test_an_edited_payable_is_changed_and_nothing_else(
 
 
 def test_new_and_changed_rows_go_together(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Energia, corrigida")
-    edit(payables, "numeroDoDocumento", 4, f"FAT-{next(_documents)}-novo")
+    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}-novo")
     proxy.seen.clear()
     code, report = run("upload", payables, "--update", "--yes")
     assert (code, report["state"], report["mode"], report["parts"]) == (0, "done", "queue", 2)
@@ -144,7 +69,7 @@ def test_new_and_changed_rows_go_together(
 
 
 def test_an_empty_cell_clears_a_field_only_when_told(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     edit(payables, "ValorBruto", 2, None)
     proxy.seen.clear()
@@ -171,7 +96,7 @@ def test_an_empty_cell_clears_a_field_only_when_told(
     ],
 )
 def test_a_lost_update_is_settled_by_reading_back(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path, fate: Fate, puts: int
+    client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, puts: int
 ) -> None:
     before = titles(client)
     edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
@@ -193,7 +118,7 @@ def test_a_lost_update_is_settled_by_reading_back(
 
 
 def test_an_update_that_is_lost_each_time_is_left_and_named(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Corrigida")
@@ -208,7 +133,7 @@ def test_an_update_that_is_lost_each_time_is_left_and_named(
 
 
 def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     before = titles(client)
     edit(payables, "historico", 2, "Corrigida")
@@ -236,7 +161,7 @@ def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
 
 
 def test_fields_that_nobody_knows_survive_an_update(
-    client: Client, proxy: LossyProxy, run: Upload, payables: Path
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
     """What a title has besides what the interface shows goes back as it was read."""
     edit(payables, "historico", 2, "Corrigida")
@@ -334,7 +259,7 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
 
 
 def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
-    client: Client, proxy: LossyProxy, run: Upload, tmp_path: Path
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
 ) -> None:
     there, new, idws = new_cnpj(), new_cnpj(), f"WS-{new_cnpj()}"
     client.registry.clients.create(nomeComercial="Ana", cnpj=there)
@@ -354,21 +279,15 @@ def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
     assert found.cnpjcpf == there
 
 
-def cell(path: Path, column: str, row: int) -> Any:
-    sheet = load_workbook(path).worksheets[0]
-    header = [str(one.value) for one in sheet[1]]
-    return sheet.cell(row, header.index(column) + 1).value
-
-
 @pytest.mark.parametrize("committed", [False, True])
 def test_an_update_whose_process_was_killed_is_resumed(
     tmp_path: Path,
     forks: Zygote,
     home: Path,
-    environment: dict[str, str],
+    toward_proxy: dict[str, str],
     client: Client,
     proxy: LossyProxy,
-    run: Upload,
+    run: Run,
     payables: Path,
     committed: bool,
 ) -> None:
@@ -388,7 +307,7 @@ def test_an_update_whose_process_was_killed_is_resumed(
     proxy.decide = decide
     command = ["upload", str(payables), "--update", "--yes"]
     log = tmp_path / "stderr"
-    with forks.running(clean_environment(home, **environment), command, log=log) as pid:
+    with forks.running(clean_environment(home, **toward_proxy), command, log=log) as pid:
         assert asked.wait(timeout=60), log.read_text("utf-8")
         os.kill(pid, signal.SIGKILL)
     killed.set()

@@ -15,6 +15,9 @@ from xlbridge.upload import (
     job_json,
     job_lines,
     settled_rows,
+    undo_counts,
+    undo_json,
+    undo_lines,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ def save_status_copy(
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
+    if job.undo_of is not None:
+        return _print_undo(job, form)
     settled = settled_rows(context.journal, job)
     if form == "json":
         print_json(job_json(job, context.journal.plan_of(job), settled))
@@ -66,3 +71,15 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
             print_result(line)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
+
+
+def _print_undo(job: Job, form: str) -> ExitCode:
+    """Print the report of an undo; rows that are left are for a person."""
+    if form == "json":
+        print_json(undo_json(job))
+    else:
+        for line in undo_lines(job):
+            print_result(line)
+    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    left = undo_counts(job)["left"]
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and left else code

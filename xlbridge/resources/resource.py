@@ -257,12 +257,21 @@ class RecordToRow:
 
 
 class Mode(StrEnum):
-    """A way of sending a sheet; ``RECORDS`` changes records one by one, without an import."""
+    """A way of sending a sheet.
+
+    ``RECORDS`` changes records one by one, without an import; ``UNDO`` reverses an upload so.
+    """
 
     DIRECT = "direct"
     PREVIEW = "preview"
     QUEUE = "queue"
     RECORDS = "records"
+    UNDO = "undo"
+
+    @property
+    def is_by_record(self) -> bool:
+        """True where each record is written by itself."""
+        return self in {Mode.RECORDS, Mode.UNDO}
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,7 +270,7 @@ class Job:
     @property
     def updated(self) -> int:
         """Number of accepted rows that have changed a record instead of adding one."""
-        if self.what.mode is Mode.RECORDS:
+        if self.what.mode.is_by_record:
             return self.verdict.accepted
         if self.parts:
             return int(self.last("updated") or 0)
@@ -279,6 +279,12 @@ class Job:
             return 0
         outcomes = self.outcomes
         return sum(outcomes[place] is RowOutcome.ACCEPTED for place in updates)
+
+    @property
+    def undo_of(self) -> str | None:
+        """The job that this one reverses, None for an upload."""
+        reversed_job: str | None = self.last("undo_of")
+        return reversed_job
 
     @property
     def import_mode(self) -> Mode:

@@ -27,7 +27,7 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_from_json,
     snapshot_to_json,
 )
-from xlbridge.upload.record_writes import RecordWrites
+from xlbridge.upload.record_writes import RecordTask, RecordWrites
 from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
 
 
@@ -99,6 +99,27 @@ class Journal:
                 planned = {**_updates_note(part), "planned_at": self.now().isoformat()}
                 self._add(part_id, State.PREPARED, planned)
         return self.job(job_id)
+
+    def create_undo(
+        self, spec: JobSpec, tasks: Sequence[RecordTask], note: Mapping[str, Any]
+    ) -> Job:
+        """Record the job that reverses another, with what it is to do; it claims nothing."""
+        job_id = self._new_id()
+        with transaction(self._db):
+            self._insert(job_id, SheetPart(spec, RowClaims((), ()), ()), claims=False)
+            self._add(job_id, State.PREPARED, {**note, "planned_at": self.now().isoformat()})
+            self.writes.add_tasks(job_id, tasks)
+        return self.job(job_id)
+
+    def undos_of(self, job_id: str) -> list[Job]:
+        """Return the jobs that reverse a job, newest first."""
+        found = self._db.execute(
+            "SELECT job FROM events JOIN jobs ON id = job "
+            "WHERE number = 1 AND mode = ? AND json_extract(detail, '$.undo_of') = ? "
+            "ORDER BY created_at DESC, id DESC",
+            (Mode.UNDO, job_id),
+        )
+        return [self.job(row[0]) for row in found.fetchall()]
 
     def claimed(self, place: Place, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
         """Return the jobs that claim some of the rows.

@@ -36,6 +36,10 @@ _CHANGED = Text(
 _GONE = Text(
     pt="o registro não está mais no sistema", en="the record is not in the system any more"
 )
+_HAS_PARTS = Text(
+    pt="o registro tem arquivos ou rateio que o envio não gravou; não foi removido",
+    en="the record has files or a split that the upload did not write; it was not removed",
+)
 _LOST = Text(
     pt="não foi alterado: o sistema não respondeu a {n} pedidos, e o registro está como antes",
     en="was not changed: the system did not answer {n} requests, and the record is as it was",
@@ -153,6 +157,9 @@ class _Writer:
         if present is None or not _is_as_expected(write.task, present):
             remark, changed = _what_changed(write.task, present)
             self._record(write, WriteState.CHANGED, message=str(remark), column=changed)
+            return
+        if write.task.wanted is None and present.has_parts:
+            self._record(write, WriteState.CHANGED, message=str(_HAS_PARTS))
             return
         outcome = self._send(write, present)
         match outcome:

@@ -96,8 +96,12 @@ class RecordWrites:
     def plan(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
         """Store what a job is to do, one task for each of its rows, in order."""
         with transaction(self._db):
-            for position, task in enumerate(tasks):
-                self._add(job_id, position, WriteState.PLANNED, {"task": asdict(task)})
+            self.add_tasks(job_id, tasks)
+
+    def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
+        """Store tasks, within a transaction that the caller has begun."""
+        for position, task in enumerate(tasks):
+            self._add(job_id, position, WriteState.PLANNED, {"task": asdict(task)})
 
     def record(self, job_id: str, write: RecordWrite, state: WriteState, **detail: Any) -> None:
         """Add a state to a write; it is on the disk afterwards. An applied one frees its claim."""

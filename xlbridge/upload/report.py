@@ -120,6 +120,7 @@ def job_json(
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
+        "undo_of": job.undo_of,
     }
 
 

@@ -93,8 +93,10 @@ class RunContext:
         if not self.options.consent(request):
             return NO_CONSENT
         # What changes single records reads each of them just before.
-        of_records = job.parent is not None and job.what.mode is Mode.RECORDS
-        if of_records or not plan_is_old(job, self.journal.now()):
+        reads_each = job.what.mode is Mode.UNDO or (
+            job.parent is not None and job.what.mode is Mode.RECORDS
+        )
+        if reads_each or not plan_is_old(job, self.journal.now()):
             return None
         if plan_still_holds(self.environment, self.client, job):
             return None

@@ -73,7 +73,7 @@ class JobRunner:
         if not job.state.is_final:
             self._context.client.login()
         go_on = True
-        steps = self._steps_of_records if job.what.mode is Mode.RECORDS else self._steps
+        steps = self._steps_of_records if job.what.mode.is_by_record else self._steps
         while go_on and not job.state.is_final:
             job, go_on = steps[job.state](self._context, job)
         return job
@@ -87,7 +87,7 @@ def _begin(context: RunContext, job: Job) -> Step:
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
-    if job.what.mode is Mode.RECORDS:
+    if job.what.mode.is_by_record:
         return write_records(context, context.journal.job(job.id))
     return remote_import.send_rows(context, context.journal.job(job.id))
 

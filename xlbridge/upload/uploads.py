@@ -95,6 +95,12 @@ class Uploads:
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source = _source(corrected.sheet, options)
         source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
+        planned = earlier.last("planning") or {}
+        options = replace(
+            options,
+            update=options.update or planned.get("update", False),
+            clear=options.clear or planned.get("clear", False),
+        )
         return self._create(source, earlier.import_mode, options, origin)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
@@ -105,7 +111,7 @@ class Uploads:
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
         job.require_system(self._client.identity, self._client.target.profile)
-        if job.state.is_unsent and job.parent is None:
+        if job.state.is_unsent and job.parent is None and job.what.mode is not Mode.UNDO:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
         hold = partial(job_lock, self._context.settings.home)

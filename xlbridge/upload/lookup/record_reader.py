@@ -27,6 +27,11 @@ class PresentRecord:
         """Tell whether the record has these comparable values."""
         return all(self.values.get(name) == value for name, value in values.items())
 
+    @property
+    def has_parts(self) -> bool:
+        """True where the record has lists of its own, such as files or a split."""
+        return any(isinstance(value, list) and value for value in (self.whole or {}).values())
+
     def json_of(self, columns: Mapping[str, object]) -> dict[str, Any]:
         """Return the JSON values of some columns."""
         source = self.values if self.whole is None else self.whole
