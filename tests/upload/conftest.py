@@ -27,10 +27,15 @@ _DOCUMENTS = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    folder = tmp_path_factory.mktemp("upload-sandbox")
-    options = ["--seed", "empty", *database_options(folder)]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+def sandbox_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose database the sandbox has."""
+    return tmp_path_factory.mktemp("upload-sandbox")
+
+
+@pytest.fixture(scope="session")
+def sandbox(sandbox_home: Path) -> Iterator[RunningSandbox]:
+    options = ["--seed", "empty", *database_options(sandbox_home)]
+    with sandbox_process(sandbox_home, options, clean_environment(sandbox_home)) as running:
         yield running
 
 

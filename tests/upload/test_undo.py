@@ -7,14 +7,18 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from databases import connected
 from environment import Xlbridge, clean_environment
 from forked import Zygote
 from lossy_proxy import Fate, LossyProxy
 from sheets import write_records
+from sqlalchemy import update
 from update_parts import Run, differing, edit, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
+from xlbridge.sandbox.areas.financial import tables
+from xlbridge.sandbox.areas.financial.handlers import title_condition
 from xlbridge.wire.financial import PayableChange
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
@@ -93,6 +97,35 @@ def test_an_update_goes_back_to_what_was_there_before(
     assert [(one["row"], one["reason"]) for one in report["left"]] == [(4, "changed")]
     assert [method for method, _ in writes(proxy)] == ["PUT"] * 2
     assert differing(before, titles(client)) == [(third, "ValorBruto")]
+
+
+def test_a_settled_title_is_left_and_named(
+    client: Client, run: Run, payables: Path, sandbox_home: Path
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    first, second, third = sorted(before)[-3:]
+    settle = update(tables.payables).where(title_condition(tables.payables, second))
+    with connected(sandbox_home, writing=True) as connection:
+        connection.execute(settle.values(dataDeBaixa=datetime(2026, 10, 31), valorBaixado=95))
+    code, report = run("undo", job, "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    assert [(one["row"], one["reason"]) for one in report["left"]] == [(3, "settled")]
+    assert before.keys() - titles(client).keys() == {first, second, third}
+
+
+def test_new_and_changed_rows_of_one_upload_are_reversed_together(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Corrigida")
+    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}")
+    _, report = run("upload", payables, "--update", "--yes")
+    assert (report["rows"]["created"], report["rows"]["updated"]) == (1, 1)
+    proxy.seen.clear()
+    code, report = run("undo", report["job"], "--yes")
+    assert (code, report["rows"]) == (0, {"read": 2, "undone": 2, "left": 0, "unknown": 0})
+    assert sorted(method for method, _ in writes(proxy)) == ["DELETE", "PUT"]
+    assert differing(before, titles(client)) == []
 
 
 def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
