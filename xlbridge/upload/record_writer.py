@@ -22,7 +22,7 @@ from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
 from xlbridge.upload.remote_row_results import rejected_row
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
-from xlbridge.wire import Operation, record_model
+from xlbridge.wire import Operation, WireModel, record_model
 
 _MOST_ATTEMPTS = 3
 """Requests for one record whose answers are lost, after which it is left as it is."""
@@ -237,7 +237,21 @@ def _body(
     kept = {n: plain_json(v) for n, v in (present.whole or {}).items() if n not in read_only}
     named = {name: int(part) for name, part in number.items()}
     body = {**kept, **task.values, **named}
-    return {name: value for name, value in body.items() if value is not None}
+    present_fields = {name: value for name, value in body.items() if value is not None}
+    return _by_sent_names(operation.body, present_fields)
+
+
+def _by_sent_names(model: type[WireModel], record: Mapping[str, Any]) -> dict[str, object]:
+    """Return a record with the names by which its fields are sent; unknown ones as they are."""
+    sent: dict[str, object] = {}
+    for name, value in record.items():
+        field = model.model_fields.get(name)
+        part = None if field is None else record_model(field.annotation)
+        if part is not None and isinstance(value, list):
+            value = [_by_sent_names(part, one) for one in value]
+        alias = None if field is None else field.serialization_alias
+        sent[alias or name] = value
+    return sent
 
 
 def _is_as_wanted(task: RecordTask, present: PresentRecord | None) -> bool:
