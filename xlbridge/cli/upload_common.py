@@ -15,9 +15,6 @@ from xlbridge.upload import (
     job_json,
     job_lines,
     settled_rows,
-    undo_counts,
-    undo_json,
-    undo_lines,
 )
 
 if TYPE_CHECKING:
@@ -75,6 +72,9 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
 
 def _print_undo(job: Job, form: str) -> ExitCode:
     """Print the report of an undo; rows that are left are for a person."""
+    # What plans an undo reads workbooks, and is hardly ever needed here.
+    from xlbridge.upload import undo_counts, undo_json, undo_lines
+
     if form == "json":
         print_json(undo_json(job))
     else:
