@@ -207,8 +207,9 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
         exported = xlbridge("export", listing, "-o", path, "--as-template", resource, **known)
         assert exported.returncode == 0, exported.stderr
+        was = cell(path, column, 2)
         if value is None:
-            value = not cell(path, column, 2)
+            value = not was
         edit(path, column, 2, value)
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
@@ -222,6 +223,15 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         again = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
         assert json.loads(again.stdout)["rows"]["unchanged"] == rows["read"]
         assert writes(proxy) == []
+        undone = xlbridge("undo", report["job"], "--yes", "--format", "json", **known)
+        counted = json.loads(undone.stdout)["rows"]
+        possible = column != "idws" or was is not None
+        assert (counted["undone"], counted["left"]) == ((1, 0) if possible else (0, 1))
+        assert undone.returncode == (0 if possible else 1)
+        assert len(writes(proxy)) == counted["undone"]
+        edit(path, column, 2, was)
+        last = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        assert json.loads(last.stdout)["rows"]["unchanged"] == rows["read"] - counted["left"]
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,22 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
-from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.client import (
+    Declined,
+    Doubtful,
+    Executed,
+    NotExecuted,
+    Outcome,
+    Rejected,
+    UploadFile,
+)
 from xlbridge.errors import ApiError, InDoubt, TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources import operation_named
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
+from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
 from xlbridge.upload.reconcile import has_settled
 from xlbridge.upload.record_tasks import tasks_of_plan
 from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
@@ -23,6 +32,7 @@ from xlbridge.upload.remote_row_results import rejected_row
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation, WireModel, record_model
+from xlbridge.wire.imports import ImportQuery
 
 _MOST_ATTEMPTS = 3
 """Requests for one record whose answers are lost, after which it is left as it is."""
@@ -189,7 +199,7 @@ class _Writer:
                 if outcome is not None:
                     return outcome
             self._record(write, WriteState.SENDING, before=before)
-            outcome = self._request(write.task, present)
+            outcome = self._request(write, present)
             declined = outcome if isinstance(outcome, Declined) else declined
             return outcome
 
@@ -206,8 +216,25 @@ class _Writer:
             return Executed(None)
         return None if _is_as_expected(write.task, present) else Doubtful(declined.reason)
 
-    def _request(self, task: RecordTask, present: PresentRecord) -> Outcome:
-        client, number = self._context.client, self._reader.number(task.record)
+    def _import(self, write: RecordWrite) -> Outcome:
+        """Import one row, which replaces its record."""
+        folder = self._context.environment.settings.payloads
+        row = {**self._rows[write.position], **write.task.values}
+        content = store_payload(folder, self._resource, frame_of_rows(self._resource, [row]))
+        name = f"{self._resource.name}-{self._job.id}-{write.position + 1}.xlsx"
+        return self._context.client.send(
+            self._resource.paths.direct,
+            path={"resource": self._resource.name},
+            query=ImportQuery(),
+            file=UploadFile(name, load_payload(folder, content)),
+        )
+
+    def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:
+        task = write.task
+        client = self._context.client
+        if self._change.by_import:
+            return self._import(write)
+        number = self._reader.number(task.record)
         if task.wanted is None:
             operation = operation_named(self._change.delete_name or "")
             path = dict(zip(operation.path_parameters, number.values(), strict=True))

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import pandas as pd
-
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.payload import store_payload
+from xlbridge.upload.payload import frame_of_rows, store_payload
 from xlbridge.upload.undo_plan import LeftReason, LeftRow, UndoneRow, plan_undo
 
 _SHOWN_ROWS = 10
@@ -82,9 +80,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
 def _store_rows(context: UploadContext, job: Job, undone: Sequence[UndoneRow]) -> str:
     """Store the rows that are reversed, as they were sent; their keys find the records again."""
     resource = context.catalogue.named(job.what.resource)
-    frame = pd.DataFrame(
-        {c.name: [one.values.get(c.name) for one in undone] for c in resource.columns}
-    ).astype({column.name: column.dtype for column in resource.columns})
+    frame = frame_of_rows(resource, [one.values for one in undone])
     return store_payload(context.settings.payloads, resource, frame)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import read_records
@@ -108,13 +108,26 @@ def plan_undo(
         ]
         if not rows:
             continue
-        judged = _ChangedRecords if wrote.what.mode is Mode.RECORDS else _CreatedRecords
-        for one in judged(context, client, wrote, rows).judged():
+        for one in _judged(context, client, wrote, rows):
             if isinstance(one, LeftRow):
                 left.append(one)
             else:
                 undone.append(one)
     return undone, sorted(left, key=lambda one: one.row)
+
+
+def _judged(
+    context: UploadContext, client: Client, wrote: Job, rows: Sequence[_SentRow]
+) -> Iterator[UndoneRow | LeftRow]:
+    """Yield the rows that a job wrote, by the way in which it wrote them."""
+    if wrote.what.mode is Mode.RECORDS:
+        yield from _ChangedRecords(context, client, wrote, rows).judged()
+        return
+    updates = set(wrote.last("updates") or ())
+    replaced = [one for one in rows if one.position in updates]
+    created = [one for one in rows if one.position not in updates]
+    yield from _CreatedRecords(context, client, wrote, created).judged()
+    yield from _ReplacedRecords(context, client, wrote, replaced).judged()
 
 
 def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
@@ -224,3 +237,32 @@ class _ChangedRecords(_JudgedRows):
         declared = self._resource.read_back
         codes = () if declared is None else declared.codes
         return dict(zip(codes, code.split(CODE_SEPARATOR), strict=True))
+
+
+class _ReplacedRecords(_JudgedRows):
+    """Rows whose import replaced a record each: importing what it was puts it back."""
+
+    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+        whole = self._context.journal.job(self._job.parent or self._job.id)
+        planned = {row.row: row for row in self._context.journal.plan_of(whole)}
+        for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            row = planned[self._job.what.rows[one.position]]
+            yours = {name: pair.yours for name, pair in row.differences.items()}
+            theirs = {name: pair.theirs for name, pair in row.differences.items()}
+            found = [r for r in (now.found if now else ()) if r.code == row.record]
+            if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
+                yield LeftRow(one.row, LeftReason.CHANGED)
+                continue
+            values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
+            claim = (self._job.id, one.position)
+            task = RecordTask(row.record or "", yours, theirs, values, claim)
+            yield UndoneRow(one.row, one.values, task)
+
+
+def _typed(kind: Kind, value: str | None) -> Any:
+    """Return a comparable value as a cell has it."""
+    if value is None:
+        return None
+    if kind is Kind.BOOLEAN:
+        return value == str(True)
+    return int(value) if kind is Kind.INTEGER else value

@@ -50,6 +50,7 @@ class RecordReader:
         self._client = client
         self._resource = resource
         self._codes = declared.codes
+        self._numbers = declared.number_columns
         self._change = change
         self._matcher = RowMatcher(resource, declared)
         self._as_row = declared.as_row
@@ -81,7 +82,8 @@ class RecordReader:
 
     def _found_by_keys(self, code: str, row: RowValues) -> PresentRecord | None:
         """Look for the record by its row's keys, then by its code in whole listings."""
-        for wanted in (row, {**row, **self.number(code)}):
+        ways = [row] if not self._numbers else [row, {**row, **self.number(code)}]
+        for wanted in ways:
             (one,), _ = look_up_rows(self._client, self._resource, [wanted], most=None)
             for record in () if one is None else one.found:
                 if record.code == code:
