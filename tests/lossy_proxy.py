@@ -1,11 +1,12 @@
 """A proxy on loopback that loses requests or answers on purpose."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
 
@@ -60,14 +61,18 @@ CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
 class LossyProxy:
     """Forwards to ``target``; ``decide`` gives the fate of each request by method and path.
 
-    ``answers`` are bodies that are sent instead, by a part of the path.
+    ``answers`` are bodies that are sent instead, by a part of the path; ``added`` are fields that
+    the one record of an answer has besides, by the method and the end of the path's fixed part.
+    ``bodies`` are what was asked, with the method.
     """
 
     target: str
     base_url: str = ""
     decide: Callable[[str, str], Fate] = lambda _method, _path: "pass"
     answers: dict[str, bytes] = field(default_factory=dict)
+    added: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
+    bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
     def lose_once(self, fate: Fate, path: str) -> None:
         """Let the first request whose path contains ``path`` have that fate, the others pass."""
@@ -80,6 +85,16 @@ class LossyProxy:
             return "pass"
 
         self.decide = decide
+
+    def with_more(self, method: str, path: str, content: bytes) -> bytes:
+        """Return an answer with the fields that its one record is to have besides."""
+        for (asked, part), fields in self.added.items():
+            if asked == method and part in path:
+                document = json.loads(content)
+                if isinstance(document["data"], dict):
+                    document["data"] |= fields
+                return json.dumps(document).encode()
+        return content
 
 
 @contextmanager
@@ -96,6 +111,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
         def forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             proxy.seen.append((self.command, self.path))
+            proxy.bodies.append((self.command, body))
             fate = proxy.decide(self.command, self.path)
             if fate == "lose request":
                 self.close_connection = True
@@ -117,7 +133,11 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             status, content, kind = CHANGED_AFTERWARDS.get(
                 fate, (answer.status_code, answer.content, "application/json")
             )
-            self.answer(status, replaced[0] if replaced else content, kind)
+            self.answer(
+                status,
+                replaced[0] if replaced else proxy.with_more(self.command, self.path, content),
+                kind,
+            )
 
         def answer(
             self,
@@ -134,7 +154,7 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = forward
+        do_GET = do_POST = do_PUT = do_DELETE = forward
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the test's output clean."""

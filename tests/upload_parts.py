@@ -48,9 +48,13 @@ def taken_cnpj(client: Client) -> str:
 
 
 def row_counts(**counts: int) -> dict[str, int]:
-    """The counts of a report's rows; those that are not given are 0."""
-    names = ("read", "accepted", "rejected", "unknown", "unchanged", "held")
-    return dict.fromkeys(names, 0) | counts
+    """The counts of a report's rows; those that are not given are 0.
+
+    Accepted rows were created, but for those that were updated.
+    """
+    names = ("read", "accepted", "created", "updated", "rejected", "unknown", "unchanged", "held")
+    created = counts.get("accepted", 0) - counts.get("updated", 0)
+    return dict.fromkeys(names, 0) | {"created": created} | counts
 
 
 def plan_counts(**counts: int) -> dict[str, int]:

@@ -1,14 +1,20 @@
 """A sandbox of its own for the uploads, a lossy way to it, and its database as the oracle."""
 
+import itertools
+import json
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xlsxwriter
 from databases import database_options
-from environment import clean_environment
+from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import LossyProxy, lossy_proxy
 from sandboxes import sandbox_process
+from sheets import write_records
+from update_parts import Run
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.client import Client, Target
@@ -17,12 +23,19 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.settings import Settings, read_settings
 from xlbridge.upload import Journal, UploadContext
 
+_DOCUMENTS = itertools.count(1)
+
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    folder = tmp_path_factory.mktemp("upload-sandbox")
-    options = ["--seed", "empty", *database_options(folder)]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+def sandbox_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose database the sandbox has."""
+    return tmp_path_factory.mktemp("upload-sandbox")
+
+
+@pytest.fixture(scope="session")
+def sandbox(sandbox_home: Path) -> Iterator[RunningSandbox]:
+    options = ["--seed", "empty", *database_options(sandbox_home)]
+    with sandbox_process(sandbox_home, options, clean_environment(sandbox_home)) as running:
         yield running
 
 
@@ -99,3 +112,42 @@ def make_receivables(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture
+def toward_proxy(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, str]:
+    """The environment of commands that go through the proxy."""
+    return credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
+
+
+@pytest.fixture
+def run(xlbridge: Xlbridge, toward_proxy: dict[str, str]) -> Run:
+    """Run a command that reports in JSON; return its exit code and its report."""
+
+    def run(*arguments: object) -> tuple[int, dict[str, Any]]:
+        ended = xlbridge(*arguments, "--format", "json", **toward_proxy)
+        assert ended.stdout, ended.stderr
+        return ended.returncode, json.loads(ended.stdout)
+
+    return run
+
+
+@pytest.fixture
+def payables(client: Client, tmp_path: Path, run: Run) -> Path:
+    """A workbook of three payables of one new document each, which are in the system."""
+    number = next(_DOCUMENTS)
+    path = write_records(
+        tmp_path / "contas.xlsx",
+        "contaspagar",
+        [
+            {
+                "numeroDoDocumento": f"FAT-{number}-{place}",
+                "dataDeVencimento": date(2026, 10, 30),
+                "historico": f"Energia {place}",
+            }
+            for place in range(3)
+        ],
+    )
+    code, report = run("upload", path, "--yes")
+    assert (code, report["rows"]["created"]) == (0, 3), report
+    return path

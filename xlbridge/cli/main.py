@@ -39,6 +39,7 @@ _COMMANDS: dict[str, Text] = {
         en="Sends again only what was rejected and has been fixed.",
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
+    "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
     "batch": Text(
         pt="Muitos arquivos e exportações, na ordem certa, conforme um plano.",
         en="Many workbooks and exports, in the right order, by a plan.",

@@ -12,10 +12,9 @@ from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.cli.upload_options import UploadArguments, upload_options
-from xlbridge.client import parse_base_url
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text
-from xlbridge.profiles import Profile, ProfileSource, choose_profile
+from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
 
 
@@ -106,4 +105,4 @@ def _is_of(job: Job, profile: Profile) -> bool:
         return job.what.profile == profile.name
     if profile.source is ProfileSource.EMBEDDED:
         return system.startswith("sandbox:")
-    return system.startswith(str(parse_base_url(profile.base_url)).rstrip("/") + "#")
+    return origin_of(system.rpartition("#")[0]) == profile.origin

@@ -58,6 +58,8 @@ def save_status_copy(
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
+    if job.undo_of is not None:
+        return _print_undo(job, form)
     settled = settled_rows(context.journal, job)
     if form == "json":
         print_json(job_json(job, context.journal.plan_of(job), settled))
@@ -66,3 +68,18 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
             print_result(line)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
+
+
+def _print_undo(job: Job, form: str) -> ExitCode:
+    """Print the report of an undo; rows that are left are for a person."""
+    # What plans an undo reads workbooks, and is hardly ever needed here.
+    from xlbridge.upload import undo_counts, undo_json, undo_lines
+
+    if form == "json":
+        print_json(undo_json(job))
+    else:
+        for line in undo_lines(job):
+            print_result(line)
+    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    left = undo_counts(job)["left"]
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and left else code

@@ -79,7 +79,7 @@ chunk_rows_option = option(
     en="Sends in parts of that many rows, each an upload of its own.",
 )
 
-upload_options = combined(
+consent_options = combined(
     [
         option(
             "--yes",
@@ -93,6 +93,12 @@ upload_options = combined(
             pt="Confirma linhas e começo do digest, como o plano os mostra; vale em produção.",
             en="Confirms rows and start of the digest, as the plan shows them; for production too.",
         ),
+    ]
+)
+
+upload_options = combined(
+    [
+        consent_options,
         option(
             "--wait/--no-wait",
             default=True,

@@ -28,6 +28,7 @@ from xlbridge.upload import (
     Uploads,
     Verdict,
     job_json,
+    undo_json,
 )
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_lines
@@ -56,7 +57,9 @@ def run_upload(
     except XlbridgeError as error:
         job = context.journal.job(job.id)
         if arguments.form == "json":
-            print_json(job_json(job, context.journal.plan_of(job)))
+            of_upload = job.undo_of is None
+            planned = context.journal.plan_of(job)
+            print_json(job_json(job, planned) if of_upload else undo_json(job))
         unwritten = isinstance(error, LocalDatabaseError)
         if unwritten or isinstance(error, ApiError) or error.hint is None:
             remark(_HOW_TO_RESUME.format(job=job.id))

@@ -239,13 +239,14 @@ class Client(Operations):
         *,
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
-        body: WireModel | None = None,
+        body: WireModel | Mapping[str, object] | None = None,
         file: UploadFile | None = None,
         harmless: bool = False,
     ) -> Outcome:
         """Make one attempt of a write and return its outcome; remote failures raise nothing.
 
-        A request that is ``harmless``, as a preview is, is sent again with a new token after a 401.
+        A ``body`` that is no model is JSON that goes out as it is. A request that is ``harmless``,
+        as a preview is, is sent again with a new token after a 401.
         """
         call = call_of(operation, path, query, body, file)
         try:

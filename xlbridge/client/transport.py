@@ -77,16 +77,19 @@ def call_of(
     operation: Operation,
     path: Mapping[str, object],
     query: WireModel | None = None,
-    body: WireModel | None = None,
+    body: WireModel | Mapping[str, object] | None = None,
     file: UploadFile | None = None,
 ) -> Call:
-    """Fill an operation's declaration with one call's values; what is None is not sent."""
+    """Fill an operation's declaration with one call's values; what is None is not sent.
+
+    A body that is no model goes out as it is.
+    """
     values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
     return Call(
         method=operation.method,
         path=operation.path.format(**values),
         query={} if query is None else _sent(query),
-        body=None if body is None else _sent(body),
+        body=_sent(body) if isinstance(body, WireModel) else body,
         file=file,
     )
 

@@ -30,5 +30,6 @@ from .resource import (
     RecordToRow as RecordToRow,
     Resource as Resource,
     column_changes_since as column_changes_since,
+    operation_named as operation_named,
 )
 from .schema_format import schema_file_format as schema_file_format

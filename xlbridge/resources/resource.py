@@ -196,9 +196,9 @@ class RecordChange:
     """Change of a record that is there, as far as the interface has one.
 
     ``operation_name`` changes one record, ``read_name`` reads it by its own number,
-    ``delete_name`` removes it; without an operation the import replaces records. ``columns`` are
-    those that can be changed, all of them where it is empty. Records that a listing of
-    ``not_listed`` holds cannot be changed.
+    ``delete_name`` removes it; without an operation the import replaces records. An operation that
+    reads replaces the whole record. ``columns`` are those that can be changed, all of them where it
+    is empty. Records that a listing of ``not_listed`` holds cannot be changed.
     """
 
     operation_name: str | None
@@ -211,6 +211,19 @@ class RecordChange:
     def by_import(self) -> bool:
         """True where importing a record again replaces it."""
         return self.operation_name is None
+
+    @property
+    def operation(self) -> "Operation":
+        """The operation that changes one record. Raises ``KeyError`` where the import does."""
+        return operation_named(self.operation_name or "")
+
+    def can_empty(self, column: str) -> bool:
+        """Tell whether a field of a record can be emptied."""
+        if self.operation_name is None:
+            return True
+        body = self.operation.body
+        field = None if body is None else body.model_fields.get(column)
+        return field is not None and not field.is_required()
 
     def covers(self, listing: str, columns: Iterable[str]) -> bool:
         """Tell whether columns of a record that ``listing`` holds can be changed."""
@@ -244,11 +257,21 @@ class RecordToRow:
 
 
 class Mode(StrEnum):
-    """A way of sending a sheet."""
+    """A way of sending a sheet.
+
+    ``RECORDS`` changes records one by one, without an import; ``UNDO`` reverses an upload so.
+    """
 
     DIRECT = "direct"
     PREVIEW = "preview"
     QUEUE = "queue"
+    RECORDS = "records"
+    UNDO = "undo"
+
+    @property
+    def is_by_record(self) -> bool:
+        """True where each record is written by itself."""
+        return self in {Mode.RECORDS, Mode.UNDO}
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +349,14 @@ class Resource:
     def required(self) -> tuple[str, ...]:
         """The names of the columns that every sheet must have."""
         return tuple(column.name for column in self.columns if column.required)
+
+    @cached_property
+    def set_by_change(self) -> tuple[str, ...]:
+        """The names of the columns that the import does not take: a change of the record does."""
+        if self.change is None or self.model is None:
+            return ()
+        fields = wire_model(self.model).model_fields
+        return tuple(name for name in self.change.columns if name not in fields)
 
     @cached_property
     def fingerprint(self) -> str:

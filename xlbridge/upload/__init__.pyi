@@ -50,6 +50,13 @@ from .row_plan import (
     RowReason as RowReason,
 )
 from .status_copy import write_status_copy as write_status_copy
+from .undo import (
+    create_undo as create_undo,
+    left_lines as left_lines,
+    undo_counts as undo_counts,
+    undo_json as undo_json,
+    undo_lines as undo_lines,
+)
 from .uploads import Uploads as Uploads
 from .verdict import (
     RowOutcome as RowOutcome,

@@ -28,10 +28,6 @@ class RowClaims(NamedTuple):
     digests: Sequence[str]
     keys: Sequence[Sequence[str]]
 
-    def slice(self, start: int, end: int) -> "RowClaims":
-        """Return the claims of the rows from ``start`` to ``end``."""
-        return RowClaims(self.digests[start:end], self.keys[start:end])
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRows:

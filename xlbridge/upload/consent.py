@@ -38,6 +38,9 @@ class ConsentRequest:
 
         With ``all_rows`` each row that is not created is named.
         """
+        if self.job.undo_of is not None:
+            yield from _undo_lines(self)
+            return
         what, previewed = self.job.what, self.job.last("previewed")
         yield Text(
             pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
@@ -61,6 +64,24 @@ class ConsentRequest:
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
             token=self.token
         )
+
+
+def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
+    yield Text(
+        pt="Plano: desfazer o envio {job} em {profile} ({address}) · linhas a desfazer: {rows}; "
+        "não desfeitas: {left}",
+        en="Plan: undo the upload {job} in {profile} ({address}) · rows to reverse: {rows}; left: "
+        "{left}",
+    ).format(
+        job=request.job.undo_of,
+        profile=request.job.what.profile,
+        address=request.target.base_url,
+        rows=len(request.job.what.rows),
+        left=len(request.job.last("left") or ()),
+    )
+    yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
+        token=request.token
+    )
 
 
 def plan_lines(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
+from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
@@ -46,7 +47,7 @@ def _lacks_page(job: Job) -> bool:
 
 def _lacks_rejects(job: Job) -> bool:
     """Tell whether rows were rejected and are in no workbook to be corrected."""
-    if job.parent is not None:
+    if job.parent is not None or job.what.mode is Mode.UNDO:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
         job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)

@@ -175,7 +175,8 @@ class Job:
     def outcomes(self) -> tuple[RowOutcome, ...]:
         """Outcome of each row in order; the job is no parent of parts."""
         if self.state is State.NEEDS_PERSON and (proven := self.last("proven")) is not None:
-            return tuple(RowOutcome.ACCEPTED if there else RowOutcome.UNKNOWN for there in proven)
+            by_proof = {True: RowOutcome.ACCEPTED, False: RowOutcome.REJECTED}
+            return tuple(by_proof.get(there, RowOutcome.UNKNOWN) for there in proven)
         rejected = {row.row for row in self.verdict.rejected_rows}
         rest = self._outcome_of_other_rows()
         return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.what.rows)
@@ -256,7 +257,39 @@ class Job:
         unchanged, held = plan.get("unchanged", 0), plan.get("held", 0)
         counts = self.verdict.counted
         read = counts["read"] + unchanged + held
-        return {**counts, "read": read, "unchanged": unchanged, "held": held}
+        updated = self.updated
+        return {
+            **counts,
+            "read": read,
+            "created": counts["accepted"] - updated,
+            "updated": updated,
+            "unchanged": unchanged,
+            "held": held,
+        }
+
+    @property
+    def updated(self) -> int:
+        """Number of accepted rows that have changed a record instead of adding one."""
+        if self.what.mode.is_by_record:
+            return self.verdict.accepted
+        if self.parts:
+            return int(self.last("updated") or 0)
+        updates = self.last("updates")
+        if not updates:
+            return 0
+        outcomes = self.outcomes
+        return sum(outcomes[place] is RowOutcome.ACCEPTED for place in updates)
+
+    @property
+    def undo_of(self) -> str | None:
+        """The job that this one reverses, None for an upload."""
+        reversed_job: str | None = self.last("undo_of")
+        return reversed_job
+
+    @property
+    def import_mode(self) -> Mode:
+        """How the job imports the rows that are created; of changes alone, how it would."""
+        return Mode(self.last("import_mode") or self.what.mode)
 
     def settles_at(self, settle_seconds: float) -> datetime | None:
         """Return when a doubtful request can no longer be on its way; None without a doubt."""

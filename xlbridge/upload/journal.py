@@ -27,16 +27,21 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_from_json,
     snapshot_to_json,
 )
+from xlbridge.upload.record_writes import RecordTask, RecordWrites
 from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
 
 
 @dataclass(frozen=True, slots=True)
 class SheetPart:
-    """Part of a sheet to record: what it is, what its rows claim, their records beforehand."""
+    """Part of a sheet to record: what it is, what its rows claim, their records beforehand.
+
+    ``updates`` are the places of the rows that change a record by being imported.
+    """
 
     spec: JobSpec
     claims: RowClaims
     before: Snapshot
+    updates: Sequence[int] = ()
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
@@ -49,13 +54,15 @@ class PlanOutdated(JournalError):
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` gives the local time that events are recorded with.
+    ``now`` gives the local time that events are recorded with; ``writes`` are those of single
+    records.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
         self._db = open_journal_file(path)
         self._claims = Claims(self._db)
         self.now = now
+        self.writes = RecordWrites(self._db, self._claims, now)
 
     def close(self) -> None:
         """Close the file."""
@@ -83,13 +90,36 @@ class Journal:
                 self._make_way(job_id, whole, known)
             self._insert(job_id, whole, claims=not parts)
             self._add_actions(job_id, plan)
-            self._add(job_id, State.PREPARED, {**note, **plan_note(plan, self.now())})
+            first = {**note, **_updates_note(whole), **plan_note(plan, self.now())}
+            self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
                 self._insert(part_id, part, claims=True)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
-                self._add(part_id, State.PREPARED, {"planned_at": self.now().isoformat()})
+                planned = {**_updates_note(part), "planned_at": self.now().isoformat()}
+                self._add(part_id, State.PREPARED, planned)
         return self.job(job_id)
+
+    def create_undo(
+        self, spec: JobSpec, tasks: Sequence[RecordTask], note: Mapping[str, Any]
+    ) -> Job:
+        """Record the job that reverses another, with what it is to do; it claims nothing."""
+        job_id = self._new_id()
+        with transaction(self._db):
+            self._insert(job_id, SheetPart(spec, RowClaims((), ()), ()), claims=False)
+            self._add(job_id, State.PREPARED, {**note, "planned_at": self.now().isoformat()})
+            self.writes.add_tasks(job_id, tasks)
+        return self.job(job_id)
+
+    def undos_of(self, job_id: str) -> list[Job]:
+        """Return the jobs that reverse a job, newest first."""
+        found = self._db.execute(
+            "SELECT job FROM events JOIN jobs ON id = job "
+            "WHERE number = 1 AND mode = ? AND json_extract(detail, '$.undo_of') = ? "
+            "ORDER BY created_at DESC, id DESC",
+            (Mode.UNDO, job_id),
+        )
+        return [self.job(row[0]) for row in found.fetchall()]
 
     def claimed(self, place: Place, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
         """Return the jobs that claim some of the rows.
@@ -329,6 +359,10 @@ _OVER = frozenset({State.DONE, State.PARTIAL})
 _CLAIMED_MEANWHILE = Text(
     pt="outro envio passou a conter estas linhas", en="another upload holds these rows by now"
 )
+
+
+def _updates_note(part: SheetPart) -> dict[str, Any]:
+    return {"updates": list(part.updates)} if part.updates else {}
 
 
 def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:

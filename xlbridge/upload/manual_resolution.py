@@ -65,10 +65,11 @@ def _record_resolution(
         )
     who = f"{_user_name()}@{socket.gethostname()}"
     resolved = {"as": seen.value, "reason": reason, "by": who}
-    if seen is Resolution.APPLIED:
-        done = asdict(Verdict.all_accepted(job.what.rows))
-        return journal.record(job, State.DONE, verdict=done, resolved=resolved)
     known = job.verdict
+    if seen is Resolution.APPLIED:
+        there = asdict(Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows))
+        ended = State.PARTIAL if known.rejected_rows else State.DONE
+        return journal.record(job, ended, verdict=there, resolved=resolved)
     if known.accepted == 0:
         none = asdict(Verdict.none_applied(job.what.rows))
         return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
@@ -79,8 +80,10 @@ def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping
     """Record that the unproven rows are not there; the ``accepted`` ones stay proven."""
     missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
     message = str(_NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"]))
-    rows = (RejectedRow(job.what.rows[at], None, None, message, itself=False) for at in missing)
-    verdict = asdict(Verdict(len(job.what.rows), accepted, 0, tuple(rows)))
+    known = {row.row: row for row in job.verdict.rejected_rows}
+    rows = (job.what.rows[at] for at in missing)
+    named = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
+    verdict = asdict(Verdict(len(job.what.rows), accepted, 0, tuple(named)))
     return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
 
 

@@ -52,6 +52,12 @@ def sheet_digest(rows: Sequence[str]) -> str:
     return hashlib.sha256("".join(sorted(rows)).encode()).hexdigest()
 
 
+def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame:
+    """Return the typed frame of rows."""
+    columns = {c.name: [row.get(c.name) for row in rows] for c in resource.columns}
+    return pd.DataFrame(columns).astype({c.name: c.dtype for c in resource.columns})
+
+
 def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
     """Write the payload to ``folder``, safely on the disk, and return its content hash."""
     folder.mkdir(parents=True, exist_ok=True)

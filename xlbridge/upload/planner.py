@@ -14,7 +14,7 @@ from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
@@ -129,7 +129,15 @@ class _Planner:
             values = self._rows.values[at]
             carried = {name: values[name] for name in self._numbers if values.get(name) is not None}
             row = PlannedRow(number, RowAction.CREATE, number=carried, keys=self._keys[at])
-            yield self._decided(at, row)
+            yield self._with_all_values(at, self._decided(at, row))
+
+    def _with_all_values(self, at: int, row: PlannedRow) -> PlannedRow:
+        """Hold a new row that has values which the import does not take."""
+        values = self._rows.values[at]
+        later = [n for n in self._resource.set_by_change if values.get(n) is not None]
+        if not later or not row.is_created:
+            return row
+        return _held(row, RowReason.SET_LATER, why=untranslated(", ".join(later)))
 
     def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
         if at in self._rows.set_aside:
@@ -188,7 +196,9 @@ class _Planner:
             return _held(row, RowReason.CANNOT_CHANGE)
         if not self._options.update:
             return _held(row, RowReason.DIFFERS)
-        emptied = any(one.yours is None for one in row.differences.values())
+        emptied = [name for name, one in row.differences.items() if one.yours is None]
+        if not all(map(change.can_empty, emptied)):
+            return _held(row, RowReason.CANNOT_CHANGE)
         if emptied and not self._options.clear:
             return _held(row, RowReason.EMPTY_CELL)
         return replace(row, action=RowAction.UPDATE)

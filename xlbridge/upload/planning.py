@@ -175,10 +175,8 @@ class PlannedSheet:
     snapshot: Snapshot
     claimed: ClaimedRows
 
-    @property
-    def claims(self) -> RowClaims:
-        """What the rows that are sent claim, in their order."""
-        positions = self.plan.positions
+    def claims_of(self, positions: Sequence[int]) -> RowClaims:
+        """Return what some of the rows claim, in their order."""
         return RowClaims(
             [self.plan.digests[at] for at in positions],
             [self.plan.rows[at].keys for at in positions],

@@ -14,6 +14,8 @@ from xlbridge.wire.imports import ImportQuery
 
 def preflight_is_done(context: RunContext, job: Job) -> bool:
     """Tell whether the preview is done, as far as the options ask for one."""
+    if job.what.mode.is_by_record:
+        return True
     wanted = context.options.preview or job.what.mode is Mode.PREVIEW
     # Jobs of earlier versions have the count only.
     return not wanted or job.last("preview_done") or job.last("previewed") is not None

@@ -75,20 +75,23 @@ def accounts_for_every_row(job: JobSpec, log: ImportLog) -> bool:
 
 def _rejected_lines(job: JobSpec, lines: Iterable[RejectedLine]) -> Iterable[RejectedRow]:
     for line in sorted(lines, key=lambda line: line.linha or 0):
-        yield _rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
+        yield rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
 
 
 def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
     number, rest = split_line_number(detail.value)
     row = _sheet_row(job, number)
-    return _rejected_row(job, row, detail.key or None, rest if row else detail.value)
+    return rejected_row(job, row, detail.key or None, rest if row else detail.value)
 
 
-def _rejected_row(job: JobSpec, row: int | None, column: str | None, message: str) -> RejectedRow:
+def rejected_row(
+    job: JobSpec, row: int | None, column: str | None, message: str, *, itself: bool = True
+) -> RejectedRow:
+    """Return a rejected row with its cell, where the sheet has the column."""
     cell = None
     if row is not None and column is not None and column in job.columns:
         cell = cell_address(row, job.columns[column])
-    return RejectedRow(row, cell, column, message)
+    return RejectedRow(row, cell, column, message, itself)
 
 
 def _sheet_row(job: JobSpec, line: int | None) -> int | None:

@@ -107,7 +107,7 @@ def job_json(
         "resource": job.what.resource,
         "log_id": job.last("log_id"),
         "rows": job.counted,
-        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.itself],
+        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.has_reason],
         "rejects_file": job.last("rejects_file"),
         "digest": job.what.digest,
         "plan": job.last("plan"),
@@ -120,16 +120,17 @@ def job_json(
         "parts": job.parts,
         "part_of": job.parent,
         "settled": None if settled is None else {"rows": settled.rows, "by": settled.by},
+        "undo_of": job.undo_of,
     }
 
 
 def _returned_text(job: Job) -> Text:
     """Return what the rows of the rejects workbook are."""
     if not job.held:
-        return Text(pt="rejeitadas", en="Rejected")
+        return Text(pt="Linhas rejeitadas", en="Rejected rows")
     if not job.verdict.rejected_rows:
-        return Text(pt="retidas", en="Held")
-    return Text(pt="rejeitadas e retidas", en="Rejected and held")
+        return Text(pt="Linhas retidas", en="Held rows")
+    return Text(pt="Linhas rejeitadas e retidas", en="Rejected and held rows")
 
 
 def _rest_text(job: Job) -> str:
@@ -181,8 +182,8 @@ def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
     if (rejects := job.last("rejects_file")) and (settled is None or settled.left):
         yield str(
             Text(
-                pt="Linhas {what} em {file}; corrija-as e envie com: xlbridge retry {job}",
-                en="{what} rows in {file}; fix them and send with: xlbridge retry {job}",
+                pt="{what} em {file}; corrija-as e envie com: xlbridge retry {job}",
+                en="{what} in {file}; fix them and send with: xlbridge retry {job}",
             ).format(what=_returned_text(job), file=short_path(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:

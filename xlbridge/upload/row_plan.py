@@ -61,6 +61,7 @@ class RowReason(StrEnum):
     GONE = "gone"
     NOT_LOOKED_UP = "not-looked-up"
     NO_KEY = "no-key"
+    SET_LATER = "set-later"
     NO_RECORD = "no-record"
     ERRORS = "errors"
     REJECTED = "rejected"
@@ -132,6 +133,12 @@ _REASONS: Mapping[RowReason, Text] = {
     RowReason.NO_KEY: Text(
         pt="não tem chave pela qual achar o registro a alterar",
         en="has no key by which the record to change would be found",
+    ),
+    RowReason.SET_LATER: Text(
+        pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
+        "valor e depois envie-o com --update",
+        en="{why} can only be set on a record that is in the system; create the row without that "
+        "value, then send it with --update",
     ),
     RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),

@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import Mode, Resource
 from xlbridge.upload.consent import ConsentRequest
 from xlbridge.upload.context import UploadContext, UploadOptions
 from xlbridge.upload.job import Job, State
@@ -92,7 +92,11 @@ class RunContext:
         request = ConsentRequest(job, self.client.target, self.journal.plan_of(job))
         if not self.options.consent(request):
             return NO_CONSENT
-        if not plan_is_old(job, self.journal.now()):
+        # What changes single records reads each of them just before.
+        reads_each = job.what.mode is Mode.UNDO or (
+            job.parent is not None and job.what.mode is Mode.RECORDS
+        )
+        if reads_each or not plan_is_old(job, self.journal.now()):
             return None
         if plan_still_holds(self.environment, self.client, job):
             return None
@@ -120,9 +124,12 @@ class RunContext:
         evidence = asdict(verdict or Verdict.none_applied(job.what.rows))
         return self.journal.record(job, state, verdict=evidence, **detail)
 
-    def doubt(self, job: Job, reason: Text, **detail: Any) -> Step:
-        """Record that the outcome is not known; the next step settles it as far as possible."""
-        evidence = asdict(Verdict.all_unknown(job.what.rows))
+    def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
+        """Record that the outcome is not known; the next step settles it as far as possible.
+
+        ``verdict`` is what is known all the same.
+        """
+        evidence = asdict(verdict or Verdict.all_unknown(job.what.rows))
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,

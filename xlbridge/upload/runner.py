@@ -14,6 +14,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload import preflight, reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.record_writer import settle_records, write_records
 from xlbridge.upload.remote_row_results import verdict_of_log
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
@@ -45,6 +46,11 @@ class JobRunner:
             State.POLLING: remote_import.poll,
             State.IN_DOUBT: _settle_doubt,
         }
+        self._steps_of_records: Mapping[State, Callable[[RunContext, Job], Step]] = {
+            State.PREPARED: _begin,
+            State.SENDING: write_records,
+            State.IN_DOUBT: settle_records,
+        }
 
     def preflight(self, job: Job) -> Job:
         """Take the steps of a job that write nothing, and return it.
@@ -53,6 +59,9 @@ class JobRunner:
         """
         while job.state.is_unsent and not preflight.preflight_is_done(self._context, job):
             job, _ = preflight.preview(self._context, job)
+        if job.state.is_unsent and _is_previewed_only(self._context, job):
+            verdict = Verdict.all_unknown(job.what.rows)
+            return self._context.end(job, State.PREVIEWED, verdict)
         return job
 
     def run(self, job: Job) -> Job:
@@ -64,8 +73,9 @@ class JobRunner:
         if not job.state.is_final:
             self._context.client.login()
         go_on = True
+        steps = self._steps_of_records if job.what.mode.is_by_record else self._steps
         while go_on and not job.state.is_final:
-            job, go_on = self._steps[job.state](self._context, job)
+            job, go_on = steps[job.state](self._context, job)
         return job
 
 
@@ -77,7 +87,16 @@ def _begin(context: RunContext, job: Job) -> Step:
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
+    if job.what.mode.is_by_record:
+        return write_records(context, context.journal.job(job.id))
     return remote_import.send_rows(context, context.journal.job(job.id))
+
+
+def _is_previewed_only(context: RunContext, job: Job) -> bool:
+    """Tell whether a job that changes records is part of a preview: there is none of changes."""
+    if job.what.mode is not Mode.RECORDS or job.parent is None:
+        return False
+    return context.journal.job(job.parent).what.mode is Mode.PREVIEW
 
 
 def _end_without_rows(context: RunContext, job: Job) -> Job:
@@ -171,6 +190,7 @@ def update_parent(journal: Journal, parent: Job) -> Job:
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
     note: dict[str, Any] = {} if reason is None else {"reason": reason}
     verdict = asdict(joined_verdict(parent, parts))
+    note["updated"] = sum(part.updated for part in parts)
     if state is parent.state and parent.last("verdict") == verdict:
         return parent
     return journal.record(parent, state, verdict=verdict, **_preflight_notes(parts), **note)

@@ -1,6 +1,6 @@
 """Uploads: create the job of a validated sheet, run it, and write its evidence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,6 +30,7 @@ from xlbridge.upload.planning import (
     renew_plan,
 )
 from xlbridge.upload.retry import CorrectedRows
+from xlbridge.upload.row_plan import RowAction
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
 from xlbridge.validation import ValidatedSheet
@@ -94,7 +95,13 @@ class Uploads:
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source = _source(corrected.sheet, options)
         source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
-        return self._create(source, earlier.what.mode, options, origin)
+        planned = earlier.last("planning") or {}
+        options = replace(
+            options,
+            update=options.update or planned.get("update", False),
+            clear=options.clear or planned.get("clear", False),
+        )
+        return self._create(source, earlier.import_mode, options, origin)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Take a job as far as it goes, and leave its evidence behind.
@@ -104,7 +111,7 @@ class Uploads:
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
         job.require_system(self._client.identity, self._client.target.profile)
-        if job.state.is_unsent and job.parent is None:
+        if job.state.is_unsent and job.parent is None and job.what.mode is not Mode.UNDO:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
         hold = partial(job_lock, self._context.settings.home)
@@ -127,9 +134,14 @@ class Uploads:
         if planned.plan.digest == job.last("plan_digest"):
             return renew_plan(self._context, job, planned)
         first = job.events[0].detail
-        kept = {name: first[name] for name in ("retry_of", "origins", "planning") if name in first}
-        sizes = [len(part.what.rows) for part in self._context.journal.parts_of(job)]
-        return self._record(planned, job.what.mode, max(sizes, default=None), kept)
+        kept = {
+            name: first[name]
+            for name in ("retry_of", "origins", "planning", "import_mode")
+            if name in first
+        }
+        parts = self._context.journal.parts_of(job)
+        sizes = [len(part.what.rows) for part in parts if part.what.mode is not Mode.RECORDS]
+        return self._record(planned, job.import_mode, max(sizes, default=None), kept)
 
     def _create(
         self,
@@ -160,23 +172,31 @@ class Uploads:
         reuse: bool = False,
     ) -> Job:
         """Store the payloads of a plan, and record its job; ``reuse`` takes up one like it."""
-        journal, count = self._context.journal, len(planned.plan.positions)
-        whole = self._part(planned, mode, 0, count)
-        starts = range(0, count, chunk_rows) if chunk_rows and chunk_rows < count else ()
-        parts = [self._part(planned, mode, at, at + (chunk_rows or 0)) for at in starts]
+        journal = self._context.journal
+        created, updated = _by_way_of_writing(planned)
+        alone = not created and mode is not Mode.PREVIEW
+        of_whole = Mode.RECORDS if updated and alone else mode
+        whole = self._part(planned, of_whole, planned.plan.positions)
+        size = chunk_rows or len(created) or 1
+        chunks = [created[at : at + size] for at in range(0, len(created), size)]
+        parts = [self._part(planned, mode, chunk) for chunk in chunks]
+        if updated and not alone:
+            parts.append(self._part(planned, Mode.RECORDS, updated))
+        elif len(parts) == 1:
+            parts = []
         waiting = journal.unsent(whole.spec, [len(part.spec.rows) for part in parts])
         if reuse and waiting is not None and waiting.last("plan_digest") == planned.plan.digest:
             return renew_plan(self._context, waiting, planned)
         all_rows = self._store(planned.source.resource, planned.source.frame)
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
-        note = {"file_hash": planned.source.file_hash, **note}
+        note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
         return journal.create(whole, parts, planned.plan, planned.claimed, note)
 
-    def _part(self, planned: PlannedSheet, mode: Mode, start: int, end: int) -> SheetPart:
+    def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of some of the rows that are sent; return what to record of them."""
         source, target = planned.source, self._client.target
-        positions = planned.plan.positions[start:end]
-        frame = source.frame.iloc[positions].reset_index(drop=True)
+        frame = source.frame.iloc[list(positions)].reset_index(drop=True)
+        rows = [planned.plan.rows[at] for at in positions]
         spec = JobSpec(
             profile=target.profile,
             resource=source.resource.name,
@@ -189,7 +209,13 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        return SheetPart(spec, planned.claims.slice(start, end), planned.before[start:end])
+        updates = [place for place, row in enumerate(rows) if row.action is RowAction.UPDATE]
+        return SheetPart(
+            spec,
+            planned.claims_of(positions),
+            tuple(planned.snapshot[at] for at in positions),
+            () if mode is Mode.RECORDS else updates,
+        )
 
     def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
         return store_payload(self._context.settings.payloads, resource, frame)
@@ -200,6 +226,17 @@ def job_lock(home: Path, job_id: str) -> Iterator[None]:
     """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
     with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
         yield
+
+
+def _by_way_of_writing(planned: PlannedSheet) -> tuple[list[int], list[int]]:
+    """Return the positions of the rows that are imported, and of those that change records."""
+    change, rows = planned.source.resource.change, planned.plan.rows
+    one_by_one = change is not None and not change.by_import
+    updated = [
+        at for at in planned.plan.positions if one_by_one and rows[at].action is RowAction.UPDATE
+    ]
+    changing = set(updated)
+    return [at for at in planned.plan.positions if at not in changing], updated
 
 
 def _run_part(context: RunContext, job: Job) -> Job:

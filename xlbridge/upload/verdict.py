@@ -14,7 +14,8 @@ from xlbridge.i18n import Text
 class RejectedRow:
     """Rejected row: Excel's number and the cell in the analyst's sheet, where they are known.
 
-    ``itself`` is false for a row without an error of its own that was rejected with others.
+    ``itself`` is false for a row without an error of its own that was rejected with others, or
+    whose record has changed meanwhile.
     """
 
     row: int | None
@@ -22,6 +23,11 @@ class RejectedRow:
     column: str | None
     message: str
     itself: bool = True
+
+    @property
+    def has_reason(self) -> bool:
+        """True where the row has a reason of its own, an error or a column that has changed."""
+        return self.itself or self.column is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,237 @@
+"""What an upload wrote is reversed, once, where nobody touched it since; all else is named."""
+
+import os
+import signal
+import threading
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from databases import connected
+from environment import Xlbridge, clean_environment
+from forked import Zygote
+from lossy_proxy import Fate, LossyProxy
+from sheets import write_records
+from sqlalchemy import update
+from update_parts import Run, differing, edit, titles, writes
+from upload_parts import new_cnpj
+
+from xlbridge.client import Client
+from xlbridge.sandbox.areas.financial import tables
+from xlbridge.sandbox.areas.financial.handlers import title_condition
+from xlbridge.wire.financial import PayableChange
+from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
+
+
+def newest_job(run: Run, mode: str) -> str:
+    """Return the id of the newest job of a mode."""
+    return str(next(j["job"] for j in run("jobs")[1]["jobs"] if j["mode"] == mode))
+
+
+def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
+    """Change a title as a colleague would."""
+    title = client.financial.payables.get(
+        **dict(zip(("ex", "fil", "nrtrs", "seqtrs"), key, strict=True))
+    )
+    fields = title.model_dump(include=set(PayableChange.model_fields))
+    client.financial.payables.update(**fields | values)
+
+
+def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    proxy.seen.clear()
+    code, report = run("undo", job, "--yes")
+    assert (code, report["state"], report["undo_of"]) == (0, "done", job), report
+    assert report["rows"] == {"read": 3, "undone": 3, "left": 0, "unknown": 0}
+    assert report["left"] == []
+    assert [method for method, _ in writes(proxy)] == ["DELETE"] * 3
+    assert len(titles(client)) == len(before) - 3
+    code, report = run("undo", job, "--yes")
+    assert (code, report["rows"], writes(proxy)) == (
+        0,
+        {"read": 0, "undone": 0, "left": 0, "unknown": 0},
+        [],
+    )
+    code, report = run("upload", payables, "--yes")
+    assert (code, report["rows"]["created"]) == (0, 3), report
+    assert len(titles(client)) == len(before)
+
+
+def test_a_title_that_was_touched_since_is_left_and_named(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    first, second, third = sorted(before)[-3:]
+    touch(client, second, historico="De um colega")
+    proxy.seen.clear()
+    code, report = run("undo", job, "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    (left,) = report["left"]
+    assert (left["row"], left["reason"]) == (3, "changed")
+    assert before.keys() - titles(client).keys() == {first, third}
+
+
+def test_an_update_goes_back_to_what_was_there_before(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(
+        edit(payables, "valorDoLancamento", 2, 90.25), "dataDeVencimento", 3, datetime(2026, 11, 5)
+    )
+    edit(payables, "ValorBruto", 4, None)
+    # A new due date is another key: only the title's number would tell which one it was.
+    edit(payables, "dataDeVencimento", 3, datetime(2026, 10, 30))
+    edit(payables, "historico", 3, "Outro")
+    code, report = run("upload", payables, "--update", "--clear", "--yes")
+    assert (code, report["rows"]["updated"]) == (0, 3), report
+    changed = sorted(name for _, name in differing(before, titles(client)))
+    assert changed == ["ValorBruto", "historico", "valorDoLancamento"]
+    third = sorted(before)[-1]
+    touch(client, third, historico="De um colega")
+    touch(client, third, historico=before[third]["historico"], ValorBruto=300)
+    proxy.seen.clear()
+    code, report = run("undo", report["job"], "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    assert [(one["row"], one["reason"]) for one in report["left"]] == [(4, "changed")]
+    assert [method for method, _ in writes(proxy)] == ["PUT"] * 2
+    assert differing(before, titles(client)) == [(third, "ValorBruto")]
+
+
+def test_a_settled_title_is_left_and_named(
+    client: Client, run: Run, payables: Path, sandbox_home: Path
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    first, second, third = sorted(before)[-3:]
+    settle = update(tables.payables).where(title_condition(tables.payables, second))
+    with connected(sandbox_home, writing=True) as connection:
+        connection.execute(settle.values(dataDeBaixa=datetime(2026, 10, 31), valorBaixado=95))
+    code, report = run("undo", job, "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    assert [(one["row"], one["reason"]) for one in report["left"]] == [(3, "settled")]
+    assert before.keys() - titles(client).keys() == {first, second, third}
+
+
+def test_new_and_changed_rows_of_one_upload_are_reversed_together(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Corrigida")
+    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}")
+    _, report = run("upload", payables, "--update", "--yes")
+    assert (report["rows"]["created"], report["rows"]["updated"]) == (1, 1)
+    proxy.seen.clear()
+    code, report = run("undo", report["job"], "--yes")
+    assert (code, report["rows"]) == (0, {"read": 2, "undone": 2, "left": 0, "unknown": 0})
+    assert sorted(method for method, _ in writes(proxy)) == ["DELETE", "PUT"]
+    assert differing(before, titles(client)) == []
+
+
+def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    document, idws = new_cnpj(), f"WS-{new_cnpj()}"
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"nomeComercial": "Ana", "cnpj": document}])
+    _, created = run("upload", path, "--yes")
+    write_records(path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": idws}])
+    _, updated = run("upload", path, "--update", "--yes")
+    proxy.seen.clear()
+    for report in (created, updated):
+        code, undone = run("undo", report["job"], "--yes")
+        assert (code, [one["reason"] for one in undone["left"]]) == (1, ["no-operation"])
+        assert undone["rows"] == {"read": 1, "undone": 0, "left": 1, "unknown": 0}
+    assert writes(proxy) == []
+    write_records(
+        path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": f"{idws}-B"}]
+    )
+    _, again = run("upload", path, "--update", "--yes")
+    code, undone = run("undo", again["job"], "--yes")
+    assert (code, undone["rows"]["undone"]) == (0, 1)
+    assert client.call(CLIENT_LIST, query=ClientQuery(idws=idws)).cnpjcpf == document
+
+
+@pytest.mark.parametrize(
+    ("fate", "sent"), [("lose answer", 3), ("500 after", 3), ("lose request", 4), ("429 after", 3)]
+)
+def test_a_lost_deletion_is_settled_by_reading_back(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, sent: int
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    proxy.seen.clear()
+    met: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        if method == "DELETE" and not met:
+            met.append(path)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("undo", job, "--yes")
+    assert (code, report["state"], report["rows"]["undone"]) == (0, "done", 3), report
+    assert len(writes(proxy)) == sent
+    assert len(titles(client)) == len(before) - 3
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_undo_whose_process_was_killed_is_resumed(
+    tmp_path: Path,
+    forks: Zygote,
+    home: Path,
+    toward_proxy: dict[str, str],
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    payables: Path,
+    committed: bool,
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    proxy.seen.clear()
+    asked, killed = threading.Event(), threading.Event()
+
+    def decide(method: str, _path: str) -> Fate:
+        if method != "DELETE" or asked.is_set():
+            return "pass"
+        asked.set()
+        killed.wait()
+        return "lose answer" if committed else "lose request"
+
+    proxy.decide = decide
+    log = tmp_path / "stderr"
+    own = clean_environment(home, **toward_proxy)
+    with forks.running(own, ["undo", job, "--yes"], log=log) as pid:
+        assert asked.wait(timeout=60), log.read_text("utf-8")
+        os.kill(pid, signal.SIGKILL)
+    killed.set()
+    while committed and len(titles(client)) == len(before):
+        pass
+    undo = newest_job(run, "undo")
+    code, report = run("resume", undo, "--yes")
+    assert (code, report["rows"]) == (0, {"read": 3, "undone": 3, "left": 0, "unknown": 0})
+    assert len(writes(proxy)) == (3 if committed else 4)
+    assert len(titles(client)) == len(before) - 3
+
+
+def test_an_undo_needs_consent_and_a_finished_upload(
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    payables: Path,
+) -> None:
+    job, before = newest_job(run, "queue"), titles(client)
+    asked = xlbridge("undo", job, **toward_proxy)
+    assert asked.returncode == 2
+    assert "rows to reverse: 3" in asked.stderr
+    (token,) = [
+        line.split()[-1] for line in asked.stderr.splitlines() if "confirmation: 3:" in line
+    ]
+    wrong = xlbridge("undo", job, "--confirm", "3:00000000", **toward_proxy)
+    assert (wrong.returncode, titles(client)) == (2, before)
+    assert run("undo", job, "--confirm", token)[1]["rows"]["undone"] == 3
+    again = xlbridge("undo", newest_job(run, "undo"), "--yes", **toward_proxy)
+    assert again.returncode == 2
+    assert f"undo the upload {job}" in again.stderr

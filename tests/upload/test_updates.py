@@ -1,0 +1,332 @@
+"""A changed row changes its record, once: by the command line, counted in the requests."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from databases import database_options
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
+from lossy_proxy import Fate, LossyProxy, lossy_proxy
+from sandboxes import sandbox_process
+from sheets import write_records
+from update_parts import Run, cell, differing, edit, titles, writes
+from upload_parts import new_cnpj
+
+from xlbridge.client import Client
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.wire.financial import PayableChange
+from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
+
+
+def test_an_edited_payable_is_changed_and_nothing_else(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "valorDoLancamento", 3, 96.5)
+    proxy.seen.clear()
+    code, report = run("upload", payables, "--yes")
+    assert (code, report["plan"]["held"], writes(proxy)) == (1, 1, [])
+    code, report = run("upload", payables, "--update", "--yes")
+    assert code == 0, report
+    assert (report["state"], report["mode"]) == ("done", "records")
+    assert report["rows"] == {
+        "read": 3,
+        "accepted": 1,
+        "rejected": 0,
+        "unknown": 0,
+        "created": 0,
+        "updated": 1,
+        "unchanged": 2,
+        "held": 0,
+    }
+    assert writes(proxy) == [("PUT", "/v2/financeiro/contaspagar")]
+    ((key, name),) = differing(before, after := titles(client))
+    assert (name, float(after[key][name])) == ("valorDoLancamento", 96.5)
+    code, report = run("upload", payables, "--update", "--yes")
+    assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 3, [])
+
+
+def test_new_and_changed_rows_go_together(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Energia, corrigida")
+    edit(payables, "numeroDoDocumento", 4, f"FAT-{new_cnpj()}-novo")
+    proxy.seen.clear()
+    code, report = run("upload", payables, "--update", "--yes")
+    assert (code, report["state"], report["mode"], report["parts"]) == (0, "done", "queue", 2)
+    assert report["plan"] == {"create": 1, "update": 1, "unchanged": 1, "held": 0, "unread": 0}
+    assert (report["rows"]["created"], report["rows"]["updated"]) == (1, 1)
+    assert sum(method == "PUT" for method, _ in writes(proxy)) == 1
+    assert len(titles(client)) == len(before) + 1
+    assert any(title["historico"] == "Energia, corrigida" for title in titles(client).values())
+    assert run("upload", payables, "--update", "--yes")[1]["plan"]["unchanged"] == 3
+
+
+def test_an_empty_cell_clears_a_field_only_when_told(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    edit(payables, "ValorBruto", 2, None)
+    proxy.seen.clear()
+    code, report = run("upload", payables, "--update", "--yes")
+    (held,) = [row for row in report["not_created"] if row["action"] == "held"]
+    assert (code, held["reason"], writes(proxy)) == (1, "empty-cell", [])
+    before = titles(client)
+    code, report = run("upload", payables, "--update", "--clear", "--yes")
+    assert (code, report["rows"]["updated"]) == (0, 1)
+    ((key, name),) = differing(before, after := titles(client))
+    assert (name, after[key][name]) == ("ValorBruto", None)
+
+
+@pytest.mark.parametrize(
+    ("fate", "puts"),
+    [
+        ("lose answer", 1),
+        ("500 after", 1),
+        ("html", 1),
+        ("429 after", 1),
+        ("401 after", 1),
+        ("lose request", 2),
+        ("unavailable", 2),
+    ],
+)
+def test_a_lost_update_is_settled_by_reading_back(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path, fate: Fate, puts: int
+) -> None:
+    before = titles(client)
+    edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
+    proxy.seen.clear()
+    met: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        if method == "PUT" and not met:
+            met.append(path)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", payables, "--update", "--yes")
+    assert (code, report["state"], report["rows"]["updated"]) == (0, "done", 2), report
+    assert len(writes(proxy)) == puts + 1
+    assert {name for _, name in differing(before, titles(client))} == {"historico"}
+    assert len(differing(before, titles(client))) == 2
+
+
+def test_an_update_that_is_lost_each_time_is_left_and_named(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Corrigida")
+    proxy.seen.clear()
+    proxy.decide = lambda method, _path: "lose request" if method == "PUT" else "pass"
+    code, report = run("upload", payables, "--update", "--yes")
+    assert (code, report["state"], report["rows"]["rejected"]) == (1, "rejected", 1)
+    assert len(writes(proxy)) == 3
+    assert differing(before, titles(client)) == []
+    proxy.decide = lambda _method, _path: "pass"
+    assert run("upload", payables, "--update", "--yes")[1]["rows"]["updated"] == 1
+
+
+def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Corrigida")
+    met: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        # A colleague changes the title between the plan and the first single reading of it.
+        if method == "GET" and path.count("/") > 4 and "contaspagar" in path and not met:
+            met.append(path)
+            number = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), path.split("/")[-4:], strict=True))
+            title = client.financial.payables.get(**{n: int(v) for n, v in number.items()})
+            fields = title.model_dump(include=set(PayableChange.model_fields))
+            client.financial.payables.update(**fields | {"historico": "De um colega"})
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", payables, "--update", "--yes")
+    assert met
+    assert (code, report["state"], report["rows"]["updated"]) == (1, "rejected", 0)
+    (named,) = report["rejected"]
+    assert (named["row"], named["column"]) == (2, "historico")
+    assert "De um colega" in named["message"]
+    ((key, _name),) = differing(before, after := titles(client))
+    assert after[key]["historico"] == "De um colega"
+
+
+def test_fields_that_nobody_knows_survive_an_update(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    """What a title has besides what the interface shows goes back as it was read."""
+    edit(payables, "historico", 2, "Corrigida")
+    proxy.added["GET", "contaspagar/"] = {"campoNovo": {"a": [1, 2.5]}}
+    proxy.seen.clear()
+    code, _report = run("upload", payables, "--update", "--yes")
+    assert code == 0
+    (body,) = [json.loads(body) for method, body in proxy.bodies if method == "PUT"]
+    assert body["campoNovo"] == {"a": [1, 2.5]}
+    assert body["historico"] == "Corrigida"
+    assert body["valorBruto"] == 100
+    assert not {"dataDeBaixa", "ValorBruto"} & body.keys()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    folder = tmp_path_factory.mktemp("demo-sandbox")
+    options = ["--seed", "demo", *database_options(folder)]
+    with sandbox_process(folder, options, clean_environment(folder)) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("listing", "resource", "column", "value", "request_"),
+    [
+        ("contaspagar", "contaspagar", "historico", "Editado", ("PUT", "contaspagar")),
+        ("clientes", "cliente", "idws", "MEU-1", ("PUT", "cliente/idws")),
+        ("mapeamento", "enderecamento-de-produto", "ativo", None, ("POST", "importacao")),
+    ],
+)
+def test_one_edited_cell_of_an_export_changes_one_record(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    demo: RunningSandbox,
+    listing: str,
+    resource: str,
+    column: str,
+    value: object,
+    request_: tuple[str, str],
+) -> None:
+    path = tmp_path / "exportado.xlsx"
+    with lossy_proxy(demo.base_url) as proxy:
+        known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
+        exported = xlbridge("export", listing, "-o", path, "--as-template", resource, **known)
+        assert exported.returncode == 0, exported.stderr
+        was = cell(path, column, 2)
+        if value is None:
+            value = not was
+        edit(path, column, 2, value)
+        proxy.seen.clear()
+        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        report = json.loads(ended.stdout)
+        assert (ended.returncode, report["state"]) == (0, "done"), report
+        rows = report["rows"]
+        assert (rows["created"], rows["updated"], rows["held"]) == (0, 1, 0)
+        assert rows["unchanged"] == rows["read"] - 1 > 0
+        ((method, asked),) = writes(proxy)
+        assert (method, request_[1] in asked) == (request_[0], True)
+        again = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        assert json.loads(again.stdout)["rows"]["unchanged"] == rows["read"]
+        assert writes(proxy) == []
+        undone = xlbridge("undo", report["job"], "--yes", "--format", "json", **known)
+        counted = json.loads(undone.stdout)["rows"]
+        possible = column != "idws" or was is not None
+        assert (counted["undone"], counted["left"]) == ((1, 0) if possible else (0, 1))
+        assert undone.returncode == (0 if possible else 1)
+        assert len(writes(proxy)) == counted["undone"]
+        edit(path, column, 2, was)
+        last = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        assert json.loads(last.stdout)["rows"]["unchanged"] == rows["read"] - counted["left"]
+
+
+@pytest.mark.parametrize(
+    ("listing", "resource", "column", "value"),
+    [
+        ("contasreceber", "contasreceber", "historico", "Editado"),
+        ("contaspagar-baixados", "contaspagar", "historico", "Editado"),
+        ("clientes", "cliente", "nomeComercial", "Editado"),
+    ],
+)
+def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    demo: RunningSandbox,
+    listing: str,
+    resource: str,
+    column: str,
+    value: object,
+) -> None:
+    path = tmp_path / "exportado.xlsx"
+    with lossy_proxy(demo.base_url) as proxy:
+        known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
+        settled = ["--settled"] if listing.endswith("-baixados") else []
+        asked = ["export", listing, "-o", path, "--as-template", resource, *settled]
+        exported = xlbridge(*asked, **known)
+        assert exported.returncode == 0, exported.stderr
+        edit(path, column, 2, value)
+        proxy.seen.clear()
+        ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
+        report = json.loads(ended.stdout)
+        assert ended.returncode == 1
+        held = [row for row in report["not_created"] if row["action"] == "held"]
+        assert [(row["row"], row["reason"]) for row in held] == [(2, "cannot-change")]
+        assert [one["column"] for one in held[0]["differences"]] == [column]
+        assert writes(proxy) == []
+
+
+def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    there, new, idws = new_cnpj(), new_cnpj(), f"WS-{new_cnpj()}"
+    client.registry.clients.create(nomeComercial="Ana", cnpj=there)
+    path = tmp_path / "clientes.xlsx"
+    rows = [
+        {"nomeComercial": "Ana", "cnpj": there, "idws": idws},
+        {"nomeComercial": "Bia", "cnpj": new, "idws": f"{idws}-2"},
+    ]
+    write_records(path, "cliente", rows)
+    proxy.seen.clear()
+    code, report = run("upload", path, "--update", "--yes")
+    assert (code, report["rows"]["updated"], report["rows"]["held"]) == (1, 1, 1), report
+    (held,) = [row for row in report["not_created"] if row["action"] == "held"]
+    assert (held["row"], held["reason"]) == (3, "set-later")
+    assert writes(proxy) == [("PUT", "/v2/cliente/idws")]
+    found = client.call(CLIENT_LIST, query=ClientQuery(idws=idws))
+    assert found.cnpjcpf == there
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_update_whose_process_was_killed_is_resumed(
+    tmp_path: Path,
+    forks: Zygote,
+    home: Path,
+    toward_proxy: dict[str, str],
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    payables: Path,
+    committed: bool,
+) -> None:
+    """Killed between the announcement of a write and its answer, after the commit or before."""
+    before = titles(client)
+    edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
+    proxy.seen.clear()
+    asked, killed = threading.Event(), threading.Event()
+
+    def decide(method: str, _path: str) -> Fate:
+        if method != "PUT" or asked.is_set():
+            return "pass"
+        asked.set()
+        killed.wait()
+        return "lose answer" if committed else "lose request"
+
+    proxy.decide = decide
+    command = ["upload", str(payables), "--update", "--yes"]
+    log = tmp_path / "stderr"
+    with forks.running(clean_environment(home, **toward_proxy), command, log=log) as pid:
+        assert asked.wait(timeout=60), log.read_text("utf-8")
+        os.kill(pid, signal.SIGKILL)
+    killed.set()
+    while committed and not differing(before, titles(client)):
+        pass
+    (job,) = [one for one in run("jobs")[1]["jobs"] if one["mode"] == "records"]
+    assert (job["state"], job["rows"]["unknown"]) == ("in_doubt", 2)
+    code, report = run("resume", job["job"], "--yes")
+    assert (code, report["state"], report["rows"]["updated"]) == (0, "done", 2)
+    assert len([one for one in writes(proxy) if one[0] == "PUT"]) == (2 if committed else 3)
+    assert len(differing(before, titles(client))) == 2

@@ -1,0 +1,45 @@
+"""``xlbridge undo``: reverse what an upload wrote, as far as the interface allows."""
+
+from typing import Any
+
+import click
+
+from xlbridge.cli.environment import command_settings
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import format_option
+from xlbridge.cli.output import remark
+from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.upload_options import UploadArguments, consent_options
+from xlbridge.i18n import Text
+from xlbridge.upload import open_context
+
+
+@click.command(
+    "undo",
+    help=str(
+        Text(
+            pt="Desfaz o que um envio gravou, até onde a interface permite.",
+            en="Reverses what an upload wrote, as far as the interface allows.",
+        )
+    ),
+)
+@click.argument("job_id", metavar="JOB")
+@consent_options
+@format_option
+def command(job_id: str, **given: Any) -> ExitCode:
+    arguments = UploadArguments.of({**given, "annotate": None})
+    # What talks to the system and reads what was sent takes its time to import.
+    with heavy_imports():
+        from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+        from xlbridge.connection import connect
+        from xlbridge.resources import Mode
+        from xlbridge.upload import create_undo, left_lines
+
+    with open_context(command_settings()) as context:
+        job = context.journal.job(job_id)
+        with connect(context.settings, remark) as client:
+            forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
+            undo = create_undo(context, client, job)
+            for line in left_lines(undo):
+                remark(line)
+            return run_upload(context, client, undo, arguments)

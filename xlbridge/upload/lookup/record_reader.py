@@ -1,0 +1,102 @@
+"""Reader of single records: the present values of one record, by its code in the remote system."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from http import HTTPStatus
+from typing import Any
+
+from xlbridge.client import Client, Record
+from xlbridge.errors import RemoteRejected
+from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
+from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues
+
+CODE_SEPARATOR = "/"
+"""Separator of the parts of a record's code."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentRecord:
+    """Record as it is now: its comparable values by column; its JSON where it was read whole."""
+
+    values: Mapping[str, str | None]
+    whole: Record | None
+
+    def has(self, values: Mapping[str, str | None]) -> bool:
+        """Tell whether the record has these comparable values."""
+        return all(self.values.get(name) == value for name, value in values.items())
+
+    @property
+    def has_parts(self) -> bool:
+        """True where the record has lists of its own, such as files or a split."""
+        return any(isinstance(value, list) and value for value in (self.whole or {}).values())
+
+    def json_of(self, columns: Mapping[str, object]) -> dict[str, Any]:
+        """Return the JSON values of some columns."""
+        source = self.values if self.whole is None else self.whole
+        return {name: plain_json(source.get(name)) for name in columns}
+
+
+class RecordReader:
+    """Reader of the records of one resource, as its declared change reads them.
+
+    Where the interface has no operation that reads one by its code, the keys of its row find it.
+    """
+
+    def __init__(
+        self, client: Client, resource: Resource, declared: ReadBack, change: RecordChange
+    ) -> None:
+        self._client = client
+        self._resource = resource
+        self._codes = declared.codes
+        self._numbers = declared.number_columns
+        self._change = change
+        self._matcher = RowMatcher(resource, declared)
+        self._as_row = declared.as_row
+
+    def read(self, code: str, row: RowValues) -> PresentRecord | None:
+        """Return the record with that code, None where it is not there.
+
+        ``row`` has the keys that find it. Raises what ``Client.records`` raises, but for a 404.
+        """
+        if self._change.read_name is None:
+            return self._found_by_keys(code, row)
+        operation = operation_named(self._change.read_name)
+        path = dict(zip(operation.path_parameters, code.split(CODE_SEPARATOR), strict=True))
+        try:
+            records = list(self._client.records(operation, path=path, keep_unknown=True))
+        except RemoteRejected as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        if not records:
+            return None
+        there = self._as_row(records[0])
+        values = {name: self._matcher.comparable(name, value) for name, value in there.items()}
+        return PresentRecord(values, records[0])
+
+    def number(self, code: str) -> dict[str, str]:
+        """Return the parts of a code by the names of the record's fields."""
+        return dict(zip(self._codes, code.split(CODE_SEPARATOR), strict=True))
+
+    def _found_by_keys(self, code: str, row: RowValues) -> PresentRecord | None:
+        """Look for the record by its row's keys, then by its code in whole listings."""
+        ways = [row] if not self._numbers else [row, {**row, **self.number(code)}]
+        for wanted in ways:
+            (one,), _ = look_up_rows(self._client, self._resource, [wanted], most=None)
+            for record in () if one is None else one.found:
+                if record.code == code:
+                    return PresentRecord(record.values, None)
+        return None
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value that was read as JSON can have it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [plain_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: plain_json(one) for name, one in value.items()}
+    return value

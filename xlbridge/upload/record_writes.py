@@ -1,0 +1,154 @@
+"""Writes of single records in the journal: what each is to do, and what became of it.
+
+A write is announced before its request leaves, and states are only ever added, as events of jobs
+are. Source: the upload protocol, Record by record.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from xlbridge.files import LocalDatabase
+from xlbridge.upload.claims import Claims
+from xlbridge.upload.journal_file import transaction
+
+Values = Mapping[str, str | None]
+"""Comparable values of some columns of a record, None where a field is empty."""
+
+
+class WriteState(StrEnum):
+    """State of the write of one record.
+
+    ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, as the record is another than it
+    was planned for; ``UNPROVEN`` is a person's to decide.
+    """
+
+    PLANNED = "planned"
+    SENDING = "sending"
+    DOUBTFUL = "doubtful"
+    APPLIED = "applied"
+    NOT_APPLIED = "not_applied"
+    REJECTED = "rejected"
+    CHANGED = "changed"
+    UNPROVEN = "unproven"
+
+    @property
+    def is_waiting(self) -> bool:
+        """True where the write is certainly not applied, and may be sent."""
+        return self in {WriteState.PLANNED, WriteState.NOT_APPLIED}
+
+    @property
+    def is_refused(self) -> bool:
+        """True where the record stays as it is."""
+        return self in {WriteState.REJECTED, WriteState.CHANGED}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTask:
+    """Change of one record, or its removal.
+
+    ``record`` is its code. ``expected`` are the values that it must have beforehand, ``wanted``
+    those afterwards, None for a record that is removed; ``values`` are the JSON values that are
+    laid over the record. ``claim`` names the row of an earlier job that is freed by it.
+    """
+
+    record: str
+    expected: Values
+    wanted: Values | None
+    values: Mapping[str, Any]
+    claim: tuple[str, int] | None = None
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "RecordTask":
+        """Return the task that the journal has."""
+        claim = stored["claim"]
+        return cls(**{**stored, "claim": None if claim is None else (claim[0], claim[1])})
+
+
+@dataclass(frozen=True, slots=True)
+class RecordWrite:
+    """Write of the record of one row, by its position in the job, and its newest state.
+
+    ``attempts`` is how often it was announced; ``before`` are the JSON values that it replaced,
+    ``message`` and ``column`` what is to be said of it.
+    """
+
+    position: int
+    task: RecordTask
+    state: WriteState
+    attempts: int
+    before: Mapping[str, Any]
+    message: str | None = None
+    column: str | None = None
+
+
+class RecordWrites:
+    """Writes of records in the journal's file."""
+
+    def __init__(self, db: LocalDatabase, claims: Claims, now: Callable[[], datetime]) -> None:
+        self._db = db
+        self._claims = claims
+        self._now = now
+
+    def plan(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
+        """Store what a job is to do, one task for each of its rows, in order."""
+        with transaction(self._db):
+            self.add_tasks(job_id, tasks)
+
+    def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
+        """Store tasks, within a transaction that the caller has begun."""
+        for position, task in enumerate(tasks):
+            self._add(job_id, position, WriteState.PLANNED, {"task": asdict(task)})
+
+    def record(self, job_id: str, write: RecordWrite, state: WriteState, **detail: Any) -> None:
+        """Add a state to a write; it is on the disk afterwards. An applied one frees its claim."""
+        with transaction(self._db):
+            self._add(job_id, write.position, state, detail)
+            if state is WriteState.APPLIED and write.task.claim is not None:
+                claimant, position = write.task.claim
+                self._claims.free_rows(claimant, [position])
+
+    def of(self, job_id: str) -> list[RecordWrite]:
+        """Return the writes of a job in the order of its rows; none before they are planned."""
+        found = self._db.execute(
+            "SELECT position, state, detail FROM record_writes WHERE job = ? "
+            "ORDER BY position, number",
+            (job_id,),
+        )
+        history: dict[int, list[tuple[WriteState, Mapping[str, Any]]]] = {}
+        for position, state, detail in found.fetchall():
+            history.setdefault(position, []).append((WriteState(state), json.loads(detail)))
+        return [_write(position, states) for position, states in history.items()]
+
+    def _add(self, job_id: str, position: int, state: WriteState, detail: object) -> None:
+        self._db.execute(
+            "INSERT INTO record_writes SELECT ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
+            "FROM record_writes WHERE job = ? AND position = ?",
+            (
+                job_id,
+                position,
+                self._now().isoformat(),
+                state,
+                json.dumps(detail),
+                job_id,
+                position,
+            ),
+        )
+
+
+def _write(position: int, states: Iterable[tuple[WriteState, Mapping[str, Any]]]) -> RecordWrite:
+    known = list(states)
+    newest, detail = known[-1]
+    announced = [one for state, one in known if state is WriteState.SENDING]
+    return RecordWrite(
+        position,
+        RecordTask.of_json(known[0][1]["task"]),
+        newest,
+        attempts=len(announced),
+        before=announced[-1]["before"] if announced else {},
+        message=detail.get("message"),
+        column=detail.get("column"),
+    )
