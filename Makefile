@@ -53,6 +53,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/seed.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/calls.py
+	$(BIN)/python benchmarks/upload.py
 	$(BIN)/python benchmarks/batch.py
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/

@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Resource
+from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
 from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_for
@@ -52,22 +52,23 @@ class SheetRows:
     set_aside: Mapping[int, SetAside]
 
 
-def business_keys(resource: Resource, row: RowValues) -> tuple[str, ...]:
-    """Return the digests of a row's keys, the system's own number left out."""
+def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, ...]]:
+    """Return the digests of each row's keys, the system's own number left out."""
     declared = resource.read_back
     if declared is None:
-        return ()
+        return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
-    return tuple(
-        blake2b(
-            dumps(
-                [resource.name, *zip(way.key, matcher.key_of_row(row, way.key), strict=True)]
-            ).encode(),
-            digest_size=16,
-        ).hexdigest()
-        for way in lookups_for(resource, row)
-        if way is not declared.by_number
-    )
+
+    def digest(row: RowValues, way: Lookup) -> str:
+        key = [resource.name, *zip(way.key, matcher.key_of_row(row, way.key), strict=True)]
+        return blake2b(dumps(key).encode(), digest_size=16).hexdigest()
+
+    return [
+        tuple(
+            digest(row, way) for way in lookups_for(resource, row) if way is not declared.by_number
+        )
+        for row in rows
+    ]
 
 
 def read_rows(client: Client, resource: Resource, rows: SheetRows, options: PlanOptions) -> Reading:
@@ -237,8 +238,10 @@ def _match(snapshot: Snapshot, numbers: Sequence[str]) -> list[_Match]:
     matched = [_Match()] * len(snapshot)
     taken: set[str] = set()
     of_numbers = set(numbers)
-    by_number = [key for key in groups if of_numbers and of_numbers <= {name for name, _ in key}]
-    for key in [*by_number, *(key for key in groups if key not in set(by_number))]:
+    is_by_number = {
+        key: bool(of_numbers) and of_numbers <= {name for name, _ in key} for key in groups
+    }
+    for key in sorted(groups, key=lambda key: not is_by_number[key]):
         _match_group(snapshot, groups[key], taken, matched)
     return matched
 
@@ -248,7 +251,7 @@ def _match_group(
 ) -> None:
     """Match the rows of one key with its records; ``taken`` are codes that others have matched."""
     found = {one.code: one for at in positions for one in _found(snapshot[at])}
-    elsewhere = taken & found.keys()
+    elsewhere = {code for code in found if code in taken}
     left = []
     for at in positions:
         equal = next(

@@ -98,7 +98,7 @@ class SheetSource:
             values = [
                 {**row, **number} for row, number in zip(values, rows_of(self.numbers), strict=True)
             ]
-        keys = [business_keys(self.resource, row) for row in values]
+        keys = business_keys(self.resource, values)
         digests = row_digests(self.resource, self.frame)
         return SheetRows(self.rows, values, digests, keys, self.set_aside)
 

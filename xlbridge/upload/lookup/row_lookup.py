@@ -50,6 +50,8 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
 
 
 def _comparable_number(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
     try:
         number = Decimal(str(value))
     except InvalidOperation:
@@ -82,7 +84,8 @@ class RowMatcher:
         self._resource = resource
         self._read_back = read_back
         self._compare = read_back.compare
-        self._renamed = frozenset(read_back.renamed)
+        self._kinds = {name: column.kind for name, column in resource.by_name.items()}
+        self._meant_columns = tuple(dict.fromkeys((*self._compare, *read_back.renamed)))
         self._as_row = read_back.as_row
         own_names = {c: c for c in self._compare}
         renamed = {c: f for way in read_back.lookups for c, f in way.key.items() if c != f}
@@ -103,9 +106,7 @@ class RowMatcher:
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as text; a number of the system compares as a number."""
-        known = self._resource.by_name.get(column)
-        kind = Kind.INTEGER if known is None else known.kind
-        return comparable_value(kind, value)
+        return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
 
     def snapshot(
         self,
@@ -127,7 +128,7 @@ class RowMatcher:
         """Return the values that a row gives its record, empty cells included."""
         declared = self._read_back
         meant = {}
-        for name in (*self._compare, *declared.renamed):
+        for name in self._meant_columns:
             if self._field_of.get(name) not in carried:
                 continue
             value = row.get(name)

@@ -1,0 +1,158 @@
+"""Plan and upload of a sheet of titles to a sandbox that has many, against a loop of posts.
+
+Usage: python benchmarks/upload.py [ROWS [TITLES]]
+
+ROWS (20,000 unless told) titles are planned and uploaded through the queue to a sandbox that holds
+TITLES (100,000) others; half of the rows are there already. Printed are the seconds of validating
+the sheet alone, of its plan and of its upload, the greatest memory of a command, and the rows per
+second beside single posts by plain httpx in the same run. Nothing is asserted.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import xlsxwriter
+
+_POSTS = 300
+_BLOCK = 20_000
+_HEADINGS = (
+    "codigoDaFilial",
+    "codigoDoCliente",
+    "codigoDoItemDeLancamento",
+    "codigoDoCentroDeCusto",
+    "codigoDaContaCorrente",
+    "historico",
+    "numeroDoDocumento",
+    "dataDeVencimento",
+    "valorDoLancamento",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running sandbox, the environment of commands that use it, and a client of it."""
+
+    environment: dict[str, str]
+    http: httpx.Client
+    customer: int
+
+
+def main() -> None:
+    """Print what planning and uploading cost."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rows", nargs="?", type=int, default=20_000)
+    parser.add_argument("titles", nargs="?", type=int, default=100_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, _site(Path(folder)) as site:
+        _fill(site, Path(folder), asked.titles)
+        half = asked.rows // 2
+        sheet = _write_sheet(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
+        print(f"{asked.rows:,} rows, {half:,} of them there, against {asked.titles:,} titles")
+        validated = _seconds(site, "validate", sheet)
+        preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
+        planned = _seconds(site, *preview, "--format", "json")
+        before = time.perf_counter()
+        outcome = _run(site, "upload", sheet, "--yes", "--format", "json")
+        uploaded = time.perf_counter() - before
+        rows = json.loads(outcome.stdout)["rows"]
+        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        posts = _posts_per_second(site)
+        print(f"  validate            {validated:7.2f} s")
+        print(f"  plan and preview    {planned:7.2f} s  {planned / validated:5.2f} x validate")
+        print(f"  upload to verdict   {uploaded:7.2f} s  created {rows['accepted']:,}, unchanged")
+        print(f"    {rows['unchanged']:,}: {asked.rows / uploaded:,.0f} rows/s decided")
+        print(f"  plain loop of posts {posts:7.0f} rows/s")
+        print(f"  greatest memory of a command {memory:,.0f} MB")
+
+
+def _fill(site: Site, folder: Path, titles: int) -> None:
+    """Import titles in blocks, without looking for them first."""
+    for start in range(0, titles, _BLOCK):
+        block = _write_sheet(folder / "block.xlsx", site, start, min(_BLOCK, titles - start))
+        options = ("--yes", "--mode", "direct", "--no-read-back", "--no-preview")
+        _run(site, "upload", block, *options)
+
+
+def _write_sheet(path: Path, site: Site, start: int, count: int) -> Path:
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        sheet = book.add_worksheet("contasreceber")
+        sheet.write_row(0, 0, _HEADINGS)
+        for row in range(1, count + 1):
+            number = start + row
+            fixed = (1, site.customer, "1.01.001", "01.001", 1)
+            values = (f"Mensalidade {number}", f"NF-{number:08d}", "30/11/2026", number / 100)
+            sheet.write_row(row, 0, (*fixed, *values))
+    return path
+
+
+def _posts_per_second(site: Site) -> float:
+    """Return how many titles a second a loop of single posts creates."""
+    fixed = dict(zip(_HEADINGS[:5], (1, site.customer, "1.01.001", "01.001", 1), strict=True))
+    before = time.perf_counter()
+    for number in range(_POSTS):
+        body = {**fixed, "historico": f"Avulso {number}", "numeroDoDocumento": f"AV-{number}"}
+        site.http.post("/v2/financeiro/contasreceber", json=body).raise_for_status()
+    return _POSTS / (time.perf_counter() - before)
+
+
+def _seconds(site: Site, *arguments: object) -> float:
+    before = time.perf_counter()
+    _run(site, *arguments)
+    return time.perf_counter() - before
+
+
+def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "xlbridge", *map(str, arguments)]
+    done = subprocess.run(
+        command, env=site.environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
+
+
+@contextmanager
+def _site(folder: Path) -> Iterator[Site]:
+    """Run a sandbox with the supporting registries and one client."""
+    ready = folder / "ready.json"
+    environment = {**os.environ, "XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
+    options = ["--seed", "empty", "--db", str(folder / "sandbox.db"), "--ready-file", str(ready)]
+    command = [sys.executable, "-m", "xlbridge", "sandbox", *options]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not ready.exists():
+                time.sleep(0.05)
+            running = json.loads(ready.read_text("utf-8"))
+            login = {"email": running["email"], "password": running["password"]}
+            with httpx.Client(base_url=running["base_url"], timeout=60) as http:
+                token = http.post("/v2/autenticar", json=login).json()["accessToken"]
+                http.headers["Authorization"] = f"Bearer {token}"
+                created = http.post("/v2/cliente", json={"nomeComercial": "Ana"}).json()
+                site = Site(
+                    {
+                        **environment,
+                        "XLBRIDGE_BASE_URL": running["base_url"],
+                        "XLBRIDGE_EMAIL": running["email"],
+                        "XLBRIDGE_PASSWORD": running["password"],
+                    },
+                    http,
+                    created["data"]["codigoDoCliente"],
+                )
+                yield site
+        finally:
+            process.terminate()
+
+
+if __name__ == "__main__":
+    main()
