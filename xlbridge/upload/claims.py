@@ -15,7 +15,7 @@ Claimants = Mapping[str, Sequence[str]]
 
 
 class Place(NamedTuple):
-    """Where claims hold: the remote system, its profile's name for older jobs, the resource."""
+    """Scope of claims: the remote system, its profile's name for older jobs, the resource."""
 
     system: str
     profile: str

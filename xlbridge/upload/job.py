@@ -120,7 +120,7 @@ class JobSpec:
 
     @property
     def place(self) -> Place:
-        """Where the job's rows are claimed."""
+        """Scope in which the job's rows are claimed."""
         return Place(self.system, self.profile, self.resource)
 
 
@@ -288,7 +288,7 @@ class Job:
 
     @property
     def import_mode(self) -> Mode:
-        """How the job imports the rows that are created; of changes alone, how it would."""
+        """Mode in which rows are imported that are created, also where none is."""
         return Mode(self.last("import_mode") or self.what.mode)
 
     def settles_at(self, settle_seconds: float) -> datetime | None:

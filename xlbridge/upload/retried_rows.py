@@ -1,4 +1,4 @@
-"""What became of a job's rows: by its own word, and by that of the jobs that retried them."""
+"""Outcomes of a job's rows: by its own word, and by that of the jobs that retried them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

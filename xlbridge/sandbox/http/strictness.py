@@ -1,4 +1,4 @@
-"""What the strict sandbox asks of a request beyond the tolerant one.
+"""Demands of the strict sandbox on a request beyond the tolerant one.
 
 Names and dates are written as in the spec's samples, which is how our client sends them, and texts
 that have a form have it. Source: the spec, "Field names are exact and case-sensitive".

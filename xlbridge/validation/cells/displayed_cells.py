@@ -1,4 +1,4 @@
-"""What cells show beside their values: errors, scaled numbers, number formats that say more.
+"""Displays of cells beside their values: errors, scaled numbers, number formats that say more.
 
 What leaves a workbook is what its author sees, but for separators and rounding, or it is named.
 """

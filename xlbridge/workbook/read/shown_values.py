@@ -1,4 +1,4 @@
-"""What a cell shows of its value by its number format, and how far that differs from the value.
+"""Display of a cell's value by its number format, and how far that differs from the value.
 
 A format has up to four parts: for numbers above zero, below zero, zero, and texts; conditions may
 decide instead. Source: ECMA-376, Part 1, 18.8.30 and 18.8.31.
@@ -41,7 +41,7 @@ class FormatPart:
 
 
 class Shown(Enum):
-    """How what a cell shows differs from its number."""
+    """Difference of what a cell shows from its number."""
 
     SAME = "the number, but for separators and rounding"
     WITH_WORDS = "the number, with words or signs beside it"

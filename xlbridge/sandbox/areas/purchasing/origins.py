@@ -65,7 +65,7 @@ class Origin:
             self._connection.execute(approving.values(quantidadeAprovada=quantity))
 
     def _taken(self, wanted: Sequence[_Wanted]) -> tuple[dict[int, Decimal], list[Problem]]:
-        """How much of each item is taken, and what is not to be had."""
+        """Return how much of each item is taken, and what is not to be had."""
         of_number = select(self._items).where(self._items.c.number == self._number)
         offered = self._connection.execute(of_number.order_by(self._items.c.seq)).all()
         left = {item.seq: item.quantidade for item in offered}
@@ -87,7 +87,7 @@ class Origin:
 
 
 def _is_wanted(item: Row[Any], want: _Wanted) -> bool:
-    """Whether an item is meant: by its product, or by the words of one that is not registered.
+    """Tell whether an item is meant: by its product, or by the words of one that is not registered.
 
     What was asked for in words may be registered by the time that it is bought.
     """

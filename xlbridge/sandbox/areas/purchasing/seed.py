@@ -234,7 +234,7 @@ def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
 
 
 def _release(day: datetime, released: bool) -> dict[str, datetime | None]:
-    """When a document of that day was let go to its approval, if it was."""
+    """Return when a document of that day was let go to its approval, if it was."""
     return {"DataLiberacaoParaAprovacao": day + _RELEASED_AFTER if released else None}
 
 
