@@ -123,3 +123,20 @@ def test_the_plan_of_a_batch_names_the_actions_without_sending(
     assert "2 to create" in shown
     assert "1 unchanged" in shown
     assert len(titles(client, "ASK")) == 3
+
+
+def test_a_row_of_totals_is_left_out_and_stops_nothing(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
+) -> None:
+    plan = write_plan(PLAN.format(name="sum", files="sum-*.xlsx"))
+    path = write_titles(tmp_path, "sum-a.xlsx", "SUM", range(3), "Mensalidade")
+    book = load_workbook(path)
+    sheet = book.worksheets[0]
+    header = [cell.value for cell in sheet[1]]
+    sheet.cell(5, header.index("historico") + 1).value = "TOTAL"
+    sheet.cell(5, header.index("valorDoLancamento") + 1).value = 303.0
+    book.save(path)
+    done = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert (done["rows"]["read"], done["rows"]["accepted"]) == (3, 3)
+    assert done["proofs"][0]["settled"]
+    assert len(titles(client, "SUM")) == 3

@@ -16,6 +16,7 @@ from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import Catalogue
+from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
     RefusedFile,
@@ -180,8 +181,11 @@ def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
             f"{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
             for finding in islice(judged.error_findings(), _MAX_FINDINGS)
         )
+        # Rows that are no records are held, and stop nothing.
+        errors = 0 if may_be_sent(judged, good_rows=False) else judged.errors
+        warnings = len(judged.findings) - errors
         return CheckRecord(
-            digest, len(judged.rows), judged.errors, judged.warnings, first_findings=first_findings
+            digest, len(judged.rows), errors, warnings, first_findings=first_findings
         )
     refused = isinstance(judged.refusal, WorkbookRefused)
     return CheckRecord(digest, problem=judged.refusal.message, refused=refused)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeGuard
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
@@ -23,6 +24,7 @@ from xlbridge.upload import (
     Uploads,
     corrected_rows,
     has_sent_rows,
+    may_be_sent,
 )
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import ValidatedSheet
@@ -119,7 +121,7 @@ class WorkbookSender:
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
         step = replace(target.step, resource=job.what.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
-        if not isinstance(judged, ValidatedSheet) or not judged.ok:
+        if not _is_sendable(judged):
             raise _not_sendable(Path(rejects), judged)
         try:
             yield corrected_rows(context, job, judged)
@@ -142,7 +144,7 @@ class WorkbookSender:
     def _judge(self, target: StepWorkbook) -> JudgedFile:
         """Validate a workbook, and fill in the codes of the records that its cells name."""
         judged = judge_workbook(self.batch, target)
-        if not target.step.links or not isinstance(judged, ValidatedSheet) or not judged.ok:
+        if not target.step.links or not _is_sendable(judged):
             return judged
         if target.step.name not in self._resolvers:
             client = self.batch.environments.client(target.step.profile)
@@ -154,7 +156,7 @@ class WorkbookSender:
     def _validated(self, target: StepWorkbook) -> ValidatedSheet:
         """Validate a workbook once more, so that what is sent is what was validated."""
         judged = self._judge(target)
-        if not isinstance(judged, ValidatedSheet) or not judged.ok:
+        if not _is_sendable(judged):
             raise _not_sendable(target.workbook.path, judged)
         if file_digest(target.workbook.path) != target.workbook.sha256:
             raise UsageError(
@@ -181,6 +183,11 @@ class WorkbookSender:
     def _uploads(self, target: StepWorkbook) -> Uploads:
         environments, profile = self.batch.environments, target.step.profile
         return Uploads(environments.context(profile), environments.client(profile))
+
+
+def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
+    """Tell whether rows of a workbook may be sent; rows that are no records are left out."""
+    return isinstance(judged, ValidatedSheet) and may_be_sent(judged, good_rows=False)
 
 
 def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:

@@ -69,6 +69,7 @@ class Connection:
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
+        good_rows: bool = False,
         chunk_rows: int | None = None,
         preview: bool = True,
         snapshot: bool = True,
@@ -83,15 +84,16 @@ class Connection:
         environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview`` (the system reads
         the sheet, nothing is written). ``update`` changes records that are there with other
         values, ``clear`` empties their fields where cells are empty; ``again`` is the reason for
-        creating what exists, ``create_unread`` creates what could not be looked up. A sheet of more
+        creating what exists, ``create_unread`` creates what could not be looked up, ``good_rows``
+        leaves out the rows that have errors. A sheet of more
         than ``chunk_rows`` rows is sent in parts. ``preview=False`` leaves out the preview before
         the first write, ``snapshot=False`` the look-up of the rows' records, ``wait=False`` returns
         once the system has the file in its queue. ``on_progress`` is told each step in words.
 
-        A report with errors is not sent: the outcome is ``rejected``, with its errors. Every job
-        is in the journal before anything is sent, so ``xlbridge resume`` continues one that was
-        interrupted; the exception's notes name it. The workbook of a DataFrame is kept in
-        ``XLBRIDGE_HOME``, in ``frames``.
+        A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
+        its errors. Every job is in the journal before anything is sent, so ``xlbridge resume``
+        continues one that was interrupted; the exception's notes name it. The workbook of a
+        DataFrame is kept in ``XLBRIDGE_HOME``, in ``frames``.
 
         Raises ``UsageError`` without consent, for a token of another plan and for a mode that the
         resource does not take; ``TransportError`` or ``AuthenticationFailed`` when nothing was
@@ -105,6 +107,7 @@ class Connection:
             clear=clear,
             again=again,
             create_unread=create_unread,
+            good_rows=good_rows,
             chunk_rows=chunk_rows,
             snapshot=snapshot,
             preview=preview,
@@ -121,6 +124,7 @@ class Connection:
         clear: bool = False,
         again: str | None = None,
         create_unread: bool = False,
+        good_rows: bool = False,
         on_progress: Callable[[str], None] = lambda _told: None,
     ) -> UploadPlan:
         """Return the action of each row of a report, without writing anything.
@@ -128,7 +132,7 @@ class Connection:
         The system is asked for the rows' records, and the journal for the rows that other uploads
         claim. The options are those of ``upload``, which takes the plan's ``token`` as ``confirm``.
 
-        Raises ``UsageError`` for a report with errors; ``TransportError``,
+        Raises ``UsageError`` for a report with errors, without ``good_rows``; ``TransportError``,
         ``AuthenticationFailed`` or ``RemoteRejected`` when the system cannot be asked. Source:
         ``docs/upload-protocol.md``.
         """
@@ -138,6 +142,7 @@ class Connection:
             clear=clear,
             again=again,
             create_unread=create_unread,
+            good_rows=good_rows,
             progress=lambda step: on_progress(str(step)),
         )
         return plan_report(self._settings, self._client, report, options)

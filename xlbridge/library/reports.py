@@ -20,6 +20,7 @@ from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, load_catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.settings import read_settings
+from xlbridge.upload import may_be_sent
 from xlbridge.validation import (
     DateOrder,
     NumberStyle,
@@ -147,6 +148,13 @@ class Report:
             f"<Report {self._sheet.file.name}: {rows}, {self.errors} errors, "
             f"{self.warnings} warnings>"
         )
+
+    def may_be_sent(self, *, good_rows: bool) -> bool:
+        """Tell whether an upload sends rows of the sheet, leaving out those that are no records.
+
+        With ``good_rows`` rows with errors are left out too.
+        """
+        return may_be_sent(self._sheet, good_rows=good_rows)
 
     def validated_sheet(self, folder: Path) -> ValidatedSheet:
         """Return the judged sheet with a workbook that stays: a DataFrame's is put in ``folder``.

@@ -110,7 +110,7 @@ def consent_of(mode: RequestedMode, confirm: str | None, *, yes: bool) -> Consen
 def plan_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadPlan:
-    """Plan the rows of a report without errors; see ``Connection.plan``."""
+    """Plan the rows of a report that may be sent; see ``Connection.plan``."""
     with open_context(settings) as context:
         sheet = report.validated_sheet(settings.frames)
         planned = Uploads(context, client).plan(sheet, options)
@@ -127,8 +127,8 @@ def plan_report(
 def upload_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadOutcome:
-    """Send the rows of a report without errors; see ``Connection.upload``."""
-    if not report.ok or report.resource is None:
+    """Send the rows of a report that may be sent; see ``Connection.upload``."""
+    if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
         uploads = Uploads(context, client)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from xlbridge.batch.proof.inputs import SentFile, SentRow
+from xlbridge.batch.proof.inputs import SentFile
 from xlbridge.batch.proof.matches import different_cells
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -22,7 +22,7 @@ from xlbridge.batch.proof.model import (
 from xlbridge.batch.proof.read_back import ReadBackRow
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.upload import RowOutcome, RowReason
+from xlbridge.upload import RowOutcome
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.workbook import cell_address
 
@@ -33,9 +33,9 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
     if not file.jobs:
         outcomes[RowOutcome.UNSENT] = file.file.rows_in_sheet
     seen = Counter(row.status for row in rows if row.accepted)
-    not_records = sum(is_no_record(row) for row in file.rows)
+    not_records = sum(row.is_no_record for row in file.rows)
     return ProofCounts(
-        read=file.file.rows_in_sheet - not_records,
+        read=file.file.rows_in_sheet,
         accepted=outcomes[RowOutcome.ACCEPTED],
         unchanged=outcomes[RowOutcome.UNCHANGED],
         held=outcomes[RowOutcome.HELD] - not_records,
@@ -45,11 +45,6 @@ def count_rows(file: SentFile, rows: Sequence[ReadBackRow]) -> ProofCounts:
         unknown=outcomes[RowOutcome.UNKNOWN],
         **{kind.value: seen[kind] for kind in ReadBackStatus},
     )
-
-
-def is_no_record(row: SentRow) -> bool:
-    """Tell whether a row was held because it is no record, such as a row of totals."""
-    return row.planned is not None and row.planned.reason is RowReason.NO_RECORD
 
 
 def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[UnreadRows]:
@@ -270,7 +265,7 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
         job for job, _ in refused
     }
     for row in file.rows:
-        if row.outcome is RowOutcome.HELD and row.planned is not None and not is_no_record(row):
+        if row.outcome is RowOutcome.HELD and row.planned is not None and not row.is_no_record:
             yield RefusedRow(
                 file.step,
                 file.file.path,

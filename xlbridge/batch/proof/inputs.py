@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, PlannedRow, RowOutcome, State
+from xlbridge.upload import Job, Journal, PlannedRow, RowOutcome, RowReason, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,9 @@ class ProofFile:
     """A workbook of a step.
 
     ``sha256`` is that of its content when it was read, ``rows_in_sheet`` how many rows it had
-    then. ``job_ids`` are the uploads that sent it, of which parts and retries are found by
-    themselves; ``not_sent_because`` is the reason where there are none, or not for all rows.
+    then, but for those that are no records. ``job_ids`` are the uploads that sent it, of which
+    parts and retries are found by themselves; ``not_sent_because`` is the reason where there are
+    none, or not for all rows.
     """
 
     path: Path
@@ -113,6 +114,11 @@ class SentRow:
     outcome: RowOutcome
     row: int
     planned: PlannedRow | None = None
+
+    @property
+    def is_no_record(self) -> bool:
+        """True where the row was held because it is no record, such as a row of totals."""
+        return self.planned is not None and self.planned.reason is RowReason.NO_RECORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +229,9 @@ def _contradictions(
     file: ProofFile, whole_jobs: Sequence[Job], by_origin: Mapping[int, Sequence[SentRow]]
 ) -> Iterator[Text]:
     name = file.path.name
-    if whole_jobs and len(by_origin) != file.rows_in_sheet:
-        yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=len(by_origin))
+    records = sum(not _final_row(sendings).is_no_record for sendings in by_origin.values())
+    if whole_jobs and records != file.rows_in_sheet:
+        yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=records)
     if whole_jobs and all(
         job.events[0].detail.get("file_hash") != file.sha256 for job in whole_jobs
     ):
