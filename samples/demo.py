@@ -111,10 +111,10 @@ def story(environment: dict[str, str]) -> None:
     xlbridge(environment, 0, "api", "GET", "/v2/importacao/log-importacao/1")
 
     tell(
-        "6. Enviar as mesmas linhas outra vez é recusado: nada entra duas vezes.",
-        "6. Sending the same rows once more is refused: nothing goes in twice.",
+        "6. As mesmas linhas outra vez: só a rejeitada é tentada de novo; nada entra duas vezes.",
+        "6. The same rows once more: only the rejected one is tried; nothing goes in twice.",
     )
-    xlbridge(environment, 2, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+    xlbridge(environment, 1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
 
     tell(
         "7. Só a linha rejeitada é corrigida e enviada de novo.",

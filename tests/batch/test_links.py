@@ -67,7 +67,7 @@ def new_client(client: Client) -> Any:
         (
             {"codigoDoCliente": "nomeComercial"},
             "contasreceber",
-            "'nomeComercial' does not tell one of the clients .*: cnpj, cpf, seuCodigo",
+            "'nomeComercial' does not tell one of the clients .*: idws, cnpj, cpf, seuCodigo",
         ),
         ({"codigoDoCliente": "telefone"}, None, "'telefone' does not tell"),
         ({"codigoDoCliente": "cnpj"}, "contaspagar", "'codigoDoCliente'"),

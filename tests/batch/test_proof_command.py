@@ -70,8 +70,9 @@ def test_a_second_title_is_found_though_the_first_has_an_identifier_of_its_own(
     plan = write_plan(PLAN.format(name="own"))
     rows = [title("OWN-1", idws="OWN-ID-1"), title("OWN-2", idws="OWN-ID-2")]
     write_records(tmp_path / "own-a.xlsx", "contasreceber", rows)
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     post_title(client, "OWN-2")
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)["proofs"][0]
+    found = report(run_batch("proof", "own", "--format", "json"), 1)["proofs"][0]
     assert found["open"][0] == "accepted rows that are in the system more than once: 1"
 
 

@@ -66,6 +66,7 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["upload", sheet, "--yes", "--again", "test", "--format", "json"]
     yield ["upload", bad, "--yes"]
     yield ["retry", "unknown"]
+    yield ["undo", "unknown"]
     yield ["resolve", "unknown", "--as", "applied", "--reason", "seen"]
     plan = folder / "plan.yaml"
     plan.write_text(PLAN, encoding="utf-8")

@@ -137,4 +137,5 @@ def test_its_filled_templates_are_valid(first: FirstVersion, workbook: str) -> N
     assert status == 0
     (file,) = json.loads(out)["files"]
     assert file["rows"] in (3, 5)
-    assert file["findings"] == []
+    # A template that has gained a column since says so, and stays valid.
+    assert {finding["code"] for finding in file["findings"]} <= {"template-outdated"}

@@ -1,6 +1,7 @@
 """One fault, once, on one request; then the network is well again. The end of it is fixed."""
 
 import shutil
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -243,5 +244,5 @@ class _Course:
                     return Uploads(self._context, client).create(sheet, self._options)
                 except ApiError:
                     # Nothing was written, and no job is there yet.
-                    continue
+                    time.sleep(_REFUSED)
         raise WrongVerdict("the system could not be asked for the records of the rows")

@@ -69,7 +69,6 @@ def test_a_header_that_is_nearly_a_missing_columns_is_asked_about_once(
     ("resource", "header", "without"),
     [
         ("cliente", "Código do cliente", ()),
-        ("cliente", "codigoDoCliente", ()),
         ("cliente", "Client code", ()),
         ("cliente", "Código", ()),
         ("cliente", "Nome do vendedor", ()),

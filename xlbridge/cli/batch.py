@@ -29,9 +29,8 @@ from xlbridge.i18n import Text
     "plan",
     help=str(
         Text(
-            pt="Mostra a ordem, o que está feito, e o que seria feito com cada linha. Nada é "
-            "enviado.",
-            en="Shows the order, what is done, and what would become of each row. Sends nothing.",
+            pt="Mostra a ordem e o que seria feito de cada linha. Nada é enviado.",
+            en="Shows the order and the action of each row. Sends nothing.",
         )
     ),
 )

@@ -22,6 +22,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    update,
 )
 
 from xlbridge import __version__
@@ -77,6 +78,10 @@ class Storage:
                 if found.empty:
                     create_tables(connection, self._tables)
                     found = check_layout(connection, self._tables)
+        if found.extendable:
+            with self.transaction(writing=True) as connection:
+                add_columns(connection, self._tables)
+                found = check_layout(connection, self._tables)
         if not found.fits:
             raise layout_error(self.url, found.maker)
         self.system = self._system_id()
@@ -177,10 +182,12 @@ class LayoutCheck:
     """Content of a database: nothing, this layout, or another one, made by ``maker``.
 
     ``maker`` is a version of xlbridge, "" for one that did not say, None for another program.
+    ``extendable`` says that the other layout lacks nothing but columns.
     """
 
     empty: bool = False
     fits: bool = False
+    extendable: bool = False
     maker: str | None = None
 
 
@@ -189,10 +196,33 @@ def check_layout(connection: Connection, tables: MetaData) -> LayoutCheck:
     there = set(inspect(connection).get_table_names())
     if _layout.name in there:
         row = connection.execute(select(_layout)).one()
-        return LayoutCheck(fits=row.fingerprint == fingerprint(tables), maker=row.version)
+        return LayoutCheck(
+            fits=row.fingerprint == fingerprint(tables),
+            extendable=row.fingerprint in _EXTENDABLE,
+            maker=row.version,
+        )
     if there & tables.tables.keys():
         return LayoutCheck(maker="")
     return LayoutCheck(empty=not there)
+
+
+def add_columns(connection: Connection, tables: MetaData) -> None:
+    """Give the tables of an earlier layout the columns that they lack, all without values."""
+    quote = connection.dialect.identifier_preparer.quote
+    for table in tables.sorted_tables:
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                kind = column.type.compile(dialect=connection.dialect)
+                connection.exec_driver_sql(
+                    f"ALTER TABLE {quote(table.name)} ADD COLUMN {quote(column.name)} {kind}"
+                )
+    row = {"fingerprint": fingerprint(tables), "version": __version__}
+    connection.execute(update(_layout).values(row))
+
+
+_EXTENDABLE = frozenset({"c4a900066d005775"})
+"""Fingerprints of earlier layouts whose tables lack nothing but columns: that of version 0.1.0."""
 
 
 def create_tables(connection: Connection, tables: MetaData) -> None:
