@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,15 @@ from xlbridge.validation import validate_workbook
 class KillingJournal(Journal):
     """A journal whose ``number``-th write (from 0) ends the process, before or after it is made."""
 
-    def __init__(self, path: Path, number: int, *, before: bool) -> None:
-        super().__init__(path)
+    def __init__(
+        self,
+        path: Path,
+        number: int,
+        *,
+        before: bool,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        super().__init__(path, now)
         self.writes = 0
         self._number, self._before = number, before
 
@@ -40,11 +48,14 @@ class KillingJournal(Journal):
     def _write(self, write: Callable[[], Any]) -> Any:
         number, self.writes = self.writes, self.writes + 1
         if number == self._number and self._before:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._end()
         written = write()
         if number == self._number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._end()
         return written
+
+    def _end(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def run() -> None:

@@ -15,13 +15,15 @@ from random import Random
 from typing import TypeVar
 
 from answers import TRIALS
+from courses import course_trials
 from environment import clean_environment
 from fault_trials import PAIRS, answer_trial, fault_trial
 from forked import zygote
+from key_machine import KeyMachine
 from kill_trials import Laboratory
 from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE
 from trials import Figures, Site, Trial
-from upload_machine import machine_trials
+from upload_machine import UploadMachine
 from wire_proxy import wire_proxy
 
 from xlbridge.client import Client, Target
@@ -64,7 +66,12 @@ def answers(laboratory: Laboratory, share: float) -> Iterator[Trial]:
 
 def machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """A state machine over client, server, faults and clock."""
-    return machine_trials(laboratory.site, laboratory.folder, round(3000 * share))
+    return course_trials(UploadMachine, laboratory.site, laboratory.folder, round(3000 * share))
+
+
+def key_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """Workbooks with the same keys and other texts, from two homes of one system."""
+    return course_trials(KeyMachine, laboratory.site, laboratory.folder, round(2000 * share))
 
 
 CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
@@ -73,6 +80,7 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "faults": faults,
     "answers": answers,
     "state machine (sheets)": machine,
+    "state machine (keys)": key_machine,
 }
 
 

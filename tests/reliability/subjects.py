@@ -30,14 +30,22 @@ class Subject:
 
     def write(self, path: Path, rows: int, customer: int) -> list[str]:
         """Write a sheet of new rows, and return what each is known by."""
-        known = [self._known() for _ in range(rows)]
-        records = [self._record(one, customer) for one in known]
+        known = self.new_keys(rows)
+        self.write_keys(path, known, customer)
+        return known
+
+    def new_keys(self, number: int) -> list[str]:
+        """Return what so many new rows are known by."""
+        return [self._known() for _ in range(number)]
+
+    def write_keys(self, path: Path, known: Sequence[str], customer: int, text: str = "") -> None:
+        """Write a sheet of rows by what they are known by, with ``text`` in what they say."""
+        records = [self._record(one, customer, text) for one in known]
         with xlsxwriter.Workbook(path) as book:
             sheet = book.add_worksheet(self.resource)
             sheet.write_row(0, 0, list(records[0]))
             for number, record in enumerate(records, 1):
                 sheet.write_row(number, 0, list(record.values()))
-        return known
 
     def _known(self) -> str:
         number = next(_numbers)
@@ -46,9 +54,13 @@ class Subject:
             return base + str(cnpj.calc_check_digits(base))
         return f"{self.resource}-{os.getpid()}-{number}"
 
-    def _record(self, known: str, customer: int) -> dict[str, object]:
+    def saying(self, known: str, text: str) -> str:
+        """Return what the row says that is known by ``known``."""
+        return f"{'Cliente' if self.table == 'clients' else 'Título'} {known}{text}"
+
+    def _record(self, known: str, customer: int, text: str) -> dict[str, object]:
         if self.table == "clients":
-            named = {"nomeComercial": f"Cliente {known}", "cnpj": known}
+            named = {"nomeComercial": self.saying(known, text), "cnpj": known}
             return named if self.keyed else {"nomeComercial": known}
         return {
             "codigoDaFilial": 1,
@@ -56,7 +68,7 @@ class Subject:
             "codigoDoItemDeLancamento": "1.01.001",
             "codigoDoCentroDeCusto": "01.001",
             "codigoDaContaCorrente": 1,
-            "historico": f"Título {known}",
+            "historico": self.saying(known, text),
             "numeroDoDocumento": known,
             "dataDeVencimento": "30/11/2026",
             "valorDoLancamento": 10.5,
@@ -80,6 +92,14 @@ def counts(database: Path, subject: Subject, known: Sequence[str]) -> list[int]:
     asked = f"SELECT COUNT(*) FROM {subject.table} WHERE {subject.column} = ?"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
         return [db.execute(asked, (one,)).fetchone()[0] for one in known]
+
+
+def texts(database: Path, subject: Subject, known: Sequence[str]) -> list[list[str]]:
+    """Return what the records of each key say in the sandbox's database."""
+    said = "nomeComercial" if subject.table == "clients" else "historico"
+    asked = f"SELECT {said} FROM {subject.table} WHERE {subject.column} = ?"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+        return [[row[0] for row in db.execute(asked, (one,))] for one in known]
 
 
 def files_at_work(database: Path) -> int:

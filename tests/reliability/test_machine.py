@@ -3,16 +3,22 @@
 from pathlib import Path
 
 import pytest
+from courses import Courses, run_courses
+from key_machine import KeyMachine
 from trials import Site
-from upload_machine import run_machine
+from upload_machine import UploadMachine
+
+_STEPS = {UploadMachine: 3000, KeyMachine: 2000}
 
 
-def test_a_few_courses(site: Site, tmp_path: Path) -> None:
-    assert run_machine(site, tmp_path, examples=3, steps=8, same=True) > 10
+@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine])
+def test_a_few_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
+    assert run_courses(kind, site, tmp_path, examples=3, steps=8, same=True).steps > 10
 
 
 @pytest.mark.slow
-def test_many_courses(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine])
+def test_many_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
     made = 0
-    while made < 3000:
-        made += run_machine(site, tmp_path, examples=20, steps=25)
+    while made < _STEPS[kind]:
+        made += run_courses(kind, site, tmp_path, examples=20, steps=25).steps

@@ -13,17 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from faults import KINDS, PATIENCE, Kind
-from hypothesis import HealthCheck, settings, strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from courses import PROMPT, Courses, arm_one, take_away
+from faults import KINDS, PATIENCE
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
-from trials import Site, Trial, judged, quick_client
-from wire_proxy import Exchange, Fault, Point, Request, passed_on
+from trials import judged, quick_client
 
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
@@ -44,8 +39,6 @@ ROWS = 3
 _SETTLE = 900.0
 OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
 _RUNS_TO_THE_END = 8
-_WRITING = ("importacao", "processar-arquivo", "log-importacao")
-_PROMPT = sorted(name for name in KINDS if "silence" not in name)
 
 
 @dataclass
@@ -59,13 +52,9 @@ class Sheet:
     jobs: list[str] = field(default_factory=list)
 
 
-class UploadMachine(RuleBasedStateMachine):
-    """The rules; ``site`` and ``folder`` are set by ``machine_for``."""
+class UploadMachine(Courses):
+    """The rules; ``site`` and ``folder`` are set by ``run_courses``."""
 
-    site: ClassVar[Site]
-    folder: ClassVar[Path]
-    steps: ClassVar[int] = 0
-    ended: ClassVar[list[Trial]] = []
     numbers: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self) -> None:
@@ -91,20 +80,16 @@ class UploadMachine(RuleBasedStateMachine):
         sheet.jobs.append(self._write_down(sheet).id)
         self._count()
 
-    @rule(kind=st.sampled_from(_PROMPT), number=st.integers(0, 3))
+    @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
     def strike(self, kind: str, number: int) -> None:
         """One of the next requests that write goes wrong."""
-        self._arm(KINDS[kind], number)
+        arm_one(self.site, KINDS[kind], number)
         self._count()
 
     @rule()
     def go_away(self) -> None:
         """The server cannot be reached any more."""
-
-        def gone(exchange: Exchange) -> None:
-            exchange.reset()
-
-        self.site.proxy.fault = lambda _request: gone
+        take_away(self.site)
         self._count()
 
     @rule()
@@ -248,25 +233,6 @@ class UploadMachine(RuleBasedStateMachine):
         elif job.state in (State.REJECTED, State.ABANDONED):
             assert found == [0] * len(found), job.events
 
-    def _arm(self, kind: Kind, number: int) -> None:
-        """Let the request of that number among those to come have the fault."""
-        met: list[int] = []
-
-        def strikes(request: Request) -> bool:
-            if not any(part in request.path for part in _WRITING):
-                return False
-            if request.number not in met:
-                met.append(request.number)
-            return met.index(request.number) == number
-
-        def fault(request: Request) -> Fault:
-            return kind.play if strikes(request) else passed_on
-
-        def cut_at(request: Request) -> Point | None:
-            return kind.cut if kind.cut is not None and strikes(request) else None
-
-        self.site.proxy.fault, self.site.proxy.cut_at = fault, cut_at
-
     def _heal(self) -> None:
         self.site.proxy.reset()
 
@@ -275,34 +241,3 @@ class UploadMachine(RuleBasedStateMachine):
 
     def _count(self) -> None:
         type(self).steps += 1
-
-
-def run_machine(site: Site, folder: Path, examples: int, steps: int, *, same: bool = False) -> int:
-    """Run that many courses of that many steps; return how many steps were made in all.
-
-    ``same`` makes every run take the same courses.
-    """
-    machine = type("Machine", (UploadMachine,), {"site": site, "folder": folder, "ended": []})
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            database=None,
-            derandomize=same,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    UploadMachine.ended.extend(machine.ended)
-    return int(machine.steps)
-
-
-def machine_trials(site: Site, folder: Path, steps: int) -> Iterator[Trial]:
-    """Run courses until that many steps were made, and yield what became of each sheet."""
-    made = 0
-    while made < steps:
-        UploadMachine.ended.clear()
-        made += run_machine(site, folder, examples=10, steps=25)
-        yield from list(UploadMachine.ended)
-    print(f"  state machine: {made} steps", flush=True)
