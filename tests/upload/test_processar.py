@@ -1,19 +1,23 @@
 """Queued files that wait for processar-arquivo: staged, started, polled, and lost on the way."""
 
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 import xlsxwriter
 from lossy_proxy import Fate, LossyProxy
-from upload_parts import AT_ONCE, QUICK, YES, row_counts, write_job
+from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, row_counts, write_job
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
     Job,
+    Journal,
     State,
     UploadContext,
     Uploads,
@@ -139,6 +143,40 @@ def test_a_start_that_never_arrived_is_repeated_only_after_the_settle_time(
     assert Uploads(context, client).run(job, PATIENT).state is State.IN_DOUBT
     assert Uploads(context, client).run(job, AT_ONCE).state is State.DONE
     assert titles(client, customer) == 1
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_start_that_comes_late_leaves_what_others_have_written_meanwhile(
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    customer: int,
+    make_receivables: Callable[..., Path],
+    tmp_path: Path,
+    sent: bool,
+) -> None:
+    """Whether the file was staged by then or its job only planned."""
+    clock = [datetime(2026, 11, 2, 9, 0)]
+    with (
+        closing(Journal(tmp_path / "journal.db", now=lambda: clock[0])) as journal,
+        closing(Journal(tmp_path / "elsewhere.db")) as elsewhere,
+    ):
+        own, other = replace(context, journal=journal), replace(context, journal=elsewhere)
+        document = new_cnpj()
+        path = make_receivables(customer, document, "Mensalidade")
+        proxy.lose_once("lose request", "processar-arquivo")
+        job = write_job(own, client, path, "queue")
+        if sent:
+            assert Uploads(own, client).run(job, PATIENT).state is State.IN_DOUBT
+        changed = make_receivables(customer, document, "Mensalidade, revista", name="b.xlsx")
+        elsewhere_job = Uploads(other, client).run(write_job(other, client, changed, "direct"), YES)
+        assert elsewhere_job.state is State.DONE
+        clock[0] += timedelta(hours=1)
+        Uploads(own, client).run(journal.job(job.id), AT_ONCE)
+        assert titles(client, customer) == 1
+        assert journal.job(job.id).state is State.ABANDONED
+        again = write_job(own, client, path, "queue")
+        assert (again.what.rows, again.held) == ((), 1)
 
 
 @pytest.mark.parametrize(

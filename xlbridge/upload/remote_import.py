@@ -27,6 +27,10 @@ _UNPROVEN = Text(
     pt="os totais do log não fecham com as linhas enviadas",
     en="the log's counts do not account for every row",
 )
+_NOT_STARTED = Text(
+    pt="os registros do sistema mudaram depois do plano; o arquivo na fila não foi processado",
+    en="records in the system have changed since the plan; the queued file was not started",
+)
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
@@ -51,8 +55,14 @@ def start_or_poll(context: RunContext, job: Job) -> Step:
 def start(context: RunContext, job: Job) -> Step:
     """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked.
 
-    Where the answer puts the request off, the log tells whether it was started all the same.
+    Keys are read again where the plan is old by then: a file whose rows others have written
+    meanwhile is never started. Where the answer puts the request off, the log tells whether it was
+    started all the same.
     """
+    if context.plan_has_changed(job):
+        orphan = _ORPHAN.format(attempt=job.attempts)
+        return context.end(job, State.ABANDONED, reason=asdict(_NOT_STARTED), orphan=orphan), False
+    job = context.journal.job(job.id)
     context.report_progress(
         job, Text(pt="aguardando o início do processamento", en="awaiting the start")
     )

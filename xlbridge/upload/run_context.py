@@ -96,13 +96,16 @@ class RunContext:
         reads_each = job.what.mode is Mode.UNDO or (
             job.parent is not None and job.what.mode is Mode.RECORDS
         )
-        if reads_each or not plan_is_old(job, self.journal.now()):
-            return None
-        if plan_still_holds(self.environment, self.client, job):
+        if reads_each or not self.plan_has_changed(job):
             return None
         if job.parent is not None:
             return _PLAN_CHANGED
         raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.id))
+
+    def plan_has_changed(self, job: Job) -> bool:
+        """Read the keys of a job again where its plan is old; return whether it has changed."""
+        is_old = plan_is_old(job, self.journal.now())
+        return is_old and not plan_still_holds(self.environment, self.client, job)
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report what is being done with the rows of a job."""

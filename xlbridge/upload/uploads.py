@@ -17,7 +17,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
 from xlbridge.upload.evidence import ensure_sheet_evidence
-from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
 from xlbridge.upload.payload import sheet_digest, store_payload
 from xlbridge.upload.planning import (
@@ -141,7 +141,16 @@ class Uploads:
         }
         parts = self._context.journal.parts_of(job)
         sizes = [len(part.what.rows) for part in parts if part.what.mode is not Mode.RECORDS]
-        return self._record(planned, job.import_mode, max(sizes, default=None), kept)
+        current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
+        self._abandon(job, current)
+        return current
+
+    def _abandon(self, job: Job, current: Job) -> None:
+        """Abandon a job for the one of its new plan, also where that sends none of its rows."""
+        journal = self._context.journal
+        for one in [*journal.parts_of(job), journal.job(job.id)]:
+            if one.state.is_unsent:
+                journal.record(one, State.ABANDONED, replaced_by=current.id)
 
     def _create(
         self,
