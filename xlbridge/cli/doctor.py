@@ -1,20 +1,21 @@
 """``xlbridge doctor``: diagnosis of configuration, connection and files."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.client import DiagnosticCheck, diagnose_local, diagnose_remote, failed_check
 from xlbridge.connection import connect
-from xlbridge.errors import ConfigError, XlbridgeError
+from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
-from xlbridge.upload import Journal
+from xlbridge.upload import Journal, accept_journal, is_expected
 
 
 @click.command(
@@ -26,8 +27,17 @@ from xlbridge.upload import Journal
         )
     ),
 )
+@option(
+    "--accept-journal",
+    "accept_journal_because",
+    metavar="REASON",
+    pt="Aceita o diário de envios como está, depois de conferir no sistema; o motivo fica nele.",
+    en="Accepts the journal of uploads as it is, after a look in the system; records the reason.",
+)
 @format_option
-def command(form: str) -> ExitCode:
+def command(accept_journal_because: str | None, form: str) -> ExitCode:
+    if accept_journal_because is not None:
+        _take_journal(accept_journal_because)
     checks = _checks()
     if form == "json":
         print_json(
@@ -41,6 +51,22 @@ def command(form: str) -> ExitCode:
         for check in checks:
             _print(check)
     return _exit_code(checks)
+
+
+def _take_journal(reason: str) -> None:
+    """Take the journal as it is. Raises ``UsageError`` for an empty reason."""
+    if not reason.strip():
+        raise UsageError(
+            Text(pt="Informe o motivo em --accept-journal.", en="--accept-journal needs a reason.")
+        )
+    aside = accept_journal(command_settings().journal, reason.strip())
+    if aside is not None:
+        remark(
+            Text(
+                pt="O diário que não pôde ser usado está em {path}; começa um novo.",
+                en="The journal that could not be used is at {path}; a new one begins.",
+            ).format(path=aside)
+        )
 
 
 def _checks() -> list[DiagnosticCheck]:
@@ -65,10 +91,11 @@ def _checks() -> list[DiagnosticCheck]:
 
 def _journal(path: Path) -> Iterator[DiagnosticCheck]:
     """Check the journal of uploads, where there is one."""
-    if not path.exists():
+    if not (path.exists() or is_expected(path)):
         return
     try:
-        Journal(path).close()
+        with closing(Journal(path)) as journal:
+            journal.require_whole()
     except XlbridgeError as error:
         yield failed_check("journal", error)
     else:

@@ -20,6 +20,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
 from xlbridge.upload.job import Event, Job, JobSpec, State
 from xlbridge.upload.journal_file import open_journal_file, transaction
+from xlbridge.upload.journal_marker import JournalMarker
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
@@ -60,6 +61,7 @@ class Journal:
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
         self._db = open_journal_file(path)
+        self._marker = JournalMarker(path)
         self._claims = Claims(self._db)
         self.now = now
         self.writes = RecordWrites(self._db, self._claims, now)
@@ -67,6 +69,10 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+    def require_whole(self) -> None:
+        """Check every page of the file. Raises ``JournalError`` when it is damaged."""
+        self._marker.require_whole(self._db)
 
     def create(
         self,
@@ -98,6 +104,7 @@ class Journal:
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
                 planned = {**_updates_note(part), "planned_at": self.now().isoformat()}
                 self._add(part_id, State.PREPARED, planned)
+        self._marker.note_job(job_id)
         return self.job(job_id)
 
     def create_undo(
@@ -109,6 +116,7 @@ class Journal:
             self._insert(job_id, SheetPart(spec, RowClaims((), ()), ()), claims=False)
             self._add(job_id, State.PREPARED, {**note, "planned_at": self.now().isoformat()})
             self.writes.add_tasks(job_id, tasks)
+        self._marker.note_job(job_id)
         return self.job(job_id)
 
     def undos_of(self, job_id: str) -> list[Job]:

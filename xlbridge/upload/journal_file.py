@@ -10,6 +10,7 @@ from pathlib import Path
 from xlbridge.errors import JournalError
 from xlbridge.files import LocalDatabase, open_local_database
 from xlbridge.i18n import Text
+from xlbridge.upload.journal_marker import JournalMarker, set_aside
 
 LAYOUT = 2
 """Number of today's layout, kept in the file's ``user_version``; 0.1.0 wrote none."""
@@ -29,6 +30,11 @@ CREATE TABLE IF NOT EXISTS jobs (
     columns TEXT NOT NULL,
     system TEXT NOT NULL DEFAULT '',
     planned TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS identity (
+    id TEXT NOT NULL,
+    given_at TEXT NOT NULL,
+    reason TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS parts (
     job TEXT PRIMARY KEY REFERENCES jobs (id),
@@ -104,8 +110,32 @@ _COLUMNS_OF_LAYOUT_1 = {
 def open_journal_file(path: Path) -> LocalDatabase:
     """Open the file, or make it; one of an earlier layout is copied and migrated first.
 
-    Raises ``JournalError`` for a file of a newer layout, and what ``open_local_database`` raises.
+    Raises ``JournalError`` for a file of a newer layout, one that is not whole or does not belong
+    to its home, and what ``open_local_database`` raises.
     """
+    marker = JournalMarker(path)
+    marker.require_file()
+    db = _open_layout(path)
+    try:
+        marker.require_own(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def accept_journal(path: Path, reason: str) -> Path | None:
+    """Take the journal as it is for its home's own, or begin a new one where it is unusable.
+
+    Return where the unusable file is now. Raises what ``open_local_database`` raises.
+    """
+    aside = set_aside(path) if path.exists() else None
+    with closing(_open_layout(path)) as db:
+        JournalMarker(path).accept(db, reason)
+    return aside
+
+
+def _open_layout(path: Path) -> LocalDatabase:
     if path.exists():
         _migrate(path)
     db = open_local_database(path, _SCHEMA, isolation_level=None)
