@@ -22,6 +22,7 @@ from xlbridge.errors import (
     XlbridgeError,
     os_error_reason,
 )
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import PasswordSource, Profile, ProfileSource, find_password
 from xlbridge.settings import Settings
@@ -138,7 +139,7 @@ def _check_password(settings: Settings, profile: Profile) -> DiagnosticCheck:
 
 def _check_home(settings: Settings) -> DiagnosticCheck:
     try:
-        settings.home.mkdir(parents=True, exist_ok=True)
+        make_private_folder(settings.home)
         with tempfile.TemporaryFile(dir=settings.home):
             pass
     except OSError as error:

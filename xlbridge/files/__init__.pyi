@@ -1,4 +1,5 @@
 from .atomic import (
+    make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
     report_write_errors as report_write_errors,
     require_distinct as require_distinct,

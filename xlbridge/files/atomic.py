@@ -15,6 +15,7 @@ from xlbridge.errors import UsageError, os_error_reason, os_error_remedy
 from xlbridge.i18n import Text
 
 _OWNER_ONLY = 0o600
+_FOLDER_OF_OWNER = 0o700
 _ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
 _MAX_PREFIX_LENGTH = 200
 """Characters of a name that its temporary file keeps: file systems allow 255 bytes."""
@@ -60,13 +61,22 @@ def require_file_or_nothing(path: Path) -> None:
         )
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only.
+
+    Folders that are there keep their permissions. Raises ``OSError`` when one cannot be made.
+    """
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=_FOLDER_OF_OWNER, exist_ok=True)
+
+
 def write_private(path: Path, content: str) -> None:
     """Write a text file, whole, for its owner only.
 
     Raises ``UsageError`` when it cannot be written there.
     """
     with report_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     with replace_atomically(path) as temporary:
         temporary.chmod(_OWNER_ONLY)
         temporary.write_text(content, encoding="utf-8")

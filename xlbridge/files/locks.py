@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from xlbridge.errors import UsageError
-from xlbridge.files.atomic import report_write_errors
+from xlbridge.files.atomic import make_private_folder, report_write_errors
 from xlbridge.i18n import Text
 
 
@@ -18,7 +18,7 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
     Raises ``UsageError`` with ``refusal`` when another process holds it.
     """
     folder = home / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     lock = FileLock(folder / f"{name}.lock")
     try:
         lock.acquire(timeout=0)

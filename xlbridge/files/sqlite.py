@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from xlbridge.errors import JournalError, LocalDatabaseError, UsageError, os_error_reason
+from xlbridge.files.atomic import make_private_folder
 from xlbridge.i18n import Text
 
 _BUSY_SECONDS = 30.0
@@ -85,13 +86,16 @@ class LocalDatabase(sqlite3.Connection):
 
 
 def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabase:
-    """Open a file that outlives the command, or make it; it is synchronised at every commit.
+    """Open a file that outlives the command, or make it for its owner only.
+
+    It is synchronised at every commit.
 
     Raises ``LocalDatabaseError``, and ``JournalError`` where it has other tables of the same names:
     those are another version's, and are left as they are.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        path.touch(mode=0o600)
     except FileExistsError as error:
         raise _unusable_file(path, os_error_reason(NotADirectoryError(ENOTDIR, ""))) from error
     except OSError as error:

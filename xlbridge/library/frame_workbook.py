@@ -19,6 +19,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.errors import UsageError
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
 from xlbridge.workbook.write import new_workbook, write_plain_text
@@ -87,7 +88,7 @@ class FrameWorkbook:
 
         Raises ``UsageError`` as ``write`` does.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         with TemporaryDirectory(dir=folder, prefix="xlbridge-") as scratch:
             written = Path(scratch) / FRAME_FILE
             self.write(written)

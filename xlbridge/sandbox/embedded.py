@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from xlbridge.errors import ConfigError, TransportError
-from xlbridge.files import report_write_errors, write_private
+from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
 from xlbridge.processes import NEW_PROCESS_GROUP
 from xlbridge.settings import Settings
@@ -103,7 +103,7 @@ def sandbox_process(
     require_extra()
     log = home / "sandbox.log"
     with report_write_errors(log):
-        home.mkdir(parents=True, exist_ok=True)
+        make_private_folder(home)
         log.touch()
         already = log.stat().st_size
     with tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.files import replace_atomically
+from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.doubt_page import doubt_page
@@ -75,8 +75,10 @@ def _write_beside(
         write(context, job, target)
     except UsageError:
         target = context.settings.home / "evidence" / target.name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         write(context, job, target)
+    # It holds people's documents and amounts.
+    target.chmod(0o600)
     return target
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.errors import JournalError
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.settings import WorkbookLimits
@@ -60,11 +61,12 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
 
 def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
     """Write the payload to ``folder``, safely on the disk, and return its content hash."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     temporary = folder / f".{secrets.token_hex(8)}.tmp"
     try:
         write_records(temporary, resource, frame)
         content = hashlib.sha256(temporary.read_bytes()).hexdigest()
+        temporary.chmod(0o600)
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
         temporary.replace(payload_path(folder, content))

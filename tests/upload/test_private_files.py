@@ -1,0 +1,48 @@
+"""What an upload keeps of people's documents and amounts is for its owner only."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge, credentials
+from upload_parts import MakeClients, new_cnpj
+
+from xlbridge.sandbox import RunningSandbox
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_home_journal_payloads_and_rejects_are_the_owner_s(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
+) -> None:
+    home = tmp_path / "new" / "home"
+    environment = credentials(sandbox) | {"XLBRIDGE_HOME": str(home)}
+    path = make_clients(new_cnpj())
+    assert xlbridge("upload", path, "--yes", **environment).returncode == 0
+    more = make_clients(new_cnpj(), name="more.xlsx")
+    assert xlbridge("upload", more, "--yes", **environment).returncode == 0
+    assert [mode(folder) for folder in (home, home.parent, home / "payloads")] == [0o700] * 3
+    private = [home / "journal.db", home / "journal.id", *(home / "payloads").iterdir()]
+    assert len(private) >= 4
+    assert {mode(one) for one in private} == {0o600}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_rejects_workbook_is_the_owner_s(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    make_clients: MakeClients,
+    tmp_path: Path,
+) -> None:
+    environment = credentials(sandbox)
+    document = new_cnpj()
+    first = make_clients(document)
+    assert xlbridge("upload", first, "--yes", **environment).returncode == 0
+    held = make_clients(document, name="held.xlsx", called="Outro")
+    assert xlbridge("upload", held, "--yes", **environment).returncode == 1
+    (rejects,) = tmp_path.glob("held-rejeitadas-*.xlsx")
+    assert mode(rejects) == 0o600
