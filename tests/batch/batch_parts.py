@@ -53,3 +53,9 @@ def report(done: "subprocess.CompletedProcess[str]", code: int) -> dict[str, Any
 
 def states(found: dict[str, Any]) -> dict[str, str]:
     return {step["step"]: step["state"] for step in found["steps"]}
+
+
+def row_counts(**counts: int) -> dict[str, int]:
+    """Row counts as a report has them; those that are not given are 0."""
+    names = ("read", "accepted", "unchanged", "held", "unknown", "unsent", "rejected")
+    return dict.fromkeys(names, 0) | counts

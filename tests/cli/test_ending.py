@@ -11,8 +11,12 @@ from xlbridge.cli.exit_codes import ExitCode
 
 
 def run(command: list[str | Path], *, home: Path) -> "subprocess.CompletedProcess[str]":
-    environment = clean_environment(home)
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    # An interrupt within coverage's own locks would leave them taken for good.
+    measured = clean_environment(home)
+    environment = {k: v for k, v in measured.items() if not k.startswith("COVERAGE_")}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 INTERRUPTED_IN_AN_IMPORT = """
