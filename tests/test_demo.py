@@ -20,6 +20,7 @@ def test_the_story_ends_well() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "B8  codigoDoCliente: Cliente 1032 está inativo." in done.stdout
+    assert "Rejected: the row that was sent was not written; unchanged: 23." in done.stdout
     orders = load_workbook(out / "pedidos.xlsx", read_only=True)
     assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
     orders.close()

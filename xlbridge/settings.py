@@ -80,7 +80,7 @@ def _read_positive(variable: str, text: str) -> int:
 DEFAULT_SETTLE_SECONDS = 900.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
 LOG_MEANINGS = ("pending", "running", "finished")
-"""What the status of a queued file may mean."""
+"""Meanings that the status of a queued file may have."""
 
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 

@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -11,7 +15,8 @@ import pytest
 import xlsxwriter
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
-from lossy_proxy import LossyProxy, lossy_proxy
+from forked import Zygote
+from lossy_proxy import Fate, LossyProxy, lossy_proxy
 from sandboxes import sandbox_process
 from sheets import write_records
 from update_parts import Run
@@ -151,3 +156,45 @@ def payables(client: Client, tmp_path: Path, run: Run) -> Path:
     code, report = run("upload", path, "--yes")
     assert (code, report["rows"]["created"]) == (0, 3), report
     return path
+
+
+KillWhileWriting = Callable[..., None]
+
+
+@pytest.fixture
+def kill_while_writing(
+    tmp_path: Path,
+    forks: Zygote,
+    home: Path,
+    toward_proxy: dict[str, str],
+    proxy: LossyProxy,
+) -> KillWhileWriting:
+    """Run a command and kill it between its first request of a method and the answer to that.
+
+    ``committed`` lets the request through then, and waits until ``is_there`` says so.
+    """
+
+    def kill(
+        method: str, command: list[str], *, committed: bool, is_there: Callable[[], bool]
+    ) -> None:
+        asked, killed = threading.Event(), threading.Event()
+
+        def decide(used: str, _path: str) -> Fate:
+            if used != method or asked.is_set():
+                return "pass"
+            asked.set()
+            killed.wait()
+            return "lose answer" if committed else "lose request"
+
+        proxy.decide = decide
+        log = tmp_path / "stderr"
+        with forks.running(clean_environment(home, **toward_proxy), command, log=log) as pid:
+            assert asked.wait(timeout=60), log.read_text("utf-8")
+            os.kill(pid, signal.SIGKILL)
+        killed.set()
+        deadline = time.monotonic() + 60
+        while committed and not is_there():
+            assert time.monotonic() < deadline, "the request was not carried out"
+            time.sleep(0.02)
+
+    return kill

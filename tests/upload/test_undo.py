@@ -1,15 +1,12 @@
 """What an upload wrote is reversed, once, where nobody touched it since; all else is named."""
 
-import os
-import signal
-import threading
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from databases import connected
-from environment import Xlbridge, clean_environment
-from forked import Zygote
+from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from sheets import write_records
 from sqlalchemy import update
@@ -176,37 +173,22 @@ def test_a_lost_deletion_is_settled_by_reading_back(
 
 
 @pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.usefixtures("payables")
 def test_an_undo_whose_process_was_killed_is_resumed(
-    tmp_path: Path,
-    forks: Zygote,
-    home: Path,
-    toward_proxy: dict[str, str],
     client: Client,
     proxy: LossyProxy,
     run: Run,
-    payables: Path,
+    kill_while_writing: Callable[..., None],
     committed: bool,
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     proxy.seen.clear()
-    asked, killed = threading.Event(), threading.Event()
-
-    def decide(method: str, _path: str) -> Fate:
-        if method != "DELETE" or asked.is_set():
-            return "pass"
-        asked.set()
-        killed.wait()
-        return "lose answer" if committed else "lose request"
-
-    proxy.decide = decide
-    log = tmp_path / "stderr"
-    own = clean_environment(home, **toward_proxy)
-    with forks.running(own, ["undo", job, "--yes"], log=log) as pid:
-        assert asked.wait(timeout=60), log.read_text("utf-8")
-        os.kill(pid, signal.SIGKILL)
-    killed.set()
-    while committed and len(titles(client)) == len(before):
-        pass
+    kill_while_writing(
+        "DELETE",
+        ["undo", job, "--yes"],
+        committed=committed,
+        is_there=lambda: len(titles(client)) < len(before),
+    )
     undo = newest_job(run, "undo")
     code, report = run("resume", undo, "--yes")
     assert (code, report["rows"]) == (0, {"read": 3, "undone": 3, "left": 0, "unknown": 0})

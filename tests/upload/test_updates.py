@@ -1,16 +1,12 @@
 """A changed row changes its record, once: by the command line, counted in the requests."""
 
 import json
-import os
-import signal
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
-from forked import Zygote
 from lossy_proxy import Fate, LossyProxy, lossy_proxy
 from sandboxes import sandbox_process
 from sheets import write_records
@@ -292,38 +288,23 @@ def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(
 
 @pytest.mark.parametrize("committed", [False, True])
 def test_an_update_whose_process_was_killed_is_resumed(
-    tmp_path: Path,
-    forks: Zygote,
-    home: Path,
-    toward_proxy: dict[str, str],
     client: Client,
     proxy: LossyProxy,
     run: Run,
     payables: Path,
+    kill_while_writing: Callable[..., None],
     committed: bool,
 ) -> None:
     """Killed between the announcement of a write and its answer, after the commit or before."""
     before = titles(client)
     edit(edit(payables, "historico", 2, "Corrigida"), "historico", 3, "Também")
     proxy.seen.clear()
-    asked, killed = threading.Event(), threading.Event()
-
-    def decide(method: str, _path: str) -> Fate:
-        if method != "PUT" or asked.is_set():
-            return "pass"
-        asked.set()
-        killed.wait()
-        return "lose answer" if committed else "lose request"
-
-    proxy.decide = decide
-    command = ["upload", str(payables), "--update", "--yes"]
-    log = tmp_path / "stderr"
-    with forks.running(clean_environment(home, **toward_proxy), command, log=log) as pid:
-        assert asked.wait(timeout=60), log.read_text("utf-8")
-        os.kill(pid, signal.SIGKILL)
-    killed.set()
-    while committed and not differing(before, titles(client)):
-        pass
+    kill_while_writing(
+        "PUT",
+        ["upload", str(payables), "--update", "--yes"],
+        committed=committed,
+        is_there=lambda: bool(differing(before, titles(client))),
+    )
     (job,) = [one for one in run("jobs")[1]["jobs"] if one["mode"] == "records"]
     assert (job["state"], job["rows"]["unknown"]) == ("in_doubt", 2)
     code, report = run("resume", job["job"], "--yes")

@@ -6,6 +6,7 @@ protocol, Updates and Record by record.
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -21,14 +22,15 @@ from xlbridge.client import (
 from xlbridge.errors import ApiError, InDoubt, TransportError
 from xlbridge.i18n import Text
 from xlbridge.resources import operation_named
+from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
+from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
 from xlbridge.upload.reconcile import has_settled
-from xlbridge.upload.record_tasks import tasks_of_plan
 from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
 from xlbridge.upload.remote_row_results import rejected_row
+from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation, WireModel, record_model
@@ -78,7 +80,7 @@ def write_records(context: RunContext, job: Job) -> Step:
     run goes on.
     """
     if not context.journal.writes.of(job.id):
-        context.journal.writes.plan(job.id, tasks_of_plan(context.environment, job))
+        context.journal.writes.plan(job.id, _tasks_of_plan(context.environment, job))
     if job.state is not State.SENDING:
         job = context.announce(job, State.SENDING)
     writer = _Writer(context, job)
@@ -106,6 +108,32 @@ def settle_records(context: RunContext, job: Job) -> Step:
     except ApiError as error:
         raise InDoubt(error.message, _LOOK_AGAIN.format(job=job.id)) from error
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
+
+
+def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
+    """Return the change of each row of a job that updates records, as it was planned."""
+    planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
+    row_of = {row.row: row for row in planned}
+    numbered = zip(job.what.rows, sent_rows(context, job), strict=True)
+    return [_task_of_row(row_of[number], values) for number, values in numbered]
+
+
+def _task_of_row(planned: PlannedRow, values: Any) -> RecordTask:
+    """Return the change of a row's record; what an empty cell means counts as its value."""
+    differences = planned.differences
+    return RecordTask(
+        planned.record or "",
+        expected={name: one.theirs for name, one in differences.items()},
+        wanted={name: one.yours for name, one in differences.items()},
+        values={
+            name: one.yours if values.get(name) is None else _json_value(values[name])
+            for name, one in differences.items()
+        },
+    )
+
+
+def _json_value(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 class _Writer:

@@ -29,21 +29,23 @@ _HEADLINES = {
         en="Rows accepted: {accepted}; rejected: {rejected}{rest}.",
     ),
     State.REJECTED: Text(
-        pt="Rejeitado: {read:a linha não|nenhuma das {read} linhas} foi gravada.",
-        en="Rejected: {read:the row was not|none of the {read} rows was} written.",
+        pt="Rejeitado: {sent:a linha enviada não|nenhuma das {sent} linhas enviadas} foi "
+        "gravada{rest}.",
+        en="Rejected: {sent:the row that was sent was not|none of the {sent} rows that were sent "
+        "was} written{rest}.",
     ),
     State.IN_DOUBT: Text(
-        pt="Em dúvida: não se sabe se {read:a linha foi gravada|as {read} linhas foram gravadas} "
+        pt="Em dúvida: não se sabe se {sent:a linha foi gravada|as {sent} linhas foram gravadas} "
         "({reason}). Para conferir no "
         "sistema, a partir de {settled}: xlbridge resume {job}",
-        en="In doubt: whether {read:the row was|the {read} rows were} written is not known "
+        en="In doubt: whether {sent:the row was|the {sent} rows were} written is not known "
         "({reason}). To look in the "
         "system, from {settled} on: xlbridge resume {job}",
     ),
     State.NEEDS_PERSON: Text(
-        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {read}, comprovadas: {accepted}, sem "
+        pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, comprovadas: {accepted}, sem "
         "prova: {unknown} ({reason}).",
-        en="In doubt; only a person can decide. Rows: {read}, proven: {accepted}, without proof: "
+        en="In doubt; only a person can decide. Rows: {sent}, proven: {accepted}, without proof: "
         "{unknown} ({reason}).",
     ),
     State.SENDING_PARTS: Text(
@@ -151,6 +153,7 @@ def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
     yield str(
         headline.format(
             read=job.counted["read"],
+            sent=verdict.read,
             rest=_rest_text(job),
             accepted=verdict.accepted,
             rejected=verdict.rejected,

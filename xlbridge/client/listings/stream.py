@@ -41,7 +41,7 @@ _MAX_TOKEN_LENGTH = 16
 """An error farther than this from the end of the text so far stays one, whatever follows."""
 
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
-"""How long a number may be, and how great its power of ten; none of a business comes near."""
+"""Limits of a number: digits, and power of ten; none of a business comes near."""
 
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
 """Text that may follow the beginning of a number where a piece ends."""

@@ -137,10 +137,10 @@ def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str,
 
 
 _NUMBER_LENGTH, _NUMBER_EXPONENT = 400, 400
-"""How long a number may be, and how great its power of ten: a few characters may name a number that
-takes hours to write out."""
+"""Limits of a number: length, and power of ten. A few characters may name a number that takes hours
+to write out."""
 _BEYOND = math.inf
-"""What is read for a number beyond these limits: a value that suits no field."""
+"""Value read for a number beyond these limits; it suits no field."""
 
 
 def _number(text: str) -> Decimal | float:

@@ -13,7 +13,7 @@ from xlbridge.sandbox.problems import Problem
 from xlbridge.wire import WireModel, spellings
 
 MISSPELLED = "Grafia do nome: escreva"
-"""What the message about a misspelled name begins with."""
+"""Beginning of the message about a misspelled name."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,7})?)?")
 
@@ -38,7 +38,7 @@ _FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "transportadoraPlacaUF": (is_uf, "a sigla de um estado"),
     "email": (is_email, "um e-mail"),
 }
-"""What a text must be, by its field's name, and how it is called."""
+"""Form of a text by its field's name: the test, and the form's name in messages."""
 
 
 def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterator[Problem]:

@@ -86,7 +86,7 @@ def scan_exactly(
     parser.CommentHandler = walk.interrupt
     parser.ProcessingInstructionHandler = walk.interrupt
     try:
-        for piece in _with_whole_texts(pieces):
+        for piece in blocks_before(pieces, b"<"):
             parser.Parse(piece, False)
         parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
@@ -94,11 +94,11 @@ def scan_exactly(
     return walk.scan
 
 
-def _with_whole_texts(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the part in pieces that end before a mark, so that no text comes in two."""
+def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
+    """Yield a part in blocks that end before a mark, so that none is cut in two."""
     pending: list[bytes] = []
     for piece in pieces:
-        cut = piece.rfind(b"<")
+        cut = piece.rfind(mark)
         if cut < 0:
             pending.append(piece)
             continue

@@ -17,7 +17,7 @@ from threading import Event, get_native_id
 
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.exact_scan import scan_exactly
+from xlbridge.workbook.read.exact_scan import blocks_before, scan_exactly
 from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
 
@@ -128,7 +128,7 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
     raw = RawSheet()
     styled = _styled_cell_pattern(scaling)
     usual = _UsualRows()
-    for number, block in enumerate(_row_blocks(pieces)):
+    for number, block in enumerate(blocks_before(pieces, b"<row")):
         if number == 0 and _PREFIXED.search(block):
             return None
         rest = usual.rest(block)
@@ -142,19 +142,6 @@ def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSh
         if styled and not _note_styles(block, styled, scaling, raw):
             return None
     return raw
-
-
-def _row_blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the part in blocks that end where a row begins."""
-    pending: list[bytes] = []
-    for piece in pieces:
-        cut = piece.rfind(b"<row")
-        if cut < 0:
-            pending.append(piece)
-            continue
-        yield b"".join((*pending, piece[:cut]))
-        pending = [piece[cut:]]
-    yield b"".join(pending)
 
 
 def _is_unusual(block: bytes) -> bool:
