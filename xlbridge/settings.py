@@ -45,7 +45,7 @@ class WorkbookLimits:
     text_size: int = _limit(128, "XLBRIDGE_MAX_TEXTS_MB", _MB)
     text_per_row: int = _limit(512, "XLBRIDGE_TEXT_PER_ROW")
     memory: int = _limit(2_048, "XLBRIDGE_MAX_MEMORY_MB", _MB)
-    seconds: int = _limit(5, "XLBRIDGE_MAX_SECONDS")
+    seconds: int = _limit(15, "XLBRIDGE_MAX_SECONDS")
     size_per_second: int = _limit(10, "XLBRIDGE_MB_PER_SECOND", _MB)
 
     def seconds_for(self, size: int) -> int:
