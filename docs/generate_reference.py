@@ -159,22 +159,12 @@ def _help(*command: str) -> Lines:
 
 
 def _resource(resource: Resource) -> Lines:
-    paths = resource.paths
     yield from ("", f"## {resource.name}", "")
     yield f"{_both(resource.title)}. {resource.description}"
     yield ""
     if resource.section:
         yield f"- Section of the interface's description: {resource.section}"
-    yield f"- Direct import and preview: {_route(paths.direct, resource)}"
-    if paths.queue:
-        then = (
-            "the file waits until processar-arquivo is called for it"
-            if paths.needs_processar
-            else "the file is processed by itself"
-        )
-        yield f"- Queue: {_route(paths.queue, resource)}; {then}"
-    else:
-        yield "- Queue: none"
+    yield from _ways(resource)
     yield f"- Natural keys: {_code(*resource.natural_keys) or 'none'}"
     yield f"- Layout {resource.layout}, fingerprint `{resource.fingerprint}`"
     header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "O que é")
@@ -183,6 +173,21 @@ def _resource(resource: Resource) -> Lines:
         yield from ("", "Across columns and rows:", "")
     for check in resource.row_checks:
         yield f"- {_both(ROW_RULES[check.name].wording(check.statistics))}"
+
+
+def _ways(resource: Resource) -> Lines:
+    paths = resource.paths
+    if resource.is_imported:
+        yield f"- Direct import and preview: {_route(paths.direct, resource)}"
+        then = (
+            "the file waits until processar-arquivo is called for it"
+            if paths.needs_processar
+            else "the file is processed by itself"
+        )
+        queue = f"{_route(paths.queue, resource)}; {then}" if paths.queue else "none"
+        yield f"- Queue: {queue}"
+    if resource.create is not None:
+        yield f"- Record by record: {_route(resource.create.operation, resource)}"
 
 
 def _route(operation: Operation, resource: Resource) -> str:

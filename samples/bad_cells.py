@@ -224,10 +224,30 @@ _SERVICE_INVOICE = BadSheet(
     ),
 )
 
+_PRODUCT_TYPE = BadSheet(
+    sheet="Tipos",
+    title="Tipos de produto a cadastrar",
+    header_row=3,
+    first_column=1,
+    blank_before=(5,),
+    damages=(
+        Damage(1, "descricaoDoTipoDeProduto", None, "required-missing"),
+        Damage(2, "descricaoDoTipoDeProduto", "Peça" + " de reposição" * 12, "text-length"),
+        Damage(3, "codigoDoTipoDeProduto", "doze", "type-integer"),
+        Damage(4, "codigoDoTipoDeProduto", 0, "value-range"),
+        Damage(5, "codigoDoTipoDeProduto", "105", "number-as-text"),
+        Damage(8, "codigoDoTipoDeProduto", CopyOf(7), "duplicate-in-sheet"),
+        Damage(11, "descricaoDoTipoDeProduto", CopyOf(10), "duplicate-in-sheet"),
+        Damage(13, "descricaoDoTipoDeProduto", ErrorCell("#N/A"), "cell-error"),
+        Damage(14, "codigoDoTipoDeProduto", 12.5, "type-integer"),
+    ),
+)
+
 BAD_SHEETS: Mapping[str, BadSheet] = {
     "cliente": _CLIENT,
     "contaspagar": _PAYABLE,
     "contasreceber": _RECEIVABLE,
     "enderecamento-de-produto": _ADDRESSING,
     "nota-fiscal-servico": _SERVICE_INVOICE,
+    "tipo-de-produto": _PRODUCT_TYPE,
 }

@@ -33,6 +33,7 @@ _EXPENSES = (
 )
 _COST_CENTRES = ("01.001", "01.002", "01.003", "02.001")
 _SERVICES = ("01.07", "07.02", "14.01", "17.01")
+_MATERIALS = ("Matéria-prima", "Embalagem", "Produto acabado", "Ferramenta", "Peça de reposição")
 _FIRST_DAY = date(2026, 9, 1)
 _SLIPS_BEGAN_AGAIN = date(2025, 2, 22)
 
@@ -142,12 +143,21 @@ def addressing(random: Random, number: int) -> Row:
     }
 
 
+def product_type(_random: Random, number: int) -> Row:
+    """Return a product type; every third one is given its code by the system."""
+    return {
+        "codigoDoTipoDeProduto": 100 + number if number % 3 else None,
+        "descricaoDoTipoDeProduto": f"{_MATERIALS[number % len(_MATERIALS)]}, linha {number}",
+    }
+
+
 MAKERS: Mapping[str, tuple[Callable[[Random, int], Row], int]] = {
     "cliente": (client, 48),
     "contaspagar": (payable, 40),
     "contasreceber": (receivable, 60),
     "enderecamento-de-produto": (addressing, 50),
     "nota-fiscal-servico": (service_invoice, 36),
+    "tipo-de-produto": (product_type, 12),
 }
 """How a row of each resource is made, and how many rows the good sample has."""
 

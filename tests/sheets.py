@@ -43,6 +43,7 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
         "idProd": 2001,
         "ativo": True,
     },
+    "tipo-de-produto": {"descricaoDoTipoDeProduto": "Matéria-prima"},
 }
 """A row of each resource that no rule complains about."""
 

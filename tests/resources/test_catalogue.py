@@ -20,6 +20,7 @@ RESOURCES = (
     "contasreceber",
     "enderecamento-de-produto",
     "nota-fiscal-servico",
+    "tipo-de-produto",
 )
 PYTHON_TYPES = {
     Kind.INTEGER: int,
@@ -30,7 +31,7 @@ PYTHON_TYPES = {
 }
 
 
-def test_the_five_resources_are_shipped(catalogue: Catalogue) -> None:
+def test_the_resources_are_shipped(catalogue: Catalogue) -> None:
     assert tuple(catalogue) == RESOURCES
     with pytest.raises(UsageError, match="cliente, contaspagar"):
         catalogue.named("fornecedores")

@@ -10,7 +10,7 @@ import yaml
 
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import column_changes_since, load_catalogue, schema_file_format
+from xlbridge.resources import Mode, column_changes_since, load_catalogue, schema_file_format
 from xlbridge.resources.catalogue import read_schema_file, shipped_folder
 from xlbridge.resources.checks import ROW_RULES, RULES
 
@@ -46,8 +46,20 @@ def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
     (tmp_path / "vendedor.yaml").write_text(GOOD, encoding="utf-8")
     resource = load_catalogue(tmp_path)["vendedor"]
     assert resource.columns[0].width == 4
-    assert resource.paths.queue is None
+    assert (resource.paths.queue, resource.modes) == (None, (Mode.DIRECT, Mode.PREVIEW))
     assert load_catalogue(tmp_path / "none").get("vendedor") is None
+
+
+def test_a_resource_may_be_created_record_by_record(tmp_path: Path) -> None:
+    path = tmp_path / "vendedor.yaml"
+    create = "create: {operation: registry.suppliers.create}"
+    path.write_text(GOOD.replace("import: {direct: imports.direct}", create), encoding="utf-8")
+    resource = load_catalogue(tmp_path)["vendedor"]
+    assert (resource.is_imported, resource.modes) == (False, (Mode.RECORDS,))
+    both = GOOD.replace("  import:", f"  {create}\n  import:")
+    path.write_text(both, encoding="utf-8")
+    modes = load_catalogue(tmp_path)["vendedor"].modes
+    assert modes == (Mode.DIRECT, Mode.PREVIEW, Mode.RECORDS)
 
 
 @pytest.mark.parametrize(

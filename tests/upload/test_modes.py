@@ -220,6 +220,11 @@ def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> No
     assert choose_mode(context.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
 
 
+def test_what_no_import_takes_is_refused_for_now(context: UploadContext) -> None:
+    with pytest.raises(UsageError, match="record by record"):
+        choose_mode(context.catalogue["tipo-de-produto"], "auto")
+
+
 def test_a_job_of_another_environment_is_refused(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from sheets import GOOD, ErrorCell, records, write_rows
+from sheets import GOOD, ErrorCell, records, write_page, write_records, write_rows
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
@@ -160,6 +160,18 @@ def test_the_resource_is_told_by_the_sheet_name(tmp_path: Path, catalogue: Catal
     path = write_rows(tmp_path / "a.xlsx", ["historico"], [["x"]], sheet="contaspagar")
     judged = validate_workbook(path, catalogue)
     assert judged.resource is catalogue["contaspagar"]
+
+
+def test_a_sheet_of_an_imported_resource_stays_one_beside_what_is_created_by_records(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        write_page(book, "tipo-de-produto", *records("contasreceber", [{}]))
+        write_page(book, "Tipos", *records("tipo-de-produto", [{}]))
+    assert validate_workbook(path, catalogue).resource is catalogue["contasreceber"]
+    only = write_records(tmp_path / "b.xlsx", "tipo-de-produto", [{}])
+    assert validate_workbook(only, catalogue).resource is catalogue["tipo-de-produto"]
 
 
 def test_nothing_that_tells_is_said_so(tmp_path: Path, catalogue: Catalogue) -> None:

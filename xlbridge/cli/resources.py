@@ -42,7 +42,7 @@ def command(context: click.Context, form: str, file_format: bool) -> None:
         print_json({"version": 1, "resources": [_as_json(r) for r in catalogue.values()]})
         return
     for resource in catalogue.values():
-        modes = ", ".join(resource.paths.modes)
+        modes = ", ".join(resource.modes)
         print_result(f"{resource.name}  ({resource.title})  [{modes}]")
         required = Text(pt="  obrigatórias: {names}", en="  required: {names}")
         print_result(required.format(names=", ".join(resource.required)))
@@ -52,7 +52,7 @@ def _as_json(resource: Resource) -> dict[str, object]:
     return {
         "resource": resource.name,
         "title": str(resource.title),
-        "modes": list(resource.paths.modes),
+        "modes": list(resource.modes),
         "needs_processar": resource.paths.needs_processar,
         "required": list(resource.required),
         "columns": [column.name for column in resource.columns],

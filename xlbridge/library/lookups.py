@@ -12,7 +12,7 @@ def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[s
     """Return the resources that can be imported, by name: the shipped ones, then one's own.
 
     Each has its ``title``, ``columns`` (with name, kind, obligation and checks), ``required``
-    columns and ``paths.modes``. ``schemas`` is a folder of own schema files in place of the one in
+    columns and ``modes``. ``schemas`` is a folder of own schema files in place of the one in
     ``XLBRIDGE_HOME``. Raises ``SchemaFileError`` when one of those files is wrong.
     """
     return load_catalogue(schemas or read_settings().schemas)

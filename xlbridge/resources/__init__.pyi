@@ -27,6 +27,7 @@ from .resource import (
     Mode as Mode,
     ReadBack as ReadBack,
     RecordChange as RecordChange,
+    RecordCreation as RecordCreation,
     RecordToRow as RecordToRow,
     Resource as Resource,
     column_changes_since as column_changes_since,

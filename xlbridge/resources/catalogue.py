@@ -20,6 +20,7 @@ from xlbridge.resources.resource import (
     Lookup,
     ReadBack,
     RecordChange,
+    RecordCreation,
     Resource,
     RowCheck,
     default_totals,
@@ -66,7 +67,8 @@ def _resource(path: Path, root: _Content) -> Resource:
         layout=metadata.get("layout", 1),
         section=metadata.get("section", ""),
         model=metadata.get("model"),
-        paths=_paths(metadata["import"]),
+        paths=_paths(metadata.get("import")),
+        create=_create(metadata.get("create")),
         natural_keys=tuple(metadata.get("natural_keys", ())),
         columns=columns,
         totals=_totals(metadata.get("control_totals"), columns),
@@ -143,7 +145,13 @@ def _change(body: _Content | None) -> RecordChange | None:
     )
 
 
-def _paths(body: _Content) -> ImportPaths:
+def _create(body: _Content | None) -> RecordCreation | None:
+    return None if body is None else RecordCreation(operation_name=body["operation"])
+
+
+def _paths(body: _Content | None) -> ImportPaths:
+    if body is None:
+        return ImportPaths()
     return ImportPaths(
         direct_name=body["direct"],
         queue_name=body.get("queue"),

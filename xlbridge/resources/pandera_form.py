@@ -52,8 +52,8 @@ _MAX_NAME_LENGTH = 31
 def normalized(content: Any, path: Path) -> Any:
     """Return the content of a schema file in the form of ours, with metadata completed.
 
-    A resource without a name is called by the schema's ``name``, or by its file; without import
-    paths it is sent by a direct import.
+    A resource without a name is called by the schema's ``name``, or by its file; one that does
+    not say how it is sent is sent by a direct import.
     """
     if not isinstance(content, Mapping):
         return content
@@ -61,7 +61,9 @@ def normalized(content: Any, path: Path) -> Any:
     name = str(root.get("name", path.stem))
     metadata = root.get("metadata", {})
     if isinstance(metadata, Mapping):
-        defaults = {"resource": _resource_name(name), "import": {"direct": "imports.direct"}}
+        defaults: dict[str, Any] = {"resource": _resource_name(name)}
+        if "create" not in metadata:
+            defaults["import"] = {"direct": "imports.direct"}
         is_pandera_s = not metadata
         root["metadata"] = defaults | dict(metadata)
     else:

@@ -259,7 +259,8 @@ class RecordToRow:
 class Mode(StrEnum):
     """A way of sending a sheet.
 
-    ``RECORDS`` changes records one by one, without an import; ``UNDO`` reverses an upload so.
+    ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
+    upload so.
     """
 
     DIRECT = "direct"
@@ -286,17 +287,21 @@ class RowCheck:
 class ImportPaths:
     """Operations by which the remote system takes a resource's sheets.
 
-    ``needs_processar`` says that a queued file waits until processar-arquivo is called for it.
+    Without a ``direct_name`` it takes none. ``needs_processar`` says that a queued file waits
+    until processar-arquivo is called for it.
     """
 
-    direct_name: str
-    queue_name: str | None
-    needs_processar: bool
+    direct_name: str | None = None
+    queue_name: str | None = None
+    needs_processar: bool = False
 
     @property
     def direct(self) -> "Operation":
-        """The operation that takes a sheet at once, and answers previews."""
-        return operation_named(self.direct_name)
+        """The operation that takes a sheet at once, and answers previews.
+
+        Raises ``KeyError`` where there is none.
+        """
+        return operation_named(self.direct_name or "")
 
     @property
     def queue(self) -> "Operation | None":
@@ -306,14 +311,28 @@ class ImportPaths:
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that the resource can be sent in."""
-        queue = (Mode.QUEUE,) if self.queue_name else ()
-        return (Mode.DIRECT, Mode.PREVIEW, *queue)
+        direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
+        return (*direct, Mode.QUEUE) if self.queue_name else direct
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCreation:
+    """Operation of the interface that creates one record from a row."""
+
+    operation_name: str
+
+    @property
+    def operation(self) -> "Operation":
+        """The operation that creates one record."""
+        return operation_named(self.operation_name)
 
 
 @dataclass(frozen=True)
 class Resource:
-    """Kind of record that can be imported: its columns, its rules and its import paths.
+    """Kind of record that a sheet brings in: its columns, its rules and its ways of being sent.
 
+    ``paths`` are the imports that take a sheet, ``create`` is the operation that creates one
+    record; a resource has at least one of them.
     ``model`` names the wire model (``module.Class`` in ``xlbridge.wire``) that a row becomes.
     ``natural_keys`` are the columns that identify records without the remote system's own codes;
     ``read_back`` is how records are found by them, None where they cannot be.
@@ -336,6 +355,7 @@ class Resource:
     totals: ControlTotals
     source: Path
     read_back: ReadBack | None = None
+    create: RecordCreation | None = None
     change: RecordChange | None = None
     changes: tuple[LayoutChange, ...] = ()
     base: "Resource | None" = None
@@ -349,6 +369,16 @@ class Resource:
     def required(self) -> tuple[str, ...]:
         """The names of the columns that every sheet must have."""
         return tuple(column.name for column in self.columns if column.required)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that a sheet of the resource can be sent in."""
+        return self.paths.modes if self.create is None else (*self.paths.modes, Mode.RECORDS)
+
+    @property
+    def is_imported(self) -> bool:
+        """True where the remote system takes whole sheets of the resource."""
+        return self.paths.direct_name is not None
 
     @cached_property
     def set_by_change(self) -> tuple[str, ...]:

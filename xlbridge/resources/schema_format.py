@@ -77,6 +77,7 @@ def _metadata() -> Schema:
         },
         needed=("direct",),
     )
+    creations = [o.name for o in OPERATIONS.values() if o.method == "POST" and o.body]
     properties = {
         "resource": described(
             {**name, "minLength": 1, "maxLength": _MAX_NAME_LENGTH},
@@ -102,7 +103,11 @@ def _metadata() -> Schema:
             "What a batch's closing proof adds up: a column of money, by which columns.",
         ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
-        "import": ways,
+        "import": described(ways, "How the system takes a sheet of the resource."),
+        "create": described(
+            block_schema({"operation": {"enum": creations}}, needed=("operation",)),
+            "Creates one record from a row.",
+        ),
     }
     return block_schema(properties)
 

@@ -107,6 +107,14 @@ def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
     ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
     be settled by its log. Raises ``UsageError`` when the resource does not accept the mode.
     """
+    if not resource.is_imported:
+        raise UsageError(
+            Text(
+                pt="{resource} é gravado registro a registro, o que esta versão ainda não faz.",
+                en="{resource} is written record by record, which this version cannot do yet.",
+            ).format(resource=resource.name),
+            Text(pt="Por enquanto: xlbridge api POST.", en="For now: xlbridge api POST."),
+        )
     if requested == "auto":
         if resource.paths.queue is not None:
             return ModeChoice(

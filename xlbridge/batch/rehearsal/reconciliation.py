@@ -245,7 +245,9 @@ def read_tables(storage: Storage, catalogue: Catalogue) -> list[StoredRows]:
     with storage.transaction(writing=False) as connection:
         return [
             read_stored_rows(connection, resource)
-            for resource in one_resource_per_table(catalogue.values())
+            for resource in one_resource_per_table(
+                each for each in catalogue.values() if each.is_imported
+            )
         ]
 
 

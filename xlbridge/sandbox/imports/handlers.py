@@ -89,7 +89,7 @@ def _resource(call: Call, operation: Operation) -> Resource:
     Raises ``RequestError`` (404) where there is none.
     """
     for resource in call.sandbox.catalogue.values():
-        takes = operation in (resource.paths.direct, resource.paths.queue)
+        takes = operation.name in (resource.paths.direct_name, resource.paths.queue_name)
         if takes and call.path.get("resource", resource.name) == resource.name:
             return resource
     raise not_found("resource", "Não há importação deste recurso.")

@@ -53,12 +53,13 @@ def choose_sheet(
     if sheet is not None:
         cells = workbook.sheets[0]
         return SheetChoice(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
-    sheets = _with_data(workbook.sheets, [wanted] if wanted else list(catalogue.values()))
     if wanted is not None:
+        sheets = _with_data(workbook.sheets, [wanted])
         return SheetChoice(_best_sheet(sheets, wanted), wanted, workbook.hidden)
+    sheets = _with_data_for_any(workbook.sheets, catalogue)
     for cells in sheets:
-        if cells.name in catalogue:
-            return SheetChoice(cells, catalogue[cells.name], workbook.hidden)
+        if named := _resource_of_name(cells, catalogue):
+            return SheetChoice(cells, named, workbook.hidden)
     return SheetChoice(*_choose_by_headers(sheets, catalogue, workbook.hidden), workbook.hidden)
 
 
@@ -79,9 +80,9 @@ def choose_sheets(
         elif printed is not None and _could_take(printed, cells):
             found = printed
         else:
-            found = _resource_of_name(cells, catalogue) or _fitting_resource(
-                cells, catalogue.values()
-            )
+            named = _resource_of_name(cells, catalogue)
+            found = named if named is not None and _has_rows(named, cells) else None
+            found = found or _fitting_resource(cells, catalogue.values())
         if found is not None:
             choices.append(SheetChoice(cells, found))
     choices = choices or [choose_sheet(workbook, catalogue, resource, None)]
@@ -90,16 +91,32 @@ def choose_sheets(
     return choices, [name for name in filled if name not in chosen]
 
 
+def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
+    """Return the resources that are imported, then those whose records are created one by one.
+
+    The second come into question where none of the first fits: a sheet that was recognised before
+    they were there stays recognised.
+    """
+    found: tuple[list[Resource], list[Resource]] = ([], [])
+    for resource in resources:
+        found[not resource.is_imported].append(resource)
+    return found
+
+
 def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
-    """Return the resource that a sheet with data is named for."""
+    """Return the resource that a sheet is named for; of several that fit, the name decides only
+    among those of the same precedence."""
     named = catalogue.get(cells.name)
-    return named if named is not None and _has_rows(named, cells) else None
+    if named is None or named.is_imported:
+        return named
+    imported, _ = _by_precedence(catalogue.values())
+    return None if _best_fits([cells], imported) and not _could_take(named, cells) else named
 
 
 def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
     """Return the one resource that the sheet has data for, though a few columns be missing."""
     filled = [resource for resource in resources if _has_rows(resource, cells)]
-    leading = _best_fits([cells], filled)
+    leading = _first_fits([cells], filled)
     if len(leading) > 1:
         raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
     if not leading:
@@ -112,6 +129,16 @@ def _has_rows(resource: Resource, cells: SheetCells) -> bool:
     """Return whether the sheet has rows below what would be the resource's header."""
     position = find_header_row(cells, resource)
     return cells.has_data(0 if position is None else position + 1)
+
+
+def _with_data_for_any(sheets: list[SheetCells], catalogue: Catalogue) -> list[SheetCells]:
+    """Return the only sheet that has data for a resource of the catalogue, or all when none has.
+
+    Raises ``UsageError`` when more than one has.
+    """
+    imported, created = _by_precedence(catalogue.values())
+    found = _with_data(sheets, imported)
+    return found if len(found) == 1 else _with_data(sheets, created)
 
 
 def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
@@ -163,7 +190,7 @@ def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
 def _choose_by_headers(
     sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
 ) -> tuple[SheetCells, Resource | None]:
-    leading = _best_fits(sheets, catalogue.values())
+    leading = _first_fits(sheets, catalogue.values())
     if not leading:
         if nearly := _best_near_fit(sheets, catalogue.values()):
             return nearly
@@ -176,6 +203,24 @@ def _choose_by_headers(
         names = sorted({resource.name for _, resource in leading})
         raise _several_fit(names, len(leading), leading[0][0].name)
     return leading[0]
+
+
+def _first_fits(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> list[tuple[SheetCells, Resource]]:
+    """Return the pairs that fit best, by precedence; a whole fit of a creation gives way to an
+    imported resource that lacks a few columns and has as many of the others."""
+    imported, created = _by_precedence(resources)
+    leading = _best_fits(sheets, imported)
+    if leading:
+        return leading
+    later = _best_fits(sheets, created)
+    nearly = _best_near_fit(sheets, imported) if later else None
+    if nearly is None:
+        return later
+    named, _ = nearly_matched_columns(*nearly)
+    most = max(len(matched_columns(*fit)[0]) for fit in later)
+    return [nearly] if len(named) >= most else later
 
 
 def _best_fits(
