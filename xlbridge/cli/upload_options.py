@@ -26,8 +26,10 @@ mode_option = option(
     "--mode",
     type=click.Choice(get_args(RequestedMode)),
     default="auto",
-    pt="direct: de uma vez; preview: só prévia; queue: pela fila; auto escolhe.",
-    en="direct: at once; preview: only that; queue: through the queue; auto chooses.",
+    pt="direct: de uma vez; preview: só prévia; queue: pela fila; records: registro a registro; "
+    "auto escolhe.",
+    en="direct: at once; preview: only that; queue: through the queue; records: one by one; auto "
+    "chooses.",
 )
 
 again_option = option(
@@ -112,6 +114,14 @@ upload_options = combined(
             show_default=True,
             pt="Faz a prévia antes de enviar.",
             en="Previews before sending.",
+        ),
+        option(
+            "--at-once",
+            type=click.IntRange(min=1, max=16),
+            default=4,
+            show_default=True,
+            pt="Registros gravados ao mesmo tempo, onde são gravados um a um.",
+            en="Records written at the same time, where they are written one by one.",
         ),
         status_copy_option,
         option(

@@ -1,7 +1,7 @@
 """Context and options of uploads: journal and catalogue, the mode, the options of one upload."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
@@ -55,7 +55,8 @@ class UploadOptions:
     """Options of one upload.
 
     ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
-    ``chunk_rows`` the most that one part of the sheet may have. ``update`` changes records that are
+    ``chunk_rows`` the most that one part of the sheet may have, ``at_once`` how many records are
+    written at the same time where they are written one by one. ``update`` changes records that are
     there with other values, ``clear`` empties their fields where cells are empty, ``again`` is the
     reason to create what exists, ``create_unread`` creates what could not be looked up,
     ``good_rows`` sends a sheet without its rows that have errors. ``snapshot`` reads the records of
@@ -68,6 +69,7 @@ class UploadOptions:
     consent: Consent
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
+    at_once: int = 4
     update: bool = False
     clear: bool = False
     again: str | None = None
@@ -101,41 +103,49 @@ class ModeChoice:
     reason: Text
 
 
+_MODES_BY_ITSELF: Mapping[Mode, Text] = {
+    Mode.QUEUE: Text(
+        pt="fila: o resultado pode ser conferido pelo log",
+        en="queue: its outcome can be checked by the log",
+    ),
+    Mode.DIRECT: Text(
+        pt="direto: este recurso não tem fila", en="direct: this resource has no queue"
+    ),
+    Mode.RECORDS: Text(
+        pt="registro a registro: este recurso não tem importação",
+        en="record by record: this resource has no import",
+    ),
+}
+"""Modes that ``auto`` chooses, the first that a resource has, and why."""
+
+
 def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
     """Choose how to send a resource's sheet.
 
     ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
-    be settled by its log. Raises ``UsageError`` when the resource does not accept the mode.
+    be settled by its log; else a direct import; records one by one where there is no import.
+    Raises ``UsageError`` when the resource does not accept the mode.
     """
-    if not resource.is_imported:
-        raise UsageError(
-            Text(
-                pt="{resource} é gravado registro a registro, o que esta versão ainda não faz.",
-                en="{resource} is written record by record, which this version cannot do yet.",
-            ).format(resource=resource.name),
-            Text(pt="Por enquanto: xlbridge api POST.", en="For now: xlbridge api POST."),
-        )
     if requested == "auto":
-        if resource.paths.queue is not None:
-            return ModeChoice(
-                Mode.QUEUE,
-                Text(
-                    pt="fila: o resultado pode ser conferido pelo log",
-                    en="queue: its outcome can be checked by the log",
-                ),
-            )
-        return ModeChoice(
-            Mode.DIRECT,
-            Text(pt="direto: este recurso não tem fila", en="direct: this resource has no queue"),
-        )
+        mode = next(mode for mode in _MODES_BY_ITSELF if mode in resource.modes)
+        return ModeChoice(mode, _MODES_BY_ITSELF[mode])
     mode = Mode(requested)
-    if mode not in resource.paths.modes:
+    if mode not in resource.modes:
         raise UsageError(
             Text(
                 pt="{resource} não aceita o modo {mode}; aceita: {modes}.",
                 en="{resource} does not accept the mode {mode}; it accepts: {modes}.",
-            ).format(resource=resource.name, mode=mode, modes=", ".join(resource.paths.modes))
+            ).format(resource=resource.name, mode=mode, modes=", ".join(resource.modes)),
+            None if resource.is_imported else _NO_IMPORT,
         )
     return ModeChoice(
         mode, Text(pt="pedido na linha de comando", en="asked for on the command line")
     )
+
+
+_NO_IMPORT = Text(
+    pt="A interface não tem importação deste recurso, nem prévia: os registros são gravados um a "
+    "um. Para ver o plano sem enviar, responda não à confirmação.",
+    en="The interface has no import of this resource, nor a preview: its records are written one "
+    "by one. To see the plan and send nothing, answer no when asked.",
+)

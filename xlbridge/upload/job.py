@@ -18,7 +18,7 @@ from xlbridge.upload.claims import Place
 from xlbridge.upload.row_plan import plan_token
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 
-RequestedMode = Literal["auto", "direct", "preview", "queue"]
+RequestedMode = Literal["auto", "direct", "preview", "queue", "records"]
 
 REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""
@@ -270,7 +270,7 @@ class Job:
     @property
     def updated(self) -> int:
         """Number of accepted rows that have changed a record instead of adding one."""
-        if self.what.mode.is_by_record:
+        if self.what.mode.is_by_record and not self.last("creates"):
             return self.verdict.accepted
         if self.parts:
             return int(self.last("updated") or 0)

@@ -36,13 +36,15 @@ from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
 class SheetPart:
     """Part of a sheet to record: what it is, what its rows claim, their records beforehand.
 
-    ``updates`` are the places of the rows that change a record by being imported.
+    ``updates`` are the places of the rows that change a record. ``creates`` says that a job that
+    writes records one by one creates some of them.
     """
 
     spec: JobSpec
     claims: RowClaims
     before: Snapshot
     updates: Sequence[int] = ()
+    creates: bool = False
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
@@ -370,7 +372,8 @@ _CLAIMED_MEANWHILE = Text(
 
 
 def _updates_note(part: SheetPart) -> dict[str, Any]:
-    return {"updates": list(part.updates)} if part.updates else {}
+    updates = {"updates": list(part.updates)} if part.updates else {}
+    return {**updates, "creates": True} if part.creates else updates
 
 
 def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:

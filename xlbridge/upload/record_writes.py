@@ -6,10 +6,10 @@ are. Source: the upload protocol, Record by record.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlbridge.files import LocalDatabase
 from xlbridge.upload.claims import Claims
@@ -22,8 +22,8 @@ Values = Mapping[str, str | None]
 class WriteState(StrEnum):
     """State of the write of one record.
 
-    ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, as the record is another than it
-    was planned for; ``UNPROVEN`` is a person's to decide.
+    ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, as what the system has is not
+    what it was planned for; ``UNPROVEN`` is a person's to decide.
     """
 
     PLANNED = "planned"
@@ -48,11 +48,12 @@ class WriteState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordTask:
-    """Change of one record, or its removal.
+    """Creation of one record from its row, its change, or its removal.
 
-    ``record`` is its code. ``expected`` are the values that it must have beforehand, ``wanted``
-    those afterwards, None for a record that is removed; ``values`` are the JSON values that are
-    laid over the record. ``claim`` names the row of an earlier job that is freed by it.
+    ``record`` is its code, empty for one that ``creates``. ``expected`` are the values that it must
+    have beforehand, ``wanted`` those afterwards, None for a record that is removed; ``values`` are
+    the JSON values that are laid over the record. ``claim`` names the row of an earlier job that is
+    freed by it.
     """
 
     record: str
@@ -60,6 +61,7 @@ class RecordTask:
     wanted: Values | None
     values: Mapping[str, Any]
     claim: tuple[str, int] | None = None
+    creates: bool = False
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "RecordTask":
@@ -73,7 +75,8 @@ class RecordWrite:
     """Write of the record of one row, by its position in the job, and its newest state.
 
     ``attempts`` is how often it was announced; ``before`` are the JSON values that it replaced,
-    ``message`` and ``column`` what is to be said of it.
+    ``problems`` what is to be said of it, each with its column where there is one. ``record`` is
+    the code of its record, as far as it is known, ``given`` what the system answered of it.
     """
 
     position: int
@@ -81,8 +84,17 @@ class RecordWrite:
     state: WriteState
     attempts: int
     before: Mapping[str, Any]
-    message: str | None = None
-    column: str | None = None
+    problems: Sequence[tuple[str | None, str]] = ()
+    record: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NewState(NamedTuple):
+    """State that a write is to have, and what is recorded of it."""
+
+    write: RecordWrite
+    state: WriteState
+    detail: Mapping[str, Any]
 
 
 class RecordWrites:
@@ -103,13 +115,14 @@ class RecordWrites:
         for position, task in enumerate(tasks):
             self._add(job_id, position, WriteState.PLANNED, {"task": asdict(task)})
 
-    def record(self, job_id: str, write: RecordWrite, state: WriteState, **detail: Any) -> None:
-        """Add a state to a write; it is on the disk afterwards. An applied one frees its claim."""
+    def record(self, job_id: str, states: Iterable[NewState]) -> None:
+        """Add states to writes; they are on the disk afterwards. An applied one frees its claim."""
         with transaction(self._db):
-            self._add(job_id, write.position, state, detail)
-            if state is WriteState.APPLIED and write.task.claim is not None:
-                claimant, position = write.task.claim
-                self._claims.free_rows(claimant, [position])
+            for write, state, detail in states:
+                self._add(job_id, write.position, state, detail)
+                if state is WriteState.APPLIED and write.task.claim is not None:
+                    claimant, position = write.task.claim
+                    self._claims.free_rows(claimant, [position])
 
     def of(self, job_id: str) -> list[RecordWrite]:
         """Return the writes of a job in the order of its rows; none before they are planned."""
@@ -143,12 +156,21 @@ def _write(position: int, states: Iterable[tuple[WriteState, Mapping[str, Any]]]
     known = list(states)
     newest, detail = known[-1]
     announced = [one for state, one in known if state is WriteState.SENDING]
+    task = RecordTask.of_json(known[0][1]["task"])
     return RecordWrite(
         position,
-        RecordTask.of_json(known[0][1]["task"]),
+        task,
         newest,
         attempts=len(announced),
-        before=announced[-1]["before"] if announced else {},
-        message=detail.get("message"),
-        column=detail.get("column"),
+        before=announced[-1].get("before", {}) if announced else {},
+        problems=_problems(detail),
+        record=detail.get("record") or task.record,
+        given=detail.get("given", {}),
     )
+
+
+def _problems(detail: Mapping[str, Any]) -> list[tuple[str | None, str]]:
+    """Return what is to be said of a write; earlier versions noted one message for a column."""
+    if "message" in detail:
+        return [(detail.get("column"), detail["message"])]
+    return [(column, message) for column, message in detail.get("problems", ())]

@@ -93,9 +93,8 @@ class RunContext:
         if not self.options.consent(request):
             return NO_CONSENT
         # What changes single records reads each of them just before.
-        reads_each = job.what.mode is Mode.UNDO or (
-            job.parent is not None and job.what.mode is Mode.RECORDS
-        )
+        changes = job.parent is not None and not job.last("creates")
+        reads_each = job.what.mode is Mode.UNDO or (changes and job.what.mode is Mode.RECORDS)
         if reads_each or not self.plan_has_changed(job):
             return None
         if job.parent is not None:

@@ -140,7 +140,7 @@ class Uploads:
             if name in first
         }
         parts = self._context.journal.parts_of(job)
-        sizes = [len(part.what.rows) for part in parts if part.what.mode is not Mode.RECORDS]
+        sizes = [len(part.what.rows) for part in parts if part.what.mode is job.import_mode]
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
         self._abandon(job, current)
         return current
@@ -182,7 +182,7 @@ class Uploads:
     ) -> Job:
         """Store the payloads of a plan, and record its job; ``reuse`` takes up one like it."""
         journal = self._context.journal
-        created, updated = _by_way_of_writing(planned)
+        created, updated = _by_way_of_writing(planned, mode)
         alone = not created and mode is not Mode.PREVIEW
         of_whole = Mode.RECORDS if updated and alone else mode
         whole = self._part(planned, of_whole, planned.plan.positions)
@@ -219,11 +219,13 @@ class Uploads:
             system=self._client.identity,
         )
         updates = [place for place, row in enumerate(rows) if row.action is RowAction.UPDATE]
+        creates = mode is Mode.RECORDS and any(row.is_created for row in rows)
         return SheetPart(
             spec,
             planned.claims_of(positions),
             tuple(planned.snapshot[at] for at in positions),
-            () if mode is Mode.RECORDS else updates,
+            updates if creates or mode is not Mode.RECORDS else (),
+            creates,
         )
 
     def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
@@ -237,10 +239,13 @@ def job_lock(home: Path, job_id: str) -> Iterator[None]:
         yield
 
 
-def _by_way_of_writing(planned: PlannedSheet) -> tuple[list[int], list[int]]:
-    """Return the positions of the rows that are imported, and of those that change records."""
+def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
+    """Return the positions of the rows that go in the mode, and of those that change records.
+
+    Where the mode is by record, all rows go in it.
+    """
     change, rows = planned.source.resource.change, planned.plan.rows
-    one_by_one = change is not None and not change.by_import
+    one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
     updated = [
         at for at in planned.plan.positions if one_by_one and rows[at].action is RowAction.UPDATE
     ]

@@ -1,0 +1,231 @@
+"""Changes of single records: each read, announced, sent once, and proven by reading back.
+
+Source: the upload protocol, Updates and Undo.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected, UploadFile
+from xlbridge.i18n import Text
+from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
+from xlbridge.upload.job import Job
+from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader, plain_json
+from xlbridge.upload.lookup.row_lookup import RowValues
+from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
+from xlbridge.upload.record_dispatch import Announce, WriteResult
+from xlbridge.upload.record_sending import (
+    RecordRequest,
+    SharedPause,
+    result_of,
+    send_record,
+    with_reason,
+)
+from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
+from xlbridge.upload.row_plan import PlannedRow
+from xlbridge.upload.run_context import RunContext
+from xlbridge.wire import Operation, WireModel, record_model
+from xlbridge.wire.imports import ImportQuery
+
+MOST_ATTEMPTS = 3
+"""Requests for one record whose answers are lost, after which it is left as it is."""
+
+_CHANGED = Text(
+    pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); não foi "
+    "alterado",
+    en="the record has changed in the system since the plan (then: {before}; now: {now}); it was "
+    "left as it is",
+)
+_GONE = Text(
+    pt="o registro não está mais no sistema", en="the record is not in the system any more"
+)
+_HAS_PARTS = Text(
+    pt="o registro tem arquivos ou rateio que o envio não gravou; não foi removido",
+    en="the record has files or a split that the upload did not write; it was not removed",
+)
+_LOST = Text(
+    pt="não foi alterado: o sistema não respondeu a {n} pedidos, e o registro está como antes",
+    en="was not changed: the system did not answer {n} requests, and the record is as it was",
+)
+_NEITHER = Text(
+    pt="a resposta se perdeu, e o registro não está nem como antes nem como foi enviado",
+    en="the answer was lost, and the record is neither as it was nor as it was sent",
+)
+
+
+def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
+    """Return the change of a row's record; what an empty cell means counts as its value."""
+    differences = planned.differences
+    return RecordTask(
+        planned.record or "",
+        expected={name: one.theirs for name, one in differences.items()},
+        wanted={name: one.yours for name, one in differences.items()},
+        values={
+            name: one.yours if values.get(name) is None else _json_value(values[name])
+            for name, one in differences.items()
+        },
+    )
+
+
+def _json_value(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+class RecordChanger:
+    """Changer of the records of one job, and remover."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        job: Job,
+        rows: Sequence[RowValues],
+        pause: SharedPause,
+        read_back: ReadBack,
+        change: RecordChange,
+    ) -> None:
+        self._context = context
+        self._job = job
+        self._resource: Resource = context.resource(job)
+        self._change = change
+        self._reader = RecordReader(context.client, self._resource, read_back, change)
+        self._rows = rows
+        self._pause = pause
+
+    def tokens(self, write: RecordWrite) -> frozenset[str]:
+        """Return what no two writes on their way may share: the record."""
+        return frozenset({write.task.record})
+
+    def write(self, write: RecordWrite, announce: Announce) -> WriteResult:
+        """Change a record, unless it is not as it was planned for, or already as it is wanted.
+
+        Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.
+        """
+        present = self._read(write)
+        if _is_as_wanted(write.task, present):
+            return WriteResult(WriteState.APPLIED, {"already": True})
+        if present is None or not _is_as_expected(write.task, present):
+            remark, changed = _what_changed(write.task, present)
+            return with_reason(WriteState.CHANGED, remark, changed)
+        if write.task.wanted is None and present.has_parts:
+            return with_reason(WriteState.CHANGED, _HAS_PARTS)
+        before = present.json_of(write.task.wanted or {})
+        request = RecordRequest(
+            send=lambda: self._request(write, present),
+            announce=lambda: announce({"before": before}),
+            read_back=lambda declined: self._after_put_off(write, declined),
+        )
+        outcome = send_record(self._context, self._pause, request)
+        removed = write.task.wanted is None
+        if isinstance(outcome, Rejected) and removed and outcome.status == HTTPStatus.NOT_FOUND:
+            return WriteResult(WriteState.APPLIED, {"already": True})
+        return result_of(outcome)
+
+    def settle(
+        self, writes: Sequence[RecordWrite], *, final: bool
+    ) -> Iterator[tuple[RecordWrite, WriteResult]]:
+        """Yield what reading back proves of changes in doubt.
+
+        Only with ``final``, once no request can be on its way, a record that is not as it was
+        wanted proves something. Raises ``ApiError`` when the system cannot be asked.
+        """
+        for write in writes:
+            present = self._read(write)
+            if _is_as_wanted(write.task, present):
+                yield write, WriteResult(WriteState.APPLIED, {"reconciled": "read back"})
+            elif not final:
+                continue
+            elif not _is_as_expected(write.task, present):
+                yield write, with_reason(WriteState.UNPROVEN, _NEITHER)
+            elif write.attempts < MOST_ATTEMPTS:
+                yield write, WriteResult(WriteState.NOT_APPLIED)
+            else:
+                yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
+
+    def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
+        """Return what reading back proves of a request that was put off; None: not executed."""
+        present = self._read(write)
+        if _is_as_wanted(write.task, present):
+            return Executed(None)
+        return None if _is_as_expected(write.task, present) else Doubtful(declined.reason)
+
+    def _import(self, write: RecordWrite) -> Outcome:
+        """Import one row, which replaces its record."""
+        folder = self._context.environment.settings.payloads
+        row = {**self._rows[write.position], **write.task.values}
+        content = store_payload(folder, self._resource, frame_of_rows(self._resource, [row]))
+        name = f"{self._resource.name}-{self._job.id}-{write.position + 1}.xlsx"
+        return self._context.client.send(
+            self._resource.paths.direct,
+            path={"resource": self._resource.name},
+            query=ImportQuery(),
+            file=UploadFile(name, load_payload(folder, content)),
+        )
+
+    def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:
+        task = write.task
+        client = self._context.client
+        if self._change.by_import:
+            return self._import(write)
+        number = self._reader.number(task.record)
+        if task.wanted is None:
+            operation = operation_named(self._change.delete_name or "")
+            path = dict(zip(operation.path_parameters, number.values(), strict=True))
+            return client.send(operation, path=path)
+        operation = self._change.operation
+        return client.send(operation, body=_body(operation, task, number, present))
+
+    def _read(self, write: RecordWrite) -> PresentRecord | None:
+        row: RowValues = self._rows[write.position]
+        return self._reader.read(write.task.record, row)
+
+
+def _body(
+    operation: Operation, task: RecordTask, number: Mapping[str, str], present: PresentRecord
+) -> dict[str, object]:
+    """Return the record as it is to be: what was read, with the task's values laid over it.
+
+    Fields that neither model knows stay; those that only the record's has are not for writing.
+    """
+    if operation.body is None:
+        raise AssertionError(f"{operation.name} takes no record")
+    fields = operation.body.model_fields
+    read_only = getattr(record_model(operation.data), "model_fields", {}).keys() - fields.keys()
+    kept = {n: plain_json(v) for n, v in (present.whole or {}).items() if n not in read_only}
+    named = {name: int(part) for name, part in number.items()}
+    body = {**kept, **task.values, **named}
+    present_fields = {name: value for name, value in body.items() if value is not None}
+    return _by_sent_names(operation.body, present_fields)
+
+
+def _by_sent_names(model: type[WireModel], record: Mapping[str, Any]) -> dict[str, object]:
+    """Return a record with the names by which its fields are sent; unknown ones as they are."""
+    sent: dict[str, object] = {}
+    for name, value in record.items():
+        field = model.model_fields.get(name)
+        part = None if field is None else record_model(field.annotation)
+        if part is not None and isinstance(value, list):
+            value = [_by_sent_names(part, one) for one in value]
+        alias = None if field is None else field.serialization_alias
+        sent[alias or name] = value
+    return sent
+
+
+def _is_as_wanted(task: RecordTask, present: PresentRecord | None) -> bool:
+    if task.wanted is None or present is None:
+        return task.wanted is None and present is None
+    return present.has(task.wanted)
+
+
+def _is_as_expected(task: RecordTask, present: PresentRecord | None) -> bool:
+    return present is not None and present.has(task.expected)
+
+
+def _what_changed(task: RecordTask, present: PresentRecord | None) -> tuple[Text, str | None]:
+    """Return how a record differs from what was expected, and the first column of it."""
+    if present is None:
+        return _GONE, None
+    column = next(n for n, value in task.expected.items() if present.values.get(n) != value)
+    before, now = task.expected[column], present.values.get(column)
+    return _CHANGED.format(before=before or "–", now=now or "–"), column

@@ -1,0 +1,274 @@
+"""Dispatch of record writes: several on their way, each on the disk before its request leaves.
+
+One thread, which has the journal, records for all that send: what several have to record at the
+same moment costs one commit. Writes that share a record or a key go one after another.
+"""
+
+import heapq
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import Any
+
+from xlbridge.errors import ApiError, LocalDatabaseError
+from xlbridge.i18n import Text
+from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
+
+_MOST_DOUBTS_IN_A_ROW = 10
+"""Writes in doubt, one after another, after which nothing more is sent until they are settled."""
+
+_REPORT_SECONDS = 0.1
+_TICK_SECONDS = 0.5
+"""Longest wait for a thread after which interrupts are looked for: Windows needs that."""
+
+
+class Withdrawn(Exception):
+    """The run is ending: a request that was to be announced is not sent."""
+
+
+Announce = Callable[[Mapping[str, Any]], None]
+"""Records that a request is about to be sent, with details; raises ``Withdrawn``."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """Result of the work on a write: its state and what is recorded of it.
+
+    ``stop`` is the error for which nothing more is sent.
+    """
+
+    state: WriteState
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    stop: ApiError | None = None
+
+
+Work = Callable[[RecordWrite, Announce], WriteResult]
+"""Takes a write as far as it goes, in a thread of its own."""
+
+
+class WriteOrder:
+    """Order of writes: as they stand, but for those that wait for another of the same tokens.
+
+    Those with a ``blocked`` token, and what comes after them, are never next.
+    """
+
+    def __init__(
+        self,
+        writes: Sequence[RecordWrite],
+        tokens: Callable[[RecordWrite], Collection[str]],
+        blocked: Collection[str] = (),
+    ) -> None:
+        self._writes = writes
+        self._place = {write.position: place for place, write in enumerate(writes)}
+        self._followers: defaultdict[int, list[int]] = defaultdict(list)
+        self._awaited: list[int] = []
+        last: dict[str, int] = {}
+        for place, write in enumerate(writes):
+            own = tokens(write)
+            earlier = {last[token] for token in own if token in last}
+            for other in earlier:
+                self._followers[other].append(place)
+            self._awaited.append(len(earlier) + any(token in blocked for token in own))
+            last.update(dict.fromkeys(own, place))
+        self._ready = [place for place, awaited in enumerate(self._awaited) if not awaited]
+
+    def next(self) -> RecordWrite | None:
+        """Return the first write that waits for no other, None where there is none now."""
+        return self._writes[heapq.heappop(self._ready)] if self._ready else None
+
+    def finish(self, write: RecordWrite) -> None:
+        """Let those go that waited for a write; without this they never do."""
+        for place in self._followers[self._place[write.position]]:
+            self._awaited[place] -= 1
+            if not self._awaited[place]:
+                heapq.heappush(self._ready, place)
+
+
+class RecordProgress:
+    """Progress of a job's records: how many are done, the rate of this run, the time left.
+
+    ``total`` are all records of the job, ``waiting`` those that this run has to write.
+    """
+
+    def __init__(self, report: Callable[[Text], None], total: int, waiting: int) -> None:
+        self._report = report
+        self._total = total
+        self._waiting = waiting
+        self._begun = self._reported = time.monotonic()
+        self._done = 0
+
+    def count(self) -> None:
+        """Count a record that is done, and report that; seldom, where many are."""
+        self._done += 1
+        now = time.monotonic()
+        if now - self._reported < _REPORT_SECONDS and self._done < self._waiting:
+            return
+        self._reported = now
+        left = self._waiting - self._done
+        rate = self._done / max(now - self._begun, 0.001)
+        self._report(
+            Text(
+                pt="{done} de {total} {total:registro|registros} · {rate}/s · faltam {time}",
+                en="{done} of {total} {total:record|records} · {rate}/s · {time} left",
+            ).format(
+                done=self._total - left,
+                total=self._total,
+                rate=f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}",
+                time=f"{timedelta(seconds=round(left / rate))}",
+            )
+        )
+
+
+@dataclass(slots=True)
+class _Announcement:
+    """Request that a thread is about to send, once it is told that it may."""
+
+    new: NewState
+    decided: Event = field(default_factory=Event)
+    granted: bool = False
+
+    def decide(self, *, granted: bool) -> None:
+        self.granted = granted
+        self.decided.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """Write that a thread has ended with, and its result, or what it failed with."""
+
+    write: RecordWrite
+    result: WriteResult | None
+    failure: BaseException | None
+
+
+class RecordDispatch:
+    """Dispatch of one job's writes to ``at_once`` threads.
+
+    ``record`` puts states on the disk, ``count`` is told of each write that has ended.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        record: Callable[[Sequence[NewState]], None],
+        at_once: int,
+        count: Callable[[], None],
+    ) -> None:
+        self._work = work
+        self._record = record
+        self._at_once = at_once
+        self._count = count
+        self._told: SimpleQueue[_Announcement | _Ended] = SimpleQueue()
+        self._on_their_way: list[Future[None]] = []
+        self._free = at_once
+        self._doubts = 0
+        self._closing = False
+
+    def run(self, order: WriteOrder) -> None:
+        """Carry out the writes of an order, as far as no error and no row of doubts stops it.
+
+        An interrupt, or a failure of the journal, still waits for the answers to what was sent; a
+        second one does not. Raises what ``WriteResult.stop`` has, and what a thread fails with.
+        """
+        threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="record")
+        stop: BaseException | None = None
+        try:
+            while True:
+                if stop is None:
+                    self._send_more(threads, order)
+                if self._free == self._at_once:
+                    break
+                for ended in self._take_down():
+                    self._free += 1
+                    stop = stop or self._conclude(ended, order)
+        except BaseException:
+            self._wind_up()
+            raise
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+        if stop is not None:
+            raise stop
+
+    def _send_more(self, threads: ThreadPoolExecutor, order: WriteOrder) -> None:
+        self._on_their_way = [one for one in self._on_their_way if not one.done()]
+        while self._free and self._doubts < _MOST_DOUBTS_IN_A_ROW:
+            write = order.next()
+            if write is None:
+                return
+            self._free -= 1
+            self._on_their_way.append(threads.submit(self._carry_out, write))
+
+    def _carry_out(self, write: RecordWrite) -> None:
+        result: WriteResult | None = None
+        failure: BaseException | None = None
+        try:
+            result = self._work(write, lambda detail: self._announce(write, detail))
+        except Withdrawn:
+            pass
+        except BaseException as error:
+            failure = error
+        self._told.put(_Ended(write, result, failure))
+
+    def _announce(self, write: RecordWrite, detail: Mapping[str, Any]) -> None:
+        announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
+        self._told.put(announcement)
+        while not announcement.decided.wait(_TICK_SECONDS):
+            if self._closing:
+                raise Withdrawn
+        if not announcement.granted:
+            raise Withdrawn
+
+    def _take_down(self) -> list[_Ended]:
+        """Record all that threads have told by now, in one commit; return the writes that ended."""
+        told = self._all_told()
+        announced = [one for one in told if isinstance(one, _Announcement)]
+        ended = [one for one in told if isinstance(one, _Ended)]
+        states = [] if self._closing else [one.new for one in announced]
+        states += [
+            NewState(one.write, one.result.state, one.result.detail)
+            for one in ended
+            if one.result is not None
+        ]
+        granted = False
+        try:
+            if states:
+                self._record(states)
+            granted = not self._closing
+        finally:
+            for announcement in announced:
+                announcement.decide(granted=granted)
+        return ended
+
+    def _all_told(self) -> list[_Announcement | _Ended]:
+        """Return what threads have told by now, after a wait for the first of it."""
+        told = []
+        with suppress(Empty):
+            told.append(self._told.get(timeout=_TICK_SECONDS))
+            while True:
+                told.append(self._told.get_nowait())
+        return told
+
+    def _conclude(self, ended: _Ended, order: WriteOrder) -> BaseException | None:
+        """Note the end of a write; return the error for which nothing more is sent."""
+        if ended.result is None:
+            return ended.failure
+        self._count()
+        if ended.result.state is WriteState.DOUBTFUL:
+            self._doubts += 1
+        else:
+            self._doubts = 0
+            order.finish(ended.write)
+        return ended.result.stop
+
+    def _wind_up(self) -> None:
+        """Take down the answers to what was sent; nothing more is announced."""
+        self._closing = True
+        while not all(one.done() for one in self._on_their_way) or not self._told.empty():
+            with suppress(LocalDatabaseError):
+                self._take_down()
