@@ -220,9 +220,14 @@ def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> No
     assert choose_mode(context.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
 
 
-def test_what_no_import_takes_is_refused_for_now(context: UploadContext) -> None:
-    with pytest.raises(UsageError, match="record by record"):
-        choose_mode(context.catalogue["tipo-de-produto"], "auto")
+def test_what_no_import_takes_goes_record_by_record(context: UploadContext) -> None:
+    resource = context.catalogue["tipo-de-produto"]
+    assert choose_mode(resource, "auto").mode is Mode.RECORDS
+    assert choose_mode(resource, "records").mode is Mode.RECORDS
+    for mode in ("direct", "queue", "preview"):
+        with pytest.raises(UsageError, match="it accepts: records") as refused:
+            choose_mode(resource, mode)
+        assert "one by one" in str(refused.value.hint)
 
 
 def test_a_job_of_another_environment_is_refused(

@@ -71,6 +71,7 @@ class Connection:
         create_unread: bool = False,
         good_rows: bool = False,
         chunk_rows: int | None = None,
+        at_once: int = 4,
         preview: bool = True,
         snapshot: bool = True,
         wait: bool = True,
@@ -81,8 +82,9 @@ class Connection:
         Each row is looked up first and created, updated, left unchanged or held, as ``plan`` says
         beforehand. Writing needs consent: ``confirm`` is a token (``ROWS:DIGEST8``) for just these
         actions, which ``plan`` gives; ``yes=True`` agrees to any, and is refused for a production
-        environment. ``mode`` is ``auto``, ``direct``, ``queue`` or ``preview`` (the system reads
-        the sheet, nothing is written). ``update`` changes records that are there with other
+        environment. ``mode`` is ``auto``, ``direct``, ``queue``, ``records`` (one call per record,
+        ``at_once`` of them at the same time) or ``preview`` (the system reads the sheet, nothing is
+        written). ``update`` changes records that are there with other
         values, ``clear`` empties their fields where cells are empty; ``again`` is the reason for
         creating what exists, ``create_unread`` creates what could not be looked up, ``good_rows``
         leaves out the rows that have errors. A sheet of more
@@ -109,6 +111,7 @@ class Connection:
             create_unread=create_unread,
             good_rows=good_rows,
             chunk_rows=chunk_rows,
+            at_once=at_once,
             snapshot=snapshot,
             preview=preview,
             wait=wait,

@@ -120,14 +120,16 @@ def _judged(
     context: UploadContext, client: Client, wrote: Job, rows: Sequence[_SentRow]
 ) -> Iterator[UndoneRow | LeftRow]:
     """Yield the rows that a job wrote, by the way in which it wrote them."""
-    if wrote.what.mode is Mode.RECORDS:
-        yield from _ChangedRecords(context, client, wrote, rows).judged()
-        return
+    one_by_one = wrote.what.mode is Mode.RECORDS
+    all_updated = one_by_one and not wrote.last("creates")
     updates = set(wrote.last("updates") or ())
-    replaced = [one for one in rows if one.position in updates]
-    created = [one for one in rows if one.position not in updates]
-    yield from _CreatedRecords(context, client, wrote, created).judged()
-    yield from _ReplacedRecords(context, client, wrote, replaced).judged()
+    updated = [one for one in rows if all_updated or one.position in updates]
+    created = [one for one in rows if not (all_updated or one.position in updates)]
+    if created:
+        yield from _CreatedRecords(context, client, wrote, created).judged()
+    if updated:
+        changed = _ChangedRecords if one_by_one else _ReplacedRecords
+        yield from changed(context, client, wrote, updated).judged()
 
 
 def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
