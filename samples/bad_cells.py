@@ -151,7 +151,7 @@ _PAYABLE = BadSheet(
         Damage(11, "ValorIRRetido", "15,50", "number-as-text"),
         Damage(12, "ValorINSSRetido", "1.234,56", "number-as-text"),
         Damage(12, "ValorBruto", 90_000, None),
-        Damage(13, "ValorINSSRetido", "2.500", "number-as-text"),
+        Damage(13, "ValorINSSRetido", "2.500", "number-ambiguous"),
         Damage(13, "ValorBruto", 90_000, None),
         Damage(21, "ValorINSSRetido", 90_000, None),
         Damage(21, "valorDoLancamento", 10, "sum-exceeds-gross"),

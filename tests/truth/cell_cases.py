@@ -38,6 +38,7 @@ def numbers_by_format() -> Iterator[Case]:
         (1e12, "#,##0.00", REFUSED), (999999999999.99, "#,##0.00", 999999999999.99),
         (100, '0,"mil"', REFUSED), (100, "mmm", REFUSED), (100, "[h]:mm", REFUSED),
         (100, '0.00" D"', REFUSED), (100, '#,##0.00_);[Red]"-"#,##0.00', 100),
+        (1234567.89, "0.00E+00", REFUSED), (12345, "##0.0E+0", REFUSED),
         (-100, "#,##0.00;#,##0.00", REFUSED), (0, '0;0;"zero"', REFUSED),
     ]  # fmt: skip
     for value, form, meant in amounts:
@@ -72,6 +73,7 @@ def numbers_by_format() -> Iterator[Case]:
         (60, "dd/mm/yyyy", REFUSED), (46327, '"sem data"', REFUSED), (46327, ";;;", REFUSED),
         (46327, "hh:mm", REFUSED), (2958466, "dd/mm/yyyy", REFUSED), (0.5, "hh:mm", REFUSED),
         (46327, "0", AnyOf((november,))), (46327, "#,##0.00", AnyOf((november,))),
+        (46344, "mmm/yy", REFUSED), (46344, "dd/mm", REFUSED), (46344, "dddd", REFUSED),
         (1e10, "0", REFUSED), (46327, "yyyy", november), (46327.9999999, "dd/mm/yyyy", november),
     ]  # fmt: skip
     for value, form, meant in days:
@@ -116,13 +118,14 @@ def text_dates() -> Iterator[Case]:
         ("25122026", christmas),
         ("00/00/0000", REFUSED), ("1/13/2026", date(2026, 1, 13)), ("Dec 25, 2026", christmas),
         ("25\u00a0/12/2026", christmas), ("２５/１２/２０２６", christmas),
-        ("25/12/2026Z", christmas),
+        ("25/12/2026Z", christmas), ("2026-12-25T00:00:00Z", REFUSED),
     ]  # fmt: skip
     for text, meant in alone:
         yield _text(_CR, "dataDeVencimento", text, meant)
     brazilian = ("25/11/2026", "27/11/2026", "30/11/2026", "28/11/2026")
     few = ("03/12/2026", "07/10/2026", "08/11/2026")
     beside = [
+        ("one Brazilian text decides nothing", "05/11/2026", ("25/11/2026",), REFUSED),
         ("one American text decides nothing", "05/11/2026", (*few, "10/30/2026"), REFUSED),
         ("many Brazilian ones decide", "05/11/2026", brazilian, november),
         ("both ways in one column", "05/11/2026", (*brazilian, "11/30/2026"), AnyOf((november,))),
@@ -171,6 +174,7 @@ def text_numbers() -> Iterator[Case]:
         yield _text(_CR, "codigoDoCliente", text, meant)
     beside = [
         ("a point beside a decimal point", "1.234", ("12.5",), REFUSED),
+        ("one Brazilian amount beside a point", "1.234", ("1.234,56",), REFUSED),
         ("a decimal point beside a point", "12.5", ("1.234",), AnyOf((12.5,))),
         ("a comma beside Brazilian amounts", "1,234", ("1.234,56", "2.345,67"), REFUSED),
         ("a point beside Brazilian amounts", "1.234", ("1.234,56", "2.345,67", "9,90"), 1234),

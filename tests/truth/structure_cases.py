@@ -186,6 +186,7 @@ def _unseen() -> Iterator[StructureCase]:
     yield StructureCase("a row of no height", _extra_row(extra, 0, {}))
     yield StructureCase("a row of a hair's height", _extra_row(extra, 0.5, {}))
     yield StructureCase("a struck-through row", _struck(extra))
+    yield StructureCase("a struck-through amount", _struck({"valorDoLancamento": 5.0}, extra))
     yield StructureCase("a row that a filter hides", _filtered(extra))
     for name, width, options in (
         ("hidden", None, {"hidden": True}),
@@ -206,9 +207,10 @@ def _extra_row(values: dict[str, Any], height: float | None, options: dict[str, 
     return build
 
 
-def _struck(values: dict[str, Any]) -> Build:
+def _struck(values: dict[str, Any], beside: dict[str, Any] = {}) -> Build:  # noqa: B006
     def build(layout: Layout) -> None:
         layout.write_all()
+        layout.write(layout.below, beside)
         layout.write(layout.below, values, layout.book.add_format({"font_strikeout": True}))
 
     return build

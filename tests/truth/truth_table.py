@@ -8,11 +8,10 @@ from tempfile import TemporaryDirectory
 from cell_cases import cell_cases
 from export_cases import judge_exports
 from libreoffice_cases import judge_libreoffice
-from packing import unpacked
 from round_trips import judge_round_trips
-from structure_cases import judge_structures, structure_cases
+from structure_cases import judge_structures
 from truth import Outcome, Outcomes, judge
-from xml_cases import base_workbook, judge_xml, xml_cases
+from xml_cases import judge_xml
 
 GROUPS: Mapping[str, Callable[[Path], Outcomes]] = {
     "cell": lambda folder: judge(cell_cases(), folder),
@@ -28,19 +27,6 @@ GROUPS: Mapping[str, Callable[[Path], Outcomes]] = {
 def judge_group(group: str) -> Outcomes:
     with TemporaryDirectory(prefix="xlbridge-truth-") as folder:
         return GROUPS[group](Path(folder))
-
-
-def judge_alone(name: str, folder: Path) -> Outcome:
-    """Judge one case of those that can be judged by themselves."""
-    for case in cell_cases():
-        if str(case) == name:
-            return judge([case], folder)[name]
-    for structure in structure_cases():
-        if str(structure) == name:
-            return structure.judged(folder / "case.xlsx")
-    parts = unpacked(base_workbook(folder))
-    (found,) = (case for case in xml_cases() if str(case) == name)
-    return found.judged(parts, folder / "case.xlsx")
 
 
 def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:

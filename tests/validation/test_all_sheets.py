@@ -305,3 +305,29 @@ def test_more_sheets_than_one_of_the_same_resource(tmp_path: Path, catalogue: Ca
     )
     judged = validate_all_sheets(path, catalogue)
     assert [f.details["first"] for s in judged.sheets for f in s.findings] == ["S0!C2"] * 3
+
+
+def test_a_code_that_an_earlier_sheet_spells_otherwise_is_told_once(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    other = {"seuCodigo": "cli-1", "cnpj": "11.444.777/0001-61", "nomeComercial": "Mercado"}
+    title = {"codigoDoCentroDeCusto": "aço.1"}
+    path = write_sheets(
+        tmp_path / "a.xlsx",
+        {
+            "Matriz": ("cliente", [{"seuCodigo": "CLI-1"}]),
+            "Filiais": ("cliente", [other]),
+            "Receber": ("contasreceber", [{"codigoDoCentroDeCusto": "AÇO.1"}]),
+            "Pagar": ("contaspagar", [title, {**title, "historico": "Água"}]),
+        },
+    )
+    judged = validate_all_sheets(path, catalogue)
+    assert found(judged) == {
+        "Matriz": [],
+        "Filiais": [("D2", "code-spelling-across-sheets")],
+        "Receber": [],
+        "Pagar": [("D2", "code-spelling-across-sheets")],
+    }
+    [told] = judged.sheets[1].findings
+    assert "'CLI-1'" in told.message.en
+    assert "Matriz!D2" in told.message.en

@@ -41,8 +41,13 @@ def sheet(folder: Path, resource: str, column: str, values: Sequence[Any]) -> Pa
         (CR, "codigoDoItemDeLancamento", ["1.01.001"] * 3 + ["1,01,001"], {5: "code-shape"}),
         (CR, "codigoDoCentroDeCusto", ["01.001", "01.002", "1.003"], {4: "code-shape"}),
         (CR, "idws", ["4512.0", "4513,00", "4.514,00"], dict.fromkeys((2, 3, 4), "code-decimals")),
-        ("cliente", "seuCodigo", ["CLI-1", "cli-1", "CLI-2"], {3: "code-spelling"}),
-        ("cliente", "seuCodigo", ["AÇO-1", "AÇO-2", "aco-1"], {4: "code-spelling"}),
+        ("cliente", "seuCodigo", ["CLI-1", "cli-1", "CLI-1"], {3: "code-spelling"}),
+        (
+            "cliente",
+            "seuCodigo",
+            ["AÇO-1", "AÇO-2", "aco-1"],
+            dict.fromkeys((2, 4), "code-spelling"),
+        ),
     ],
 )
 def test_a_code_unlike_the_others_is_named(

@@ -86,12 +86,40 @@ def test_a_year_of_two_digits_needs_a_declared_order_and_one_century(
         assert [change.new for change in changes] == [expected]
 
 
-@pytest.mark.parametrize("time", ["10:30:00", "00:00:00.000", "00:00"])
-@pytest.mark.parametrize("zone", ["Z", "-03:00", "+0000", "-03"])
-def test_a_time_with_a_zone_is_refused_whatever_the_zone(
-    tmp_path: Path, catalogue: Catalogue, time: str, zone: str
+@pytest.mark.parametrize(
+    ("time", "code"),
+    [
+        ("10:30:00Z", "date-has-time"),
+        ("05:00Z", "date-has-time"),
+        ("23:59:59.999+00:00", "date-has-time"),
+        ("23:30-03:00", "date-has-time"),
+        ("00:00:00-03", "date-as-text"),
+        ("00:00:00.000-0500", "date-as-text"),
+        ("14:00+09:00", "date-has-time"),
+    ],
+)
+@pytest.mark.parametrize("day", ["2026-11-06T", "06/11/2026 "])
+def test_a_time_with_a_zone_is_read_where_its_day_is_the_day_in_brazil(
+    tmp_path: Path, catalogue: Catalogue, day: str, time: str, code: str
 ) -> None:
-    judged, changes, _ = fixed(sheet(tmp_path, f"2026-11-06T{time}{zone}"), catalogue)
+    changes = [
+        {"dataDeEmissao": None, DUE: text} for text in (day + time, "25/11/2026", "26/11/2026")
+    ]
+    judged = validate_workbook(
+        write_records(tmp_path / "a.xlsx", "contasreceber", changes), catalogue
+    )
+    assert judged.frame[DUE][0].date() == date(2026, 11, 6)
+    assert [f.kind.code for f in judged.findings if f.row == 2] == [code]
+
+
+@pytest.mark.parametrize(
+    "time", ["00:00:00Z", "00:00Z", "04:59Z", "03:00:00+0000", "10:00+09:00", "22:00:00-08:00"]
+)
+@pytest.mark.parametrize("day", ["2026-11-06T", "06/11/2026 "])
+def test_a_time_with_a_zone_is_refused_where_brazil_may_have_another_day(
+    tmp_path: Path, catalogue: Catalogue, day: str, time: str
+) -> None:
+    judged, changes, _ = fixed(sheet(tmp_path, f"{day}{time}"), catalogue)
     [finding] = judged.findings
     assert finding.kind.code == "type-date"
     assert "zone" in finding.message.en

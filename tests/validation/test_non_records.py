@@ -141,9 +141,21 @@ def test_the_totals_row_of_a_table_is_no_record(tmp_path: Path, catalogue: Catal
     assert judged.not_records == {7: "row-total"}
 
 
-@pytest.mark.parametrize("struck", [HEADER, HEADER[:-1]], ids=["all", "not all"])
+@pytest.mark.parametrize(
+    ("struck", "not_records", "expected"),
+    [
+        (HEADER, {3: "row-struck"}, [(3, "row-struck")]),
+        (HEADER[:-1], {3: "row-struck"}, [(3, "row-struck")]),
+        (HEADER[-1:], {}, [(3, "cell-struck")]),
+    ],
+    ids=["all", "most", "one"],
+)
 def test_a_row_that_is_struck_through_is_no_record(
-    tmp_path: Path, catalogue: Catalogue, struck: list[str]
+    tmp_path: Path,
+    catalogue: Catalogue,
+    struck: list[str],
+    not_records: Mapping[int, str],
+    expected: list[tuple[int, str]],
 ) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
@@ -163,9 +175,63 @@ def test_a_row_that_is_struck_through_is_no_record(
                 else:
                     page.write(row, PLACES[name], value, line if through else None)
     judged = validate_workbook(path, catalogue)
-    expected = {3: "row-struck"} if struck == HEADER else {}
-    assert judged.not_records == expected
-    assert findings(judged) == list(expected.items())
+    assert judged.not_records == not_records
+    assert findings(judged) == expected
+
+
+@pytest.mark.parametrize(
+    ("below", "is_total"),
+    [
+        ({"historico": "TOTAL", "valorDoLancamento": 52.5}, True),
+        ({"historico": "Soma", "valorDoLancamento": 21.0}, True),
+        ({"historico": "TOTAL", "valorDoLancamento": 10.5}, False),
+        ({"historico": "TOTAL", "valorDoLancamento": 40.0}, False),
+        ({"historico": "Total Distribuidora", "valorDoLancamento": 52.5}, False),
+    ],
+    ids=str,
+)
+def test_a_full_row_is_a_total_where_it_says_so_and_sums_up_rows_above(
+    tmp_path: Path, catalogue: Catalogue, below: Row, is_total: bool
+) -> None:
+    judged = sheet(tmp_path / "a.xlsx", catalogue, {**GOOD[CR], **below})
+    assert judged.not_records == ({7: "row-total"} if is_total else {})
+
+
+def test_a_line_of_dashes_is_no_record(tmp_path: Path, catalogue: Catalogue) -> None:
+    drawn = dict.fromkeys(["historico", "codigoDaFilial", "valorDoLancamento"], "------")
+    judged = sheet(tmp_path / "a.xlsx", catalogue, drawn)
+    assert findings(judged) == [(7, "row-note")]
+    record = {**GOOD[CR], "historico": "------"}
+    assert sheet(tmp_path / "b.xlsx", catalogue, record).not_records == {}
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize(("height", "low"), [(0.75, True), (2.25, True), (3, False)])
+def test_a_row_of_a_hairs_height_is_hidden(
+    tmp_path: Path, catalogue: Catalogue, height: float, low: bool, quoted: bool
+) -> None:
+    path = tmp_path / "a.xlsx"
+    judged = sheet(path, catalogue, {}, lambda page: page.set_row(3, height))
+    if quoted:
+        judged = validate_workbook(requoted(path), catalogue)
+    assert findings(judged) == ([(1, "rows-hidden")] if low else [])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda page: page.set_default_row(hide_unused_rows=True), []),
+        (lambda page: page.set_default_row(1), [(1, "rows-hidden")]),
+    ],
+    ids=["rows that are not there", "rows of no height of their own"],
+)
+def test_what_a_sheet_says_of_all_rows_hides_those_with_data_only_by_their_height(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    change: Callable[[Worksheet], None],
+    expected: list[tuple[int, str]],
+) -> None:
+    assert findings(sheet(tmp_path / "a.xlsx", catalogue, {}, change)) == expected
 
 
 @pytest.mark.parametrize("quoted", [False, True])

@@ -17,6 +17,7 @@ RESOURCES = {
     "cnpj": "cliente",
     "cpf": "cliente",
     "nomeComercial": "cliente",
+    "dataDeEmissao": "contasreceber",
 }
 
 
@@ -143,7 +144,7 @@ def test_what_is_shown_is_not_what_is_stored(
 
 
 ORDINARY = (
-    "General", "0", "0.00", "#,##0", "#,##0.00", "0.000", "#", "@", "0.00E+00", "# ?/?", "##0.0E+0",
+    "General", "0", "0.00", "#,##0", "#,##0.00", "0.000", "#", "@", "# ?/?",
     "#,##0_);(#,##0)", "#,##0.00_);[Red](#,##0.00)", "#,##0.00;[Red]#,##0.00", "0;-0;;@",
     '_(* #,##0.00_);_(* \\(#,##0.00\\);_(* "-"??_);_(@_)', "#,##0.00;-#,##0.00;0.00",
     '_-"R$"\\ * #,##0.00_-;\\-"R$"\\ * #,##0.00_-;_-"R$"\\ * "-"??_-;_-@_-', '"R$" #,##0.00',
@@ -158,6 +159,66 @@ def test_an_ordinary_format_is_not_named(tmp_path: Path, catalogue: Catalogue, f
     for value in (100, 10.5, 1234567.89):
         path = written(tmp_path / "a.xlsx", "valorDoServico", value, form, "openpyxl")
         assert list(validate_workbook(path, catalogue).findings) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (100, "0.00E+00", None),
+        (10.5, "##0.0E+0", None),
+        (1230, "0.00E+00", None),
+        (1234, "0.00E+00", "1.23E+03"),
+        (1234567.89, "0.00E+00", "1.23E+06"),
+        (123456, "##0.0E+0", "123.5E+03"),
+    ],
+)
+def test_a_power_of_ten_is_named_where_it_leaves_out_digits(
+    tmp_path: Path, catalogue: Catalogue, value: float, form: str, shown: str | None
+) -> None:
+    path = written(tmp_path / "a.xlsx", "valorDoServico", value, form, "openpyxl")
+    found = [
+        (finding.kind.code, finding.details["shown"].en)
+        for finding in validate_workbook(path, catalogue).findings
+    ]
+    assert found == ([] if shown is None else [("number-shown-otherwise", shown)])
+
+
+@pytest.mark.parametrize(
+    ("form", "code", "shown"),
+    [
+        ("dd/mm/yyyy", None, None),
+        ("d-mmm-yy", None, None),
+        ("dd/mm/yyyy hh:mm", None, None),
+        ('[$-416]d\\ "de" mmmm\\ "de"\\ yyyy', None, None),
+        ("[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy", None, None),
+        ("m/d/yy h:mm AM/PM", None, None),
+        ("mmm/yy", "date-shown-in-part", "the month and the year"),
+        ("mmm-yy", "date-shown-in-part", "the month and the year"),
+        ("dd/mm", "date-shown-in-part", "the day and the month"),
+        ("yyyy", "date-shown-in-part", "the year"),
+        ("dddd", "date-not-shown", None),
+        ("hh:mm", "date-not-shown", None),
+        ("h:mm AM/PM", "date-not-shown", None),
+        ("mm:ss.0", "date-not-shown", None),
+    ],
+)
+@pytest.mark.parametrize("writer", ["openpyxl", "xlsxwriter"])
+def test_a_date_that_is_not_shown_whole_is_named(
+    tmp_path: Path,
+    catalogue: Catalogue,
+    form: str,
+    code: str | None,
+    shown: str | None,
+    writer: str,
+) -> None:
+    path = written(tmp_path / "a.xlsx", "dataDeEmissao", 46346, form, writer)
+    judged = validate_workbook(path, catalogue)
+    found = [
+        (finding.kind.code, getattr(finding.details.get("shown"), "en", None))
+        for finding in judged.findings
+        if finding.column == "dataDeEmissao"
+    ]
+    assert found == ([] if code is None else [(code, shown)])
 
 
 @pytest.mark.parametrize("amount", [999_999.99995, 99_999_999.994, 12_345.678])

@@ -1,4 +1,4 @@
-"""Comparison of validated sheets: usable values, keys, and the codes that they register."""
+"""Comparison of validated sheets: usable values, keys, spellings and the codes they register."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.resources import Column, Resource
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.cells.code_shapes import folded_code
 from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.resource_rules import first_occurrences
 from xlbridge.validation.results import ValidatedSheet
 from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
+from xlbridge.validation.text import quoted
 from xlbridge.workbook import cell_address
 
 IntArray = npt.NDArray[np.intp]
@@ -67,7 +69,8 @@ def compare_sheets(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Findin
 
     What must not stand twice in a sheet must not stand in two sheets of the same resource either:
     the later one has the finding, which names the earlier one and its cell. A cell with an error is
-    not compared. What a column refers to and registers, the resource's schema file says.
+    not compared. A code that an earlier sheet spells otherwise is told once in each sheet. What a
+    column refers to and registers, the resource's schema file says.
     """
     of_resource: defaultdict[str, list[int]] = defaultdict(list)
     for number, sheet in enumerate(sheets):
@@ -78,7 +81,51 @@ def compare_sheets(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Findin
         alike = [sheets[number] for number in numbers]
         for place, found in _repeated_keys(alike):
             findings[numbers[place]].append(found)
+    for number, found in _other_spellings(sheets):
+        findings[number].append(found)
     return findings
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """A code as the first sheet that has it spells it, in so many columns and values of it."""
+
+    text: str
+    sheet: int
+    column: str
+    values: ColumnValues
+    number: int
+
+    @property
+    def position(self) -> int:
+        """Position of the first cell that has it."""
+        return next(position for position, _ in self.values.cells([self.number]))
+
+
+def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
+    """Yield the first cell of each code that an earlier sheet has with other case or accents, with
+    the number of the sheet. Codes of one registry are compared whatever their resources."""
+    firsts: defaultdict[object, dict[str, _Spelling]] = defaultdict(dict)
+    for number, sheet in enumerate(sheets):
+        for column in _present_columns(sheet):
+            if column.kind is not Kind.CODE or column.allowed or column.name not in sheet.frame:
+                continue
+            known = firsts[_registry_of(sheet, column)]
+            values = values_of(sheet, column.name)
+            for place, text in enumerate(values.values):
+                own = _Spelling(text, number, column.name, values, place)
+                first = known.setdefault(folded_code(text), own)
+                if first.sheet != number and first.text != text:
+                    earlier = sheets[first.sheet]
+                    where = cell_reference(earlier, first.column, first.position, sheet)
+                    details = {"other": quoted(first.text), "first": where}
+                    told = "code-spelling-across-sheets"
+                    yield number, sheet.finding(told, column.name, own.position, details)
+
+
+def _registry_of(sheet: ValidatedSheet, column: Column) -> object:
+    resource = sheet.resource.name if sheet.resource else None
+    return column.references or column.registers or (resource, column.name)
 
 
 def _repeated_keys(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:

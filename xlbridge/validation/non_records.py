@@ -1,10 +1,12 @@
 """Rows of a table that are no records: totals, notes, struck-through rows, repeated headers.
 
-Each has one finding, which is an error: such a row is not sent. None of its cells is judged.
+Each has one finding, which is an error: such a row is not sent. None of its cells is judged. Where
+few cells of a row are struck through, each of them has a finding of its own.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +31,8 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _STATISTIC = re.compile(
-    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count)"
+    r"(?:soma(?:t[óo]ri[ao])?|m[ée]dia|contagem|m[áa]xim[oa]|m[íi]nim[oa]|sum|average|count"
+    r"|qtde?\.?|quantidade|n[uú]mero)"
     rf"(?:\s+(?:geral|total|{_OF}.*))?\s*(?:[:=].*)?",
     re.IGNORECASE,
 )
@@ -38,6 +41,7 @@ _NOTE = re.compile(
     r"|(?:emitid|gerad|impress|atualizad)[oa]\s+(?:em|por|às)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
+_LINE = re.compile(r"[-=_*~.–—]{3,}")
 _WORDS = re.compile(r"[^\W\d_]+\s+\S+")
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _MOST_CELLS = 2
@@ -59,12 +63,15 @@ def note_non_records(
     marks = _Marks(resource, header, cells, typed)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
-    marks.add(_struck_rows(marks, formats_of), "row-struck")
+    struck = _struck_columns(marks, formats_of)
+    marks.add(_struck_rows(marks, struck), "row-struck")
     layout = cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
     _mark_totals(marks)
+    _mark_lines(marks)
     _mark_notes(marks)
     marks.write()
+    _note_struck_cells(marks, struck)
     return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
 
 
@@ -116,27 +123,44 @@ class _Marks:
         return self.cells.columns[self.header.columns[name]]
 
 
-def _struck_rows(marks: _Marks, formats_of: FormatLookup) -> list[int]:
-    """Return the positions of the rows whose filled cells are all struck through."""
+def _struck_columns(marks: _Marks, formats_of: FormatLookup) -> Mapping[int, Sequence[str]]:
+    """Return the columns whose filled cells are struck through, by the positions of their rows."""
     cells, columns = marks.cells, marks.header.columns
     if not cells.raw.struck or not columns:
-        return []
+        return {}
     places = {cells.first_column + place for place in columns.values()}
     struck = formats_of(dict.fromkeys(cells.raw.struck, ""), places)
-    positions = marks.positions_of_rows({row for row, _ in struck})
+    return {
+        position: [
+            name
+            for name in marks.filled_columns(position)
+            if (marks.typed.rows[position], cells.first_column + columns[name]) in struck
+        ]
+        for position in marks.positions_of_rows({row for row, _ in struck})
+    }
+
+
+def _struck_rows(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> list[int]:
+    """Return the positions of the rows most of whose filled cells are struck through."""
     return [
         position
-        for position in positions
-        if all(
-            (marks.typed.rows[position], cells.first_column + columns[name]) in struck
-            for name in marks.filled_columns(position)
-        )
+        for position, names in struck.items()
+        if 2 * len(names) > len(marks.filled_columns(position))
     ]
 
 
+def _note_struck_cells(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> None:
+    """Note the cells that are struck through in rows that are records all the same."""
+    for position, names in struck.items():
+        for name in names if position not in marks.found else ():
+            marks.typed.problems[name].add(position, "cell-struck")
+
+
 def _mark_totals(marks: _Marks) -> None:
-    """Mark the rows with few cells beside their numbers, one of which says "total" or the like."""
+    """Mark the rows one of whose cells says "total" or the like: those with few cells beside their
+    numbers, and those with an amount that sums up rows above."""
     rows, loose = _sparse_rows(marks)
+    _mark_sums(marks)
     if not len(rows):
         return
     names = {place: name for name, place in marks.header.columns.items()}
@@ -152,6 +176,52 @@ def _mark_totals(marks: _Marks) -> None:
         for at, text in zip(positions.tolist(), which.tolist(), strict=True):
             if total[text] or (statistic[text] and loose[at] == own):
                 marks.add([int(rows[at])], "row-total", name)
+
+
+def _mark_sums(marks: _Marks) -> None:
+    """Mark the rows, however full, that say "total" or the like beside the sum of rows above."""
+    numbers = np.array(marks.typed.rows, dtype=np.int64)
+    for name, place in marks.header.columns.items():
+        column = marks.cells.columns[place]
+        said = [text for text in column.texts if _says_total(text)]
+        if not said or not marks.resource.by_name[name].kind.is_text:
+            continue
+        positions, which, texts = ColumnCells(column, numbers).distinct_texts()
+        total = np.array([_says_total(text) for text in texts])
+        marks.add(_positions_of_sums(marks, positions[total[which]]), "row-total", name)
+
+
+def _says_total(text: str) -> bool:
+    bare = text.strip()
+    return any(form.fullmatch(bare) for form in (_TOTAL, _STATISTIC))
+
+
+def _positions_of_sums(marks: _Marks, positions: Positions) -> Iterator[int]:
+    """Yield those of some rows in which an amount is the sum of two or more rows just above."""
+    for column in marks.resource.columns:
+        if column.kind is not Kind.MONEY:
+            continue
+        cents = np.round(100 * marks.typed.frame[column.name].to_numpy(float, na_value=0.0))
+        sums = np.concatenate([[0.0], np.cumsum(cents)])
+        firsts = dict(zip(reversed(sums.tolist()), reversed(range(len(sums))), strict=True))
+        for position in positions.tolist():
+            first = firsts.get(float(sums[position] - cents[position]), position)
+            if cents[position] and position - first > 1:
+                yield position
+
+
+def _mark_lines(marks: _Marks) -> None:
+    """Mark the rows whose filled cells hold nothing but lines of dashes or the like."""
+    numbers = np.array(marks.typed.rows, dtype=np.int64)
+    drawn: Counter[int] = Counter()
+    for place in marks.header.columns.values():
+        column = marks.cells.columns[place]
+        if any(_LINE.fullmatch(text.strip()) for text in column.texts):
+            positions, which, texts = ColumnCells(column, numbers).distinct_texts()
+            lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts])
+            drawn.update(positions[lines[which]].tolist())
+    rows = (p for p, cells in drawn.items() if cells == len(marks.filled_columns(p)))
+    marks.add(rows, "row-note")
 
 
 def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:

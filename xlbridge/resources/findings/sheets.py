@@ -191,12 +191,23 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "row-struck",
         Text(
-            pt="A linha está toda riscada (tachado), como se não valesse mais; ela não é enviada.",
-            en="The whole row is struck through, as if it no longer counted; it is not sent.",
+            pt="A linha está riscada (tachado), como se não valesse mais; ela não é enviada.",
+            en="The row is struck through, as if it no longer counted; it is not sent.",
         ),
         Text(
             pt="Apague a linha, ou tire o tachado se ela vale.",
             en="Delete the row, or remove the strikethrough if it counts.",
+        ),
+    ),
+    warning(
+        "cell-struck",
+        Text(
+            pt="A célula está riscada (tachado), como se não valesse mais; o valor será enviado.",
+            en="The cell is struck through, as if it no longer counted; its value is sent.",
+        ),
+        Text(
+            pt="Apague o valor, ou tire o tachado se ele vale.",
+            en="Delete the value, or remove the strikethrough if it counts.",
         ),
     ),
     warning(

@@ -100,6 +100,19 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     warning(
+        "code-spelling-across-sheets",
+        Text(
+            pt="O código só difere de {other}, em {first}, em maiúsculas ou acentos; serão "
+            "enviados dois códigos.",
+            en="The code differs from {other}, in {first}, in case or accents only; two codes are "
+            "sent.",
+        ),
+        Text(
+            pt="Se é o mesmo código, escreva-o de um só modo em todas as planilhas.",
+            en="If it is the same code, write it in one way in all sheets.",
+        ),
+    ),
+    warning(
         "code-form",
         Text(
             pt="O código está escrito de um modo incomum; será lido como {read}.",

@@ -110,6 +110,28 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
         Text(pt="Deixe só a data na célula.", en="Leave only the date in the cell."),
     ),
     error(
+        "date-not-shown",
+        Text(
+            pt="A célula não mostra a data que guarda, {stored}, que seria enviada.",
+            en="The cell does not show the date that it stores, {stored}, which would be sent.",
+        ),
+        Text(
+            pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
+            en="Give the cell a format with day, month and year, and check the date.",
+        ),
+    ),
+    warning(
+        "date-shown-in-part",
+        Text(
+            pt="A célula mostra só {shown} da data; será enviada {stored}.",
+            en="The cell shows only {shown} of its date; {stored} is sent.",
+        ),
+        Text(
+            pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
+            en="Give the cell a format with day, month and year, and check the date.",
+        ),
+    ),
+    error(
         "number-ambiguous",
         Text(
             pt="O número é texto e pode ser {first} ou {second}.",

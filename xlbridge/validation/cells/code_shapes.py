@@ -7,7 +7,7 @@ tells which did.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,25 +99,35 @@ def _note_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:
 
 
 def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
-    """Note the codes that differ from another of the column in case or accents only."""
+    """Note the codes that differ from the usual spelling in the column in case or accents only;
+    each where none is the usual one."""
     if joined.isascii() and joined in (joined.upper(), joined.lower()):
         return
-    folded = _folded(joined).split("\n")
+    folded = folded_code(joined).split("\n")
     if len(set(folded)) == len(set(codes.texts)):
         return
-    spellings: defaultdict[str, set[str]] = defaultdict(set)
-    for text in codes.texts:
-        spellings[_folded(text)].add(text)
+    in_cells = np.bincount(codes.of_cells, minlength=len(codes.texts)).tolist()
+    spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for text, count in zip(codes.texts, in_cells, strict=True):
+        counts = spellings[folded_code(text)]
+        counts[text] = counts.get(text, 0) + count
+    usual = {folded: _usual_spellings(counts) for folded, counts in spellings.items()}
     several = {folded for folded, texts in spellings.items() if len(texts) > 1}
-    places = [place for place, text in enumerate(codes.texts) if _folded(text) in several]
-    firsts: dict[str, str] = {}
+    places = [place for place, text in enumerate(codes.texts) if folded_code(text) in several]
     for position, text in codes.cells_of(places):
-        first = firsts.setdefault(_folded(text), text)
-        if text != first:
-            problems.add(position, "code-spelling", {"other": quoted(first)})
+        others = [other for other in usual[folded_code(text)] if other != text]
+        if others:
+            problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
-def _folded(text: str) -> str:
+def _usual_spellings(counts: Mapping[str, int]) -> Sequence[str]:
+    """Return the spellings of a code that most cells have: several where they have as many."""
+    most = max(counts.values())
+    return [text for text, count in counts.items() if count == most]
+
+
+def folded_code(text: str) -> str:
+    """Return a code as it is compared with others: without case and accents."""
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 

@@ -3,6 +3,7 @@
 What leaves a workbook is what its author sees, but for separators and rounding, or it is named.
 """
 
+import datetime as dt
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,6 +17,7 @@ from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.text import display, quoted
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import (
+    DATE_PARTS,
     CellKind,
     SheetCells,
     Shown,
@@ -24,6 +26,7 @@ from xlbridge.workbook.read import (
     may_show_otherwise,
     number_shown_as,
     scale_factor,
+    shown_date_parts,
     shown_number,
     shown_text,
 )
@@ -32,6 +35,14 @@ _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 _GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
 _NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _A_DATE = Text(pt="uma data ou hora", en="a date or time")
+_DATE_PARTS: Mapping[frozenset[str], Text] = {
+    frozenset("d"): Text(pt="o dia", en="the day"),
+    frozenset("m"): Text(pt="o mês", en="the month"),
+    frozenset("y"): Text(pt="o ano", en="the year"),
+    frozenset("dm"): Text(pt="o dia e o mês", en="the day and the month"),
+    frozenset("my"): Text(pt="o mês e o ano", en="the month and the year"),
+    frozenset("dy"): Text(pt="o dia e o ano", en="the day and the year"),
+}
 
 
 FormatLookup = Callable[[Mapping[int, str], Collection[int]], Mapping[CellPosition, str]]
@@ -46,7 +57,7 @@ def significant_formats(
 
     Each format is judged once, and its cells are looked for only where it may say something else:
     of numbers in texts all formats, of other numbers those that show another number, words or
-    another currency, of texts those that change them.
+    another currency, of texts those that change them, of dates those that leave out some of it.
     """
     formats, found = cells.raw.formats, dict[CellPosition, str]()
     for kinds, cell_kind, tells in (
@@ -54,6 +65,8 @@ def significant_formats(
         (frozenset({Kind.MONEY}), CellKind.NUMBER, _tells_of_amount),
         (_NUMBERS - {Kind.MONEY}, CellKind.NUMBER, _tells_of_number),
         (frozenset(kind for kind in Kind if kind.is_text), CellKind.TEXT, changes_texts),
+        (frozenset({Kind.DATE}), CellKind.DATE, _tells_part_of_date),
+        (frozenset({Kind.DATE}), CellKind.DATETIME, _tells_part_of_date),
     ):
         telling = {style: code for style, code in formats.items() if tells(code)}
         names = [column.name for column in resource.columns if column.kind in kinds]
@@ -70,6 +83,10 @@ def _tells_of_amount(code: str) -> bool:
 
 def _tells_of_number(code: str) -> bool:
     return may_show_otherwise(code, percents=True)
+
+
+def _tells_part_of_date(code: str) -> bool:
+    return shown_date_parts(code) != DATE_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,9 @@ class DisplayedCells:
     def _note_formats(self, formats: Mapping[CellPosition, str]) -> None:
         for position, form in self._noted(formats):
             value = self._usable_value(position)
-            if isinstance(value, str):
+            if isinstance(value, dt.date):
+                self._note_date(position, value, form)
+            elif isinstance(value, str):
                 self._note_text(position, value, form)
             elif isinstance(value, float) and self.column.kind.is_code:
                 self._note_code(position, display(value), form)
@@ -123,6 +142,16 @@ class DisplayedCells:
                 self._note_number_in_text(position, value, form)
             elif isinstance(value, float):
                 self._note_number(position, value, form)
+
+    def _note_date(self, position: int, day: dt.date, form: str) -> None:
+        """Note a date that is shown in part, or not as one; a time beside it is not sent."""
+        parts = shown_date_parts(form)
+        stored = display(dt.date(day.year, day.month, day.day))
+        if not parts:
+            self.problems.add(position, "date-not-shown", {"stored": stored})
+        elif parts != DATE_PARTS:
+            details = {"shown": _DATE_PARTS[parts], "stored": stored}
+            self.problems.add(position, "date-shown-in-part", details)
 
     def _note_number(self, position: int, value: float, form: str) -> None:
         """Note a number that is shown as another one, with words, or as other money."""

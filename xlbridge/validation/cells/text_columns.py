@@ -42,8 +42,9 @@ _PERHAPS_SCIENTIFIC = re.compile(r"\d[eE][+\d]", re.ASCII)
 _MOST_ZEROS = 2
 """So many zeros may be put before a document: with more, check digits are right by chance."""
 _PLACEHOLDERS = frozenset(
-    {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)"}
-    | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined"}
+    {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)", "(NULL)"}
+    | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
+    | {"(vazio)", "(Vazio)", "(em branco)", "(nenhum)", "(nulo)", "(blank)", "(empty)", "(none)"}
 )
 _TYPED_APOSTROPHE = re.compile(r"'[\d+=-]", re.ASCII)
 _A_NUMBER = Text(pt="um número", en="a number")

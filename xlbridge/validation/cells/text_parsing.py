@@ -29,7 +29,13 @@ LAST_YEAR = 2999
 _TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)?"
 _YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
 _SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
-_ZONE = re.compile(r"(:\d{2}(?:\.\d+)?) ?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII | re.IGNORECASE)
+_ZONE = re.compile(
+    r"(?<=[T ])((\d{1,2}):(\d{2})(?::\d{2}(?:\.\d+)?)?) ?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$",
+    re.ASCII | re.IGNORECASE,
+)
+_BRAZILIAN_OFFSETS = range(-300, -119, 60)
+"""Minutes by which the legal times of Brazil differ from UTC, daylight saving included."""
+_DAY_IN_MINUTES = 1440
 _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?$", re.ASCII)
 _SHORT_YEAR = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{2})" + _TIME, re.ASCII)
 _MARK = r"(?:[ /.-]| de )"
@@ -90,8 +96,11 @@ def date_meanings(text: str) -> Meanings[date] | None:
     """Return what a text may mean as a date, None when it is none.
 
     Dates that begin with the year, that name the month, and dates whose day is over 12 have one
-    meaning; ``01/02/2026`` has two.
+    meaning; ``01/02/2026`` has two. One whose time has a zone means its own day, where that is the
+    day in all of Brazil, or the zone is one of Brazil's.
     """
+    if zone := _ZONE.search(text):
+        return date_meanings(text[: zone.end(1)]) if _keeps_day(zone) else None
     if match := _DAY_MONTH_NAME.fullmatch(text):
         number, name, year = match.groups()
         return _named_date(year, name, number)
@@ -107,6 +116,16 @@ def date_meanings(text: str) -> Meanings[date] | None:
         native, foreign = _date(year, second, first), _date(year, first, second)
         return Meanings(native, foreign) if native or foreign else None
     return None
+
+
+def _keeps_day(zone: re.Match[str]) -> bool:
+    """Return whether a time with a zone is on the same day by the legal times of Brazil."""
+    _, hour, minute, sign, hours, minutes = zone.groups(default="0")
+    offset = (60 * int(hours) + int(minutes)) * (-1 if sign == "-" else 1)
+    if offset in _BRAZILIAN_OFFSETS:
+        return True
+    utc = 60 * int(hour) + int(minute) - offset
+    return all(0 <= utc + brazilian < _DAY_IN_MINUTES for brazilian in _BRAZILIAN_OFFSETS)
 
 
 def _named_date(year: str, name: str, number: str) -> Meanings[date] | None:
@@ -147,7 +166,7 @@ def year_of(text: str) -> int | None:
 
 def has_time(text: str) -> bool:
     """Return whether a text date also tells a time other than midnight."""
-    return ":" in text and _MIDNIGHT.search(text) is None
+    return ":" in text and _MIDNIGHT.search(_ZONE.sub(r"\1", text)) is None
 
 
 def number_meanings(text: str) -> Meanings[Decimal] | None:
@@ -244,15 +263,10 @@ class Evidence:
     def settled(self) -> bool | None:
         """The convention in which the ambiguous texts are read, None where it is not certain.
 
-        One text does not decide, nor do a few of many, as another hand may have written them; but
-        in the Brazilian convention, which is to be expected here, one does for one other.
+        One text does not decide, nor do a few of many, as another hand may have written them.
         """
         witnesses = max(self.native, self.foreign)
-        is_enough = (
-            witnesses * _MOST_DECIDED >= self.ambiguous
-            if witnesses >= _FEWEST_WITNESSES
-            else self.native >= self.ambiguous
-        )
+        is_enough = witnesses >= _FEWEST_WITNESSES and witnesses * _MOST_DECIDED >= self.ambiguous
         return self.shown if is_enough else None
 
 
@@ -367,9 +381,9 @@ _TOO_EARLY = Text(
     pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
     en=f" that is taken: the year is before {FIRST_YEAR}",
 )
-_ZONED = Text(
-    pt=" certa: a hora tem um fuso (Z ou ±hh:mm), e dele depende o dia",
-    en=" for certain: its time has a zone (Z or ±hh:mm), which the day depends on",
+_OTHER_DAY = Text(
+    pt=" certa: a hora tem um fuso (Z ou ±hh:mm), e no Brasil pode ser outro dia",
+    en=" for certain: its time has a zone (Z or ±hh:mm), and in Brazil it may be another day",
 )
 TOO_LATE = Text(
     pt=f" aceita: o ano passa de {LAST_YEAR}",
@@ -394,7 +408,7 @@ def _wrong_date(
     if _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text):
         return "date-short-year", {}
     if _ZONE.search(text) and date_meanings(_ZONE.sub(r"\1", text)):
-        return "type-date", {"why": _ZONED}
+        return "type-date", {"why": _OTHER_DAY}
     year = year_of(text)
     if year is None:
         return "type-date", {"why": ""}

@@ -10,9 +10,11 @@ from .cells import (
     SheetCells as SheetCells,
 )
 from .number_formats import (
+    DATE_PARTS as DATE_PARTS,
     cell_number_formats as cell_number_formats,
     foreign_currency as foreign_currency,
     scale_factor as scale_factor,
+    shown_date_parts as shown_date_parts,
 )
 from .parsing import parse_workbook as parse_workbook
 from .reader import (

@@ -20,12 +20,20 @@ from xlbridge.workbook.address import CellPosition, CellRange, column_index
 _MAX_FORMULA_RUNS = 4096
 _TRUE = frozenset({"1", "true"})
 _CORNERS = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})", re.ASCII)
+_LOW = rb'\bht="[0-2](?:\.\d*)?"'
+_NARROW = rb'\bwidth="0(?:\.[0-4]\d*)?"'
 _HIDDEN = re.compile(
-    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|\b(?:ht|width)="0(?:\.0*)?")[^>]*)>'
+    rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
 )
+_MAY_HIDE = re.compile(rb'hidden="|' + _LOW + rb"|" + _NARROW)
+_LOW_BY_DEFAULT = re.compile(rb'<sheetFormatPr\b[^>]*\bdefaultRowHeight="[0-2](?:\.\d*)?"')
+_SEEN_HEIGHT = 3.0
+"""Fewest points of height in which a text can be seen."""
+_SEEN_WIDTH = 0.5
+"""Fewest characters of width in which a text can be seen."""
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
-_NOTHING = re.compile(r"0(?:\.0*)?", re.ASCII)
+_SIZE = re.compile(r"\d{1,9}(?:\.\d*)?", re.ASCII)
 _SUMMED = re.compile(
     rb'<c\b(?>[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"[^>]*+)>\s*+<f\b[^>]*+>([^<]*+)</f>'
 )
@@ -44,7 +52,9 @@ class SheetLayout:
 
     ``formulas`` maps a column to its runs of formulas, each with its first and its last row; of
     very many only the first are kept. ``totals_rows`` are the last rows of tables that say so,
-    ``summed_rows`` have a formula that sums up their own column, or a subtotal.
+    ``summed_rows`` have a formula that sums up their own column, or a subtotal. ``low_by_default``
+    tells that rows without a height of their own are too low to be seen. The attribute
+    ``zeroHeight`` hides only rows that are not in the file, and so no data.
     """
 
     hidden_rows: set[int] = field(default_factory=set)
@@ -53,6 +63,7 @@ class SheetLayout:
     formulas: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     totals_rows: set[int] = field(default_factory=set)
     summed_rows: set[int] = field(default_factory=set)
+    low_by_default: bool = False
 
     def note_block(self, block: bytes, *, computed: bool) -> bool:
         """Note what a piece of XML says; False where it is not written as programs write large
@@ -60,7 +71,9 @@ class SheetLayout:
 
         ``computed`` is whether there are formulas in it.
         """
-        if b'hidden="' in block or b'ht="0' in block or (b"<cols" in block and b'h="0' in block):
+        if _LOW_BY_DEFAULT.search(block):
+            return False
+        if _MAY_HIDE.search(block):
             for tag, attributes in _HIDDEN.findall(block):
                 said = _layout_attributes(attributes)
                 if tag == b"row" and "r" not in said:
@@ -84,7 +97,11 @@ class SheetLayout:
             if match := _CORNERS.fullmatch(attributes.get("ref", "")):
                 left, top, right, bottom = match.groups()
                 self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
-        elif _is_hidden(attributes):
+        elif tag == "sheetFormatPr":
+            self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _SEEN_HEIGHT)
+        elif _is_hidden(attributes) or (
+            tag == "row" and self.low_by_default and "ht" not in attributes
+        ):
             names = ("r",) if tag == "row" else ("min", "max")
             numbers = [int(attributes[n]) for n in names if attributes.get(n, "").isdecimal()]
             if tag == "row" and numbers:
@@ -109,8 +126,16 @@ class SheetLayout:
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
     """Return whether a row or column is hidden, or cannot be seen for its size."""
-    size = attributes.get("ht", attributes.get("width", ""))
-    return attributes.get("hidden") in _TRUE or _NOTHING.fullmatch(size) is not None
+    is_low = _is_below(attributes.get("ht"), _SEEN_HEIGHT)
+    return (
+        attributes.get("hidden") in _TRUE
+        or is_low
+        or _is_below(attributes.get("width"), _SEEN_WIDTH)
+    )
+
+
+def _is_below(size: str | None, seen: float) -> bool:
+    return size is not None and _SIZE.fullmatch(size) is not None and float(size) < seen
 
 
 def _layout_attributes(raw: bytes) -> dict[str, str]:

@@ -144,7 +144,7 @@ class _ElementHandler:
         if self._in_value:
             raise self._odd(_BAD_CONTENT)
         tag = name.rpartition(":")[2]
-        if tag in {"col", "mergeCell"}:
+        if tag in {"sheetFormatPr", "col", "mergeCell"}:
             self.scan.raw.layout.note(tag, attributes)
         elif tag == "sheetData":
             self._tables += 1

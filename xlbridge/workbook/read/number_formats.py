@@ -15,12 +15,14 @@ BUILT_IN: Mapping[int, str] = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
     5: "R$#,##0;(R$#,##0)", 6: "R$#,##0;(R$#,##0)", 7: "R$#,##0.00;(R$#,##0.00)",
     8: "R$#,##0.00;(R$#,##0.00)", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
+    16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
     37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
     41: "#,##0;(#,##0)", 42: "R$#,##0;(R$#,##0)", 43: "#,##0.00;(#,##0.00)",
-    44: "R$#,##0.00;(R$#,##0.00)", 48: "##0.0E+0", 49: "@",
+    44: "R$#,##0.00;(R$#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
+    49: "@",
 }  # fmt: skip
-"""The formats that a file names by a number alone; that of each other such number is a date's or a
-time's. Where they show a currency, it is that of the computer."""
+"""The formats that a file names by a number alone; that of each other such number is a date's.
+Where they show a currency, it is that of the computer."""
 
 _CURRENCY_OF_COMPUTER = frozenset({5, 6, 7, 8, 41, 42, 43, 44})
 
@@ -34,9 +36,9 @@ _SCALING_COMMAS = re.compile(r"(?<=[0#?])(,+)(?![0#?,])")
 
 def style_number_formats(root: ET.Element) -> dict[int, str]:
     """Return the formats of the cell styles of ``xl/styles.xml`` that may show a number as more
-    than its digits.
+    than its digits, or a date as less than its day, month and year.
 
-    One that is longer than Excel allows is left out, and so are those that make a date of it.
+    One that is longer than Excel allows is left out.
     """
     codes = {
         element.get("numFmtId", ""): element.get("formatCode", "")
@@ -49,11 +51,14 @@ def style_number_formats(root: ET.Element) -> dict[int, str]:
     return {
         style: code
         for style, code in enumerate(formats)
-        if code not in _PLAIN_FORMATS
-        and len(code) <= _MAX_FORMAT_LENGTH
-        # The parser takes a number for a date where the first part of its format does.
-        and not is_date_or_time(_LITERAL.sub("", code).partition(";")[0])
+        if code not in _PLAIN_FORMATS and len(code) <= _MAX_FORMAT_LENGTH and _tells_more(code)
     }
+
+
+def _tells_more(code: str) -> bool:
+    # The parser takes a number for a date where the first part of its format does.
+    first = _LITERAL.sub("", code).partition(";")[0]
+    return not is_date_or_time(first) or shown_date_parts(code) != DATE_PARTS
 
 
 def struck_styles(root: ET.Element) -> frozenset[int]:
@@ -83,6 +88,24 @@ def is_date_or_time(code: str) -> bool:
     """Return whether a format shows a number as a date or a time."""
     bare = _LITERAL.sub("", code).replace("General", "")
     return _DATE_LETTERS.search(bare) is not None
+
+
+DATE_PARTS = frozenset("dmy")
+"""Day, month and year, by their letters in formats."""
+
+_CLOCK = re.compile(r"am/pm|a/p|h+\]?[^a-z]*m{1,2}(?!m)|m{1,2}(?=\]?[^a-z]*s)")
+_DATE_PART = re.compile(r"(d+)|(m+)|[ye]+")
+
+
+def shown_date_parts(code: str) -> frozenset[str]:
+    """Return which parts of a date a format shows; none where it shows no date."""
+    bare = _CLOCK.sub("", _LITERAL.sub("", code).partition(";")[0].lower())
+    return frozenset(
+        "d" if day else "m" if month else "y"
+        for day, month in _DATE_PART.findall(bare)
+        # Three letters and more name the day of the week.
+        if len(day) <= len("dd")
+    )
 
 
 def scale_factor(code: str) -> float:

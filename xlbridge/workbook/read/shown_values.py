@@ -26,6 +26,7 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne,
 }  # fmt: skip
 _NUMBER_PARTS = 3
+_HALF = Decimal("0.5")
 _COLOUR = re.compile(r"[A-Za-zÀ-ÿ]+ ?\d*")
 
 FormatToken = tuple[str, str]
@@ -77,13 +78,18 @@ def number_shown_as(code: str, value: float, *, percents: bool) -> Shown:
     number so many times is judged as if it did not.
     """
     part = _part_for(code, value)
-    return Shown.OTHERWISE if part is None else _judged(part, (value > 0) - (value < 0), percents)
+    if part is None:
+        return Shown.OTHERWISE
+    judged = _judged(part, (value > 0) - (value < 0), percents)
+    return Shown.OTHERWISE if judged is Shown.SAME and _loses_digits(part.code, value) else judged
 
 
 def may_show_otherwise(code: str, *, percents: bool) -> bool:
     """Tell whether some number is shown by a format as more or something else than itself."""
     parts = _parts(code)
     if any(_condition(part) for part in parts):
+        return True
+    if any(kind == "power" for part in parts for kind, _ in _tokens(part)):
         return True
     examples = (1.0, -1.0, 0.0)
     return any(number_shown_as(code, it, percents=percents) is not Shown.SAME for it in examples)
@@ -92,6 +98,15 @@ def may_show_otherwise(code: str, *, percents: bool) -> bool:
 def changes_texts(code: str) -> bool:
     """Tell whether a format shows texts as something else."""
     return shown_text(code, "a").strip() != "a"
+
+
+def _loses_digits(code: str, value: float) -> bool:
+    """Tell whether a power of ten leaves out digits before the decimal point."""
+    tokens = list(_tokens(code))
+    if not any(kind == "power" for kind, _ in tokens):
+        return False
+    mantissa, power = _mantissa(tokens, abs(Decimal(repr(value))))
+    return abs(mantissa.scaleb(power) - abs(Decimal(repr(value)))) > _HALF
 
 
 @lru_cache(maxsize=1024)
@@ -200,13 +215,22 @@ def _shown_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
         shown = "".join(text for kind, text in tokens if _is_shown(kind, text) and text != "/")
         return _bilingual(f"{value:f}{shown}".strip())
     if "power" in kinds:
-        mantissa = list(takewhile(lambda token: token[0] != "power", tokens))
-        places = sum(kind == "digit" for kind, _ in _split_at_point(mantissa)[1])
-        return _with_decimal_comma(f"{float(value):.{places}E}")
+        mantissa, power = _mantissa(tokens, value)
+        return _with_decimal_comma(f"{mantissa:f}E{'-' if power < 0 else '+'}{abs(power):02}")
     scaled = value * Decimal(str(scale_factor(code)))
     return _bilingual(
         _shown_decimal(tokens, scaled, ",", "."), _shown_decimal(tokens, scaled, ".", ",")
     )
+
+
+def _mantissa(tokens: list[FormatToken], value: Decimal) -> tuple[Decimal, int]:
+    """Return the digits that a format with a power of ten shows of a number, and the power, which
+    is a multiple of the count of digits before the decimal point."""
+    shown = list(takewhile(lambda token: token[0] != "power", tokens))
+    whole, fraction = (sum(kind == "digit" for kind, _ in part) for part in _split_at_point(shown))
+    power = 0 if value == 0 else value.adjusted() // max(whole, 1) * max(whole, 1)
+    smallest = Decimal(1).scaleb(-fraction)
+    return value.scaleb(-power).quantize(smallest, ROUND_HALF_UP), power
 
 
 def _tokens(section: str) -> Iterator[FormatToken]:
