@@ -134,6 +134,15 @@ parse_options = combined(
     ]
 )
 
+map_option = option(
+    "--map",
+    "mapping",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="MAPPING",
+    pt="Lê uma planilha de outro cabeçalho por um mapeamento (xlbridge map).",
+    en="Reads a sheet with another header by a mapping (xlbridge map).",
+)
+
 scheduler_option = option(
     "--scheduler",
     metavar="URL",
@@ -188,5 +197,6 @@ class ValidateArguments:
     online: bool
     dates: DateOrder | None
     numbers: NumberStyle | None
+    mapping: Path | None
     workers: int | None
     scheduler: str | None

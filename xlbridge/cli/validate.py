@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from xlbridge.cli.options import (
     ValidateArguments,
     all_sheets_option,
     force_option,
+    map_option,
     parse_options,
     schemas_option,
     sheet_options,
@@ -29,6 +30,9 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import executor_for, validate_files
 from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequest
 from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
+
+if TYPE_CHECKING:
+    from xlbridge.validation import SheetMapping
 
 
 @click.command(
@@ -98,13 +102,15 @@ from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 @all_sheets_option
 @schemas_option
 @parse_options
+@map_option
 @worker_options
 @validate_format_option
 def command(**options: Any) -> ExitCode:
     task = ValidateArguments(**options)
     _require_possible(task)
     settings = settings_without_profile()
-    requests = [_request(task, file) for file in task.files]
+    mapping = _mapping(task)
+    requests = [_request(task, file, mapping) for file in task.files]
     # What it imports stays, and so do the findings: the collector need not walk them at the end.
     with heavy_imports():
         with (
@@ -126,13 +132,25 @@ def command(**options: Any) -> ExitCode:
         return report_results(task, requests[0], results, settings)
 
 
-def _request(task: ValidateArguments, file: Path) -> ValidationRequest:
+def _mapping(task: ValidateArguments) -> "SheetMapping | None":
+    if task.mapping is None:
+        return None
+    # Most runs have none, and reading YAML takes its time to import.
+    from xlbridge.validation import read_mapping
+
+    return read_mapping(task.mapping)
+
+
+def _request(
+    task: ValidateArguments, file: Path, mapping: "SheetMapping | None"
+) -> ValidationRequest:
     return ValidationRequest(
         file=file,
         resource=task.resource,
         sheet=task.sheet,
         all_sheets=task.all_sheets,
         reading=ParseOptions(dates=task.dates, numbers=task.numbers),
+        mapping=mapping,
     )
 
 
@@ -167,7 +185,15 @@ def _require_possible(task: ValidateArguments) -> None:
                 en="--all-sheets and --sheet are mutually exclusive.",
             )
         )
-    require_distinct([task.output, task.annotated, task.fixed], task.files)
+    if task.all_sheets and task.mapping is not None:
+        raise UsageError(
+            Text(
+                pt="--map lê uma planilha; use --sheet para dizer qual, sem --all-sheets.",
+                en="--map reads one sheet; use --sheet to say which, without --all-sheets.",
+            )
+        )
+    read = [*task.files, *([task.mapping] if task.mapping else [])]
+    require_distinct([task.output, task.annotated, task.fixed], read)
     if not task.force:
         _require_replaceable(task)
 

@@ -97,7 +97,8 @@ class _Marks:
     def filled_columns(self, position: int) -> list[str]:
         """Return the columns that are filled in a row, in the sheet's order."""
         place = self.typed.rows[position] - 1
-        columns = sorted(self.header.columns, key=self.header.columns.__getitem__)
+        places = self.header.own_places()
+        columns = sorted(places, key=places.__getitem__)
         return [name for name in columns if self._column(name).kind(place) is not CellKind.EMPTY]
 
     def value(self, position: int, column: str) -> object:
@@ -110,11 +111,12 @@ class _Marks:
         if not replaced:
             return
         positions = np.array(replaced, dtype=np.intp)
+        places = self.header.own_places()
         for problems in self.typed.problems.values():
             problems.clear(positions)
         for position in replaced:
             code, column = self.found[position]
-            first = min(self.header.columns, key=self.header.columns.__getitem__)
+            first = min(places, key=places.__getitem__)
             name = column or next(iter(self.filled_columns(position)), first)
             self.typed.problems[name].add(position, code)
             self.typed.problems[name].failed[position] = True
@@ -163,7 +165,7 @@ def _mark_totals(marks: _Marks) -> None:
     _mark_sums(marks)
     if not len(rows):
         return
-    names = {place: name for name, place in marks.header.columns.items()}
+    names = {place: name for name, place in marks.header.own_places().items()}
     numbers = np.array(marks.typed.rows, dtype=np.int64)[rows]
     for place, column in enumerate(marks.cells.columns):
         if CellKind.TEXT not in column.kinds:

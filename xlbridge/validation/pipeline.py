@@ -5,7 +5,8 @@ read.
 """
 
 import datetime as dt
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.cross_sheet import compare_sheets
 from xlbridge.validation.headers.header_row import (
     Header,
@@ -29,6 +31,8 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     list_sheet_names,
 )
+from xlbridge.validation.mapping.application import map_sheet
+from xlbridge.validation.mapping.model import SheetMapping
 from xlbridge.validation.misplaced_documents import note_misplaced_documents
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
@@ -37,7 +41,7 @@ from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedShee
 from xlbridge.validation.sheet_checks import check_layout
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
-from xlbridge.validation.typed_rows import TypedRows, type_numbers, type_rows
+from xlbridge.validation.typed_rows import TypedRows, fill_constants, type_numbers, type_rows
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,
@@ -59,18 +63,27 @@ def validate_workbook(
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
+    mapping: SheetMapping | None = None,
 ) -> ValidatedSheet:
     """Validate one sheet of a workbook by its resource's schema; every error comes out at once.
 
     ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
-    how far it is.
+    how far it is. ``mapping`` reads a sheet with a header of its own.
 
     Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
-    sheet or resource does not exist or the resource cannot be told.
+    sheet or resource does not exist, the resource cannot be told, or the mapping does not fit.
     """
     with gc_paused():
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
+        if mapping is not None:
+            mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
+            wanted = catalogue[mapping.resource]
+            lookup = partial(cell_number_formats, path, mapped.choice.cells.raw.part)
+            formats_of = mapped.formats_of(lookup)
+            return _validate_rows(
+                path, wanted, mapped.choice, mapped.header, reading, on_column, formats_of
+            )
         choice = choose_sheet(cells, catalogue, resource, sheet)
         return validate_sheet(path, cells.fingerprint, choice, reading, on_column)
 
@@ -92,16 +105,37 @@ def validate_sheet(
         return ValidatedSheet(path, wanted, cells.name, findings=findings)
     header = match_header(cells, position, wanted)
     formats_of = partial(cell_number_formats, path, cells.raw.part)
+    judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of)
+    if outdated := outdated_template(fingerprint, wanted, cells, position):
+        judged.findings = [*outdated, *judged.findings]
+    return judged
+
+
+def _validate_rows(
+    path: Path,
+    wanted: Resource,
+    choice: SheetChoice,
+    header: Header,
+    reading: ParseOptions,
+    on_column: OnColumn,
+    formats_of: FormatLookup,
+) -> ValidatedSheet:
+    """Validate the rows below a header that was matched to the columns of a resource."""
+    cells = choice.cells
     typed = type_rows(wanted, header, cells, reading, on_column, formats_of)
     _mute_broken_columns(header, typed)
     layout = check_layout(wanted, header, cells, typed)
     not_records = note_non_records(wanted, header, cells, typed, formats_of)
     note_misplaced_documents(wanted, header.columns, typed)
+    fill_constants(wanted, header, typed)
     apply_rules(typed.frame, wanted, typed.problems)
+    _keep_uncorrected(header, typed)
     numbers, number_problems = type_numbers(header, cells, typed.rows)
-    places = {**header.columns, **header.numbers}
+    places = {**header.own_places(), **header.numbers}
     columns = {name: cells.first_column + place for name, place in places.items()}
-    layout = [*outdated_template(fingerprint, wanted, cells, position), *header.findings, *layout]
+    layout = [*header.findings, *layout]
+    if header.names:
+        layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
     # Where no column could be read, nothing is known of the rows.
     if not typed.rows and (header.columns or not cells.has_data(header.row)):
         layout += [
@@ -117,14 +151,26 @@ def validate_sheet(
         typed.frame,
         typed.rows,
         columns,
-        own={n: cells.columns[place] for n, place in header.columns.items() if n in codes},
+        own={n: cells.columns[place] for n, place in header.own_places().items() if n in codes},
         not_records=not_records,
         findings=SheetFindings(
             layout,
-            findings_of_cells(typed.rows, {**typed.problems, **number_problems}, columns, cells),
+            findings_of_cells(
+                typed.rows, {**typed.problems, **number_problems}, columns, cells, header.names
+            ),
         ),
         numbers=numbers,
+        headers=header.names,
+        constants=tuple(header.constants),
     )
+
+
+def _keep_uncorrected(header: Header, typed: TypedRows) -> None:
+    """Propose no correction of a cell that several columns take, or that holds another value."""
+    direct = Counter(place for name, place in header.columns.items())
+    for name, place in header.columns.items():
+        if name in header.converted or direct[place] > 1:
+            typed.problems[name].drop_corrections()
 
 
 def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
@@ -219,6 +265,7 @@ def validate_sheets(
         limits=limits,
         workbook=workbook,
         on_column=on_column,
+        mapping=request.mapping,
     )
     return ValidatedWorkbook([sheet])
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue
+    from xlbridge.validation.mapping.model import SheetMapping
 
 DateOrder = Literal["dmy", "mdy"]
 NumberStyle = Literal["pt", "en"]
@@ -36,6 +37,7 @@ class ValidationRequest:
     """A file, and which of its sheets are validated by which resource; None leaves it to the file.
 
     ``all_sheets`` takes every sheet that has data for a resource, and leaves no ``sheet`` to name.
+    ``mapping`` reads one sheet with a header of its own.
     """
 
     file: Path
@@ -43,6 +45,7 @@ class ValidationRequest:
     sheet: str | None = None
     all_sheets: bool = False
     reading: ParseOptions = _DEFAULT_OPTIONS
+    mapping: "SheetMapping | None" = None
 
     def catalogue_for(self, catalogue: "Catalogue") -> "Catalogue":
         """Return the catalogue that the file is validated by; a subclass may adapt it."""

@@ -1,6 +1,6 @@
 """Results of validating files: validated sheets, refused files, skipped sheets."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,9 @@ class ValidatedSheet:
     no records (totals, notes, struck-through rows, repeated headers), each with the code of its one
     finding, an error; no cell of such a row is judged, and it is not sent. ``fixes`` tells of the
     copy in which what is certain was fixed: then the findings are those that are left.
+
+    Of a mapped sheet ``headers`` are its own headers by the names of columns, ``constants`` the
+    columns whose values the mapping gives, which are not in ``columns``.
     """
 
     file: Path
@@ -70,6 +73,8 @@ class ValidatedSheet:
     not_records: Mapping[int, str] = field(default_factory=dict)
     numbers: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     fixes: FixedCopy | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    constants: Collection[str] = ()
 
     @property
     def errors(self) -> int:
@@ -111,6 +116,7 @@ class ValidatedSheet:
             value=None if pd.isna(value) else display(value),
             details=details,
             numeric=isinstance(value, float),
+            header=self.headers.get(column),
         )
 
     def add(self, found: Iterable[Finding]) -> None:

@@ -18,7 +18,7 @@ def check_layout(
     resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
 ) -> list[Finding]:
     """Add to the columns' problems what concerns cells, and return what concerns the sheet."""
-    places = {name: cells.first_column + place for name, place in header.columns.items()}
+    places = {name: cells.first_column + place for name, place in header.own_places().items()}
     for area in cells.raw.layout.merged:
         _note_merged(area, places, typed)
     for name, place in places.items():

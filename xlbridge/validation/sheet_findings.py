@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import overload
 
 import numpy as np
@@ -20,6 +21,7 @@ from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Numbers = npt.NDArray[np.integer]
 _CHUNK = 4096
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
 
 
@@ -31,6 +33,7 @@ class FindingColumn:
     numbers, ``kinds`` places in ``FINDING_KINDS``, ``said`` places in ``remarks``, ``cells`` the
     content of the cells. ``firsts`` has the row of a repeated value's first occurrence. ``whole``
     tells that ``cells`` are all cells of the column instead, as most of them have findings.
+    ``header`` is the sheet's own name of the column, None where it is ``name``.
     """
 
     name: str
@@ -42,6 +45,7 @@ class FindingColumn:
     cells: CellColumn
     firsts: Mapping[int, int]
     whole: bool
+    header: str | None = None
 
     def finding(self, number: int) -> Finding:
         """Return one of them."""
@@ -59,6 +63,7 @@ class FindingColumn:
             details=details,
             corrected=remark.corrected,
             numeric=self.cells.kind(place) is CellKind.NUMBER,
+            header=self.header,
         )
 
     def _value(self, place: int, details: Mapping[str, object]) -> str | None:
@@ -166,24 +171,36 @@ def findings_of_cells(
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
     cells: SheetCells,
+    headers: Mapping[str, str] = _NO_HEADERS,
 ) -> CellFindings:
     """Return the findings of all cells.
 
     ``rows`` are Excel's numbers of the rows that ``problems`` count from zero, with an entry for
     each column of the resource in its order. ``columns`` gives the zero-based position in the sheet
     of each column that is there; a finding of a column that is not there has a row and no cell.
+    ``headers`` are the sheet's own names of columns where they are not the resource's.
     """
     numbers = np.array(rows, dtype=np.intc)
     absent = {name: len(columns) + place for place, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
     return CellFindings(
-        [_finding_column(name, numbers, problems[name], columns.get(name), cells) for name in names]
+        [
+            _finding_column(
+                name, numbers, problems[name], columns.get(name), cells, headers.get(name)
+            )
+            for name in names
+        ]
     )
 
 
 def _finding_column(
-    name: str, rows: Numbers, problems: CellProblems, place: int | None, cells: SheetCells
+    name: str,
+    rows: Numbers,
+    problems: CellProblems,
+    place: int | None,
+    cells: SheetCells,
+    header: str | None,
 ) -> FindingColumn:
     there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
     column = CellColumn() if place is None else cells.columns[place - cells.first_column]
@@ -198,6 +215,7 @@ def _finding_column(
         cells=column if whole else _cells_at(column, there - 1),
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
         whole=whole,
+        header=header,
     )
 
 

@@ -6,7 +6,7 @@ Problems also come from error words kept as text, and from what the sheet shows 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,15 @@ def type_rows(
         else:
             filled = ColumnCells(cells.columns[place], numbers)
             filled.kinds[headers] = CellKind.EMPTY
+            unusable = header.unusable.get(column.name, {})
+            positions = np.searchsorted(numbers, list(unusable))
+            filled.kinds[positions] = CellKind.EMPTY
+            own_reading = replace(reading, numbers=header.styles.get(column.name, reading.numbers))
             arrays[column.name], found = _typed_column(
-                column, filled, cells.columns[place], reading
+                column, filled, cells.columns[place], own_reading
             )
+            for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
+                found.add(position, cell.code, cell.details)
             DisplayedCells(column, cells, place, rows, found).note_all(formats)
             note_shapes(column, filled, found)
             problems[column.name] = found
@@ -113,17 +119,22 @@ def type_numbers(
 
     ``rows`` are Excel's numbers of the data rows. Return the columns, and the problems of each.
     """
-    numbers = np.array(rows, dtype=np.int64)
     arrays, problems = {}, {}
     for name, place in header.numbers.items():
         column = Column(
             name, Kind.INTEGER, required=False, title=untranslated(name), description=""
         )
         own = cells.columns[place]
-        arrays[name], problems[name] = _typed_column(
-            column, ColumnCells(own, numbers), own, ParseOptions()
-        )
+        arrays[name], problems[name] = type_cells(column, own, rows, ParseOptions())
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
+
+
+def type_cells(
+    column: Column, own: CellColumn, rows: Sequence[int], reading: ParseOptions
+) -> tuple[Any, CellProblems]:
+    """Return the typed values of some cells of a column, by Excel's row numbers, and what is wrong
+    with them."""
+    return _typed_column(column, ColumnCells(own, np.array(rows, dtype=np.int64)), own, reading)
 
 
 def _typed_column(
@@ -160,6 +171,13 @@ def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
     noted = {row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row}
     found: list[int] = (np.union1d(rows, list(noted)) if noted else rows).tolist()
     return found
+
+
+def fill_constants(resource: Resource, header: Header, typed: TypedRows) -> None:
+    """Give each row the values that a mapping states for columns which the sheet lacks."""
+    for name, value in header.constants.items():
+        dtype: Any = resource.by_name[name].dtype
+        typed.frame[name] = pd.Series(value, index=typed.frame.index, dtype=dtype)
 
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:

@@ -56,7 +56,8 @@ class Finding:
     """Fault of the data, and its place.
 
     ``row`` and ``cell`` are the address in the analyst's own sheet, counted as Excel counts; both
-    are None where the finding concerns no single place. ``value`` is the cell's content as text,
+    are None where the finding concerns no single place. ``header`` is the sheet's own name of the
+    column, None where it is the resource's. ``value`` is the cell's content as text,
     that of a ``numeric`` cell with a point; ``corrected`` is the right value, None where it is not
     certain.
     """
@@ -69,6 +70,12 @@ class Finding:
     details: Mapping[str, object] = field(default_factory=dict)
     corrected: CorrectedValue | None = None
     numeric: bool = False
+    header: str | None = None
+
+    @property
+    def column_label(self) -> str | None:
+        """The column as the analyst knows it: under a mapping by the sheet's own header."""
+        return self.column if self.header is None else f"{self.header} ({self.column})"
 
     @property
     def display_value(self) -> str | None:

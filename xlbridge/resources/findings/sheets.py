@@ -72,6 +72,42 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "mapping-column-missing",
+        Text(
+            pt="O mapeamento não dá a coluna obrigatória {column}.",
+            en="The mapping gives nothing for the required column {column}.",
+        ),
+        Text(
+            pt="Acrescente {column} em columns de {mapping}: de uma coluna (from) ou um valor "
+            "(constant).",
+            en="Add {column} to columns of {mapping}: from a column (from) or a value (constant).",
+        ),
+    ),
+    error(
+        "mapping-value-unknown",
+        Text(
+            pt="O mapeamento não diz o que este valor é; ele conhece {known}.",
+            en="The mapping does not say what this value is; it knows {known}.",
+        ),
+        Text(
+            pt="Acrescente o valor em values do mapeamento, ou corrija a célula.",
+            en="Add the value to values of the mapping, or correct the cell.",
+        ),
+    ),
+    error(
+        "mapping-document-unknown",
+        Text(
+            pt="O mapeamento espera aqui {kinds}, e este valor não é.",
+            en="The mapping expects {kinds} here, and this value is none.",
+        ),
+        Text(
+            pt="Corrija o documento na célula, ou dê uma coluna ao outro tipo no mapeamento "
+            "(when).",
+            en="Correct the document in the cell, or give the other kind a column in the mapping "
+            "(when).",
+        ),
+    ),
+    error(
         "column-duplicate",
         Text(
             pt="A coluna {column} aparece mais de uma vez ({cells}).",

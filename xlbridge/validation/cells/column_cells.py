@@ -182,6 +182,15 @@ class CellProblems:
         else:
             self.said.extend(map(self._place_of, details))
 
+    def finding_codes(self) -> list[str]:
+        """Return the code of each problem."""
+        return [FINDING_KINDS[number].code for number in self.kinds]
+
+    def drop_corrections(self) -> None:
+        """Forget what the cells would hold once they are put right: others would have to change."""
+        self.remarks = [ProblemDetails(remark.details) for remark in self.remarks]
+        self._known.clear()
+
     def positions_of(self, code: str) -> Positions:
         """Return the positions of the cells that have a problem of a kind."""
         positions = np.frombuffer(self.positions, dtype=np.intc).astype(np.intp)

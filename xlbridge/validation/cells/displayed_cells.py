@@ -69,7 +69,11 @@ def significant_formats(
         (frozenset({Kind.DATE}), CellKind.DATETIME, _tells_part_of_date),
     ):
         telling = {style: code for style, code in formats.items() if tells(code)}
-        names = [column.name for column in resource.columns if column.kind in kinds]
+        names = [
+            column.name
+            for column in resource.columns
+            if column.kind in kinds and column.name not in header.converted
+        ]
         places = {header.columns[name] for name in names if name in header.columns}
         filled = [place for place in places if cell_kind in cells.columns[place].kinds]
         if telling and filled:

@@ -19,6 +19,7 @@ from xlbridge.resources import (
 )
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher
+from xlbridge.validation.request import NumberStyle
 from xlbridge.validation.text import quoted, strip_invisible
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
@@ -28,18 +29,42 @@ SEARCHED_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
+class UnusableCell:
+    """The finding of a cell that a mapping has no value for: its code and its details."""
+
+    code: str
+    details: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """The header row of a sheet.
 
     ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
     ``SheetCells.columns``. Columns that stand there twice are not in it. ``numbers`` are the
     columns of the system's own number, likewise. ``findings`` are those of the layout.
+
+    The rest is of mapped sheets: ``names`` are the sheet's own headers of columns, ``sources`` the
+    positions that converted columns come from, ``converted`` the columns whose cells are other
+    values than the sheet's own, ``unusable`` the cells that could not be converted, by Excel's row
+    number, ``constants`` the typed values of columns that the sheet lacks, ``styles`` how text
+    numbers of columns are written.
     """
 
     row: int
-    columns: Mapping[str, int]
+    columns: dict[str, int]
     numbers: Mapping[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    sources: dict[int, int] = field(default_factory=dict)
+    converted: set[str] = field(default_factory=set)
+    unusable: dict[str, Mapping[int, UnusableCell]] = field(default_factory=dict)
+    constants: dict[str, object] = field(default_factory=dict)
+    styles: dict[str, NumberStyle] = field(default_factory=dict)
+
+    def own_places(self) -> dict[str, int]:
+        """Return the position of each column in the sheet itself."""
+        return {name: self.sources.get(place, place) for name, place in self.columns.items()}
 
 
 def normalise_header(header: object) -> str:
@@ -119,7 +144,7 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
             places.setdefault(names[text], []).append(place)
         elif text in number_names:
             numbers.setdefault(number_names[text], place)
-        elif text and text not in _REMARK_HEADERS:
+        elif text and text not in REMARK_HEADERS:
             unknown.append((str(cell).strip(), place))
 
     def address(place: int) -> str:
@@ -150,7 +175,8 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     )
 
 
-_REMARK_HEADERS = frozenset(map(normalise_header, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
+REMARK_HEADERS = frozenset(map(normalise_header, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
+"""Headers, as they are compared, of the columns that copies made by xlbridge add."""
 
 
 def _finding(

@@ -49,7 +49,7 @@ def choose_sheet(
         catalogue.named(resource) if resource else _resource_of_fingerprint(workbook, catalogue)
     )
     if not workbook.sheets:
-        raise _no_sheet(workbook.hidden)
+        raise no_visible_sheet(workbook.hidden)
     if sheet is not None:
         cells = workbook.sheets[0]
         return SheetChoice(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
@@ -256,7 +256,8 @@ def _best_near_fit(
     return leading[0] if len(leading) == 1 else None
 
 
-def _no_sheet(hidden: Sequence[str]) -> UsageError:
+def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
+    """Return the error that a workbook has nothing but hidden sheets."""
     return UsageError(
         Text(
             pt="O arquivo não tem planilha visível para dados.",

@@ -155,7 +155,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
     rules = [
         {
             "code": code,
-            "column": column or "",
+            "column": (column and group[0].column_label) or "",
             "about": str(group[0].kind.summary),
             "severity": group[0].kind.severity,
             "count": len(group),

@@ -129,6 +129,7 @@ def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> di
 def _kind_json(finding: Finding) -> dict[str, Any]:
     return {
         "column": finding.column,
+        **({} if finding.header is None else {"header": finding.header}),
         "code": finding.kind.code,
         "severity": finding.kind.severity,
     }

@@ -35,6 +35,12 @@ def rule_key(finding: Finding) -> RuleKey:
     return (None if code in _POOLED_CODES else finding.column), code
 
 
+def rule_label(finding: Finding) -> RuleKey:
+    """Return the group that a finding belongs to, its column as the analyst knows it."""
+    column, code = rule_key(finding)
+    return (None if column is None else finding.column_label), code
+
+
 def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
     """Group findings by ``rule_key``.
 
@@ -171,7 +177,7 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
     for change in changes[:_MOST_FIXES]:
         found = change.finding
         old, new = quoted(found.display_value or ""), _fixed_value(change.new)
-        yield f"      {found.cell} {found.column}: {old} → {new}"
+        yield f"      {found.cell} {found.column_label}: {old} → {new}"
     if len(changes) > _MOST_FIXES:
         rest = Text(
             pt="… e mais {n}; todas com --format json",
@@ -185,7 +191,7 @@ def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:
     """Yield each reason for which cells were left, with the cells."""
     cells: dict[tuple[str, str | None], list[str]] = {}
     for item in left:
-        place = str(item.reason), item.finding.column
+        place = str(item.reason), item.finding.column_label
         cells.setdefault(place, []).append(item.finding.cell or "")
     head = Text(pt="Fica como está", en="Left as it is")
     for (reason, column), names in cells.items():

@@ -11,7 +11,7 @@ from xlbridge.validation.reports.model import (
     SheetReport,
     Totals,
     fixes_text,
-    rule_key,
+    rule_label,
 )
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 from xlbridge.validation.text import quoted
@@ -85,7 +85,7 @@ def _total(totals: Totals) -> Text:
 
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     first = group[0]
-    column, code = rule_key(first)
+    column, code = rule_label(first)
     mark = "•" if first.kind.severity is Severity.ERROR else "◦"
     times = f" ×{len(group)}" if len(group) > 1 else ""
     label = f"[{code}]{times}"

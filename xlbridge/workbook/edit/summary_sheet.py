@@ -217,7 +217,7 @@ def _write_finding(
     texts = (
         *names,
         finding.cell or "",
-        finding.column or "",
+        finding.column_label or "",
         str(SEVERITY_WORDS[severity]),
         _shown_value(finding),
         str(finding.message),

@@ -1,0 +1,172 @@
+"""Converted columns: values by a list, documents by kind, joined texts, constants."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foreign_sheets import write_mapping
+from sheets import ErrorCell, write_rows
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation import ValidatedSheet, read_mapping, validate_workbook
+
+CNPJ, CPF = "11.222.333/0001-81", "529.982.247-25"
+
+
+@pytest.fixture
+def judge(tmp_path: Path, catalogue: Catalogue) -> Any:
+    """Judge rows below a header by a mapping's columns."""
+
+    def run(
+        resource: str, header: list[str], rows: list[list[Any]], columns: dict[str, Any]
+    ) -> ValidatedSheet:
+        used = {h for c in columns.values() for h in [c.get("from"), *c.get("join", [])]}
+        mapping = write_mapping(
+            tmp_path / "m.yaml",
+            resource=resource,
+            header=header,
+            columns=columns,
+            ignore=[text for text in header if text not in used],
+        )
+        path = write_rows(tmp_path / "a.xlsx", header, rows)
+        return validate_workbook(path, catalogue, mapping=read_mapping(mapping))
+
+    return run
+
+
+def codes(sheet: ValidatedSheet) -> list[tuple[str | None, str, str | None]]:
+    return [(f.cell, f.kind.code, f.value) for f in sheet.findings]
+
+
+def column(sheet: ValidatedSheet, name: str) -> list[object]:
+    values = sheet.frame[name]
+    return [None if gone else value for value, gone in zip(values, values.isna(), strict=True)]
+
+
+def test_documents_are_split_by_kind_and_tell_the_nature(judge: Any) -> None:
+    rows = [["A", CNPJ], ["B", CPF], ["C", 52998224725], ["D", "isento"], ["E", None]]
+    judged = judge(
+        "cliente",
+        ["Razão Social", "CNPJ/CPF"],
+        rows,
+        {
+            "nomeComercial": {"from": "Razão Social"},
+            "cnpj": {"from": "CNPJ/CPF", "when": "cnpj"},
+            "cpf": {"from": "CNPJ/CPF", "when": "cpf"},
+            "natureza": {"from": "CNPJ/CPF", "values": {"cnpj": "J", "cpf": "F"}},
+        },
+    )
+    assert column(judged, "cnpj") == ["11222333000181", None, None, None, None]
+    assert column(judged, "cpf") == [None, "52998224725", "52998224725", None, None]
+    assert column(judged, "natureza") == ["J", "F", "F", None, None]
+    assert ("B5", "mapping-document-unknown", "isento") in codes(judged)
+    assert ("B5", "mapping-value-unknown", "isento") in codes(judged)
+    assert {f.header for f in judged.findings} == {"CNPJ/CPF"}
+
+
+def test_a_document_that_no_column_takes_is_named(judge: Any) -> None:
+    judged = judge(
+        "cliente",
+        ["Nome", "Documento"],
+        [["A", CNPJ], ["B", CPF]],
+        {"nomeComercial": {"from": "Nome"}, "cnpj": {"from": "Documento", "when": "cnpj"}},
+    )
+    assert codes(judged) == [("B3", "mapping-document-unknown", CPF)]
+
+
+PLACE = {
+    "codigoDoAlmoxarifado": {"constant": 1},
+    "codigoDaSecao": {"join": ["Rua", "Nível"], "with": "-"},
+    "idProd": {"from": "Produto"},
+    "ativo": {"from": "Ativo", "values": {"Sim": True, "Não": False, "S": True}},
+}
+
+
+def test_values_constants_and_joined_texts(judge: Any) -> None:
+    rows = [
+        ["Matriz", "A", 1, 2001, "Sim"],
+        [" MATRIZ ", "B", None, 2002, "não"],
+        ["Filial", "C", 3, 2003, "talvez"],
+        [None, ErrorCell("#N/A"), 4, 2004, "s"],
+    ]
+    judged = judge(
+        "enderecamento-de-produto",
+        ["Loja", "Rua", "Nível", "Produto", "Ativo"],
+        rows,
+        {"codigoDaFilial": {"from": "Loja", "values": {"Matriz": 1}}, **PLACE},
+    )
+    assert column(judged, "codigoDaFilial") == [1, 1, None, None]
+    assert column(judged, "codigoDoAlmoxarifado") == [1, 1, 1, 1]
+    assert column(judged, "codigoDaSecao")[:3] == ["A-1", "B", "C-3"]
+    assert column(judged, "ativo") == [True, False, None, True]
+    assert codes(judged) == [
+        ("A4", "mapping-value-unknown", "Filial"),
+        ("E4", "mapping-value-unknown", "talvez"),
+        ("A5", "required-missing", None),
+        ("B5", "cell-error", "#N/A"),
+    ]
+
+
+def test_constants_make_no_records_of_blank_rows_and_totals(judge: Any) -> None:
+    rows = [
+        ["Matriz", 1001, "1.01.001", "01.001", "Mensalidade", 10.5, date(2026, 10, 31)],
+        [None] * 7,
+        ["Total", None, None, None, None, 10.5, None],
+    ]
+    judged = judge(
+        "contasreceber",
+        ["Loja", "Cliente", "Item", "CC", "Histórico", "Valor (R$)", "Vencto"],
+        rows,
+        {
+            "codigoDaFilial": {"from": "Loja", "values": {"Matriz": 1}},
+            "codigoDoCliente": {"from": "Cliente"},
+            "codigoDoItemDeLancamento": {"from": "Item"},
+            "codigoDoCentroDeCusto": {"from": "CC"},
+            "codigoDaContaCorrente": {"constant": 1},
+            "codigoDaFormaDePagamento": {"constant": 2},
+            "historico": {"from": "Histórico"},
+            "valorDoLancamento": {"from": "Valor (R$)"},
+            "dataDeVencimento": {"from": "Vencto"},
+        },
+    )
+    assert list(judged.rows) == [2, 4]
+    assert codes(judged) == [("A4", "row-total", "Total")]
+
+
+@pytest.mark.parametrize(("style", "read"), [("pt", 1.234), ("en", 1234.0)])
+def test_the_mapping_tells_how_numbers_are_written(judge: Any, style: str, read: float) -> None:
+    judged = judge(
+        "nota-fiscal-servico",
+        ["Valor"],
+        [["1,234"]],
+        {
+            "codigoDaFilial": {"constant": 1},
+            "codigoDoCliente": {"constant": 1001},
+            "codigoDoServicoPrestado": {"constant": "14.01"},
+            "valorDoServico": {"from": "Valor", "numbers": style},
+        },
+    )
+    assert column(judged, "valorDoServico") == [read]
+
+
+def test_a_required_column_that_the_mapping_lacks_is_named_once(judge: Any) -> None:
+    judged = judge("cliente", ["CNPJ"], [[CNPJ]], {"cnpj": {"from": "CNPJ"}})
+    assert [(f.row, f.column, f.kind.code) for f in judged.findings] == [
+        (1, "nomeComercial", "mapping-column-missing")
+    ]
+
+
+def test_a_row_that_repeats_the_header_is_told_once(judge: Any) -> None:
+    judged = judge(
+        "cliente",
+        ["Nome", "Doc"],
+        [["A", CNPJ], ["Nome", "Doc"], ["B", CPF]],
+        {
+            "nomeComercial": {"from": "Nome"},
+            "cnpj": {"from": "Doc", "when": "cnpj"},
+            "cpf": {"from": "Doc", "when": "cpf"},
+            "natureza": {"from": "Doc", "values": {"cnpj": "J", "cpf": "F"}},
+        },
+    )
+    assert codes(judged) == [("A3", "row-header-again", "Nome")]

@@ -1,0 +1,245 @@
+"""Application of a mapping: a foreign sheet becomes the cells and the header of a resource.
+
+Columns that are taken as they stand stay where they are. Converted ones are added to the cells
+behind the sheet's last column; ``Header.sources`` tells where each of them comes from, so that
+findings name the analyst's own cells.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import REFERENCES, Catalogue, Resource
+from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
+from xlbridge.validation.cells.displayed_cells import FormatLookup
+from xlbridge.validation.headers.header_row import Header, repeated_headers
+from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
+from xlbridge.validation.mapping.constants import stated_cell, typed_constant, value_mistakes
+from xlbridge.validation.mapping.conversion import (
+    ConvertedCells,
+    convert_values,
+    join_texts,
+    split_documents,
+)
+from xlbridge.validation.mapping.header_places import HeaderPlaces, find_header
+from xlbridge.validation.mapping.model import MappedColumn, SheetMapping, header_key
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
+
+
+@dataclass(frozen=True, slots=True)
+class MappedSheet:
+    """A foreign sheet as one of a resource: its cells with the converted columns, its header, and
+    the lookup of number formats by way of the converted columns."""
+
+    choice: SheetChoice
+    header: Header
+    passed: Mapping[int, "_Passed"]
+
+    def formats_of(self, lookup: FormatLookup) -> FormatLookup:
+        """Return a lookup that finds the formats of converted cells at the cells they are from."""
+
+        def find(styles: Mapping[int, str], places: Collection[int]) -> Mapping[CellPosition, str]:
+            converted = {place: self.passed[place] for place in places if place in self.passed}
+            own = set(places) - set(converted)
+            found = lookup(styles, own | {one.source for one in converted.values()})
+            kept = {at: code for at, code in found.items() if at[1] in own}
+            for place, one in converted.items():
+                for (row, column), code in found.items():
+                    if column == one.source and (one.rows is None or row in one.rows):
+                        kept[row, place] = code
+            return kept
+
+        return find
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """Where the cells of a converted column come from, and which rows' cells were taken; None for
+    all."""
+
+    source: int
+    rows: Collection[int] | None
+
+
+def require_fitting(
+    mapping: SheetMapping, catalogue: Catalogue, resource: str | None = None
+) -> Resource:
+    """Return the resource of a mapping.
+
+    Raises ``UsageError`` where it is not the ``resource`` that was asked for, and naming the line
+    of each column, constant and link that it does not take.
+    """
+    if mapping.resource not in catalogue:
+        what = unknown_value(mapping.resource, tuple(catalogue))
+        raise mapping.error([Mistake(mapping.resource_line, "resource", what)])
+    if resource is not None and resource != mapping.resource:
+        raise UsageError(
+            Text(
+                pt="O mapeamento {mapping} é de {found}, e não de {wanted}.",
+                en="The mapping {mapping} is for {found}, not for {wanted}.",
+            ).format(mapping=mapping.path, found=mapping.resource, wanted=resource),
+            Text(pt="Use só --map, sem --resource.", en="Use --map alone, without --resource."),
+        )
+    found = catalogue[mapping.resource]
+    mistakes = [*_column_mistakes(mapping, found), *value_mistakes(mapping, found)]
+    if mistakes:
+        raise mapping.error(mistakes)
+    return found
+
+
+def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
+    for mapped in mapping.columns:
+        place = ("columns", mapped.name)
+        column = resource.by_name.get(mapped.name)
+        if column is None:
+            what = unknown_value(mapped.name, tuple(resource.by_name))
+            yield Mistake(mapped.line, format_yaml_path(place), what)
+        elif mapped.link is not None and mapped.link != column.references:
+            registry = column.references or ""
+            what = unknown_value(mapped.link, (registry if registry in REFERENCES else "–",))
+            yield Mistake(mapped.line, format_yaml_path((*place, "link")), what)
+        elif mapped.link is not None:
+            yield Mistake(mapped.line, format_yaml_path((*place, "link")), _NO_LINKS)
+
+
+_NO_LINKS = Text(
+    pt="a busca de códigos no sistema ainda não existe em mapeamentos; use values com os códigos, "
+    "ou links num plano de lote.",
+    en="codes cannot be looked up in the system by a mapping yet; use values with the codes, or "
+    "links in a batch plan.",
+)
+
+
+def map_sheet(
+    path: Path,
+    mapping: SheetMapping,
+    workbook: WorkbookCells,
+    catalogue: Catalogue,
+    resource: str | None,
+    sheet: str | None,
+) -> MappedSheet:
+    """Apply a mapping to the sheet of a workbook that has its header.
+
+    Raises ``UsageError`` where the mapping does not fit the resource, or the header has changed.
+    """
+    wanted = require_fitting(mapping, catalogue, resource)
+    if not workbook.sheets:
+        raise no_visible_sheet(workbook.hidden)
+    found = find_header(path, mapping, workbook, sheet)
+    return _Layout(mapping, wanted, found, workbook.hidden).mapped()
+
+
+@dataclass(slots=True)
+class _Layout:
+    """The columns of a mapped sheet while they are put together."""
+
+    mapping: SheetMapping
+    resource: Resource
+    found: HeaderPlaces
+    hidden: Sequence[str]
+    added: list[CellColumn] = field(default_factory=list)
+    header: Header = field(init=False)
+    passed: dict[int, _Passed] = field(default_factory=dict)
+    raw: RawSheet = field(init=False)
+
+    def mapped(self) -> MappedSheet:
+        cells, position = self.found.cells, self.found.position
+        self.raw = _copied(cells.raw)
+        self.header = Header(row=position + 1, columns={}, findings=list(self._missing()))
+        for mapped in self.mapping.columns:
+            if mapped.is_direct and mapped.source is not None:
+                self.header.columns[mapped.name] = self._place(mapped.source)
+            elif not mapped.sources:
+                column = self.resource.by_name[mapped.name]
+                self.header.constants[mapped.name] = typed_constant(column, mapped.constant)
+            if mapped.sources:
+                self.header.names[mapped.name] = " + ".join(mapped.sources)
+            if mapped.numbers is not None:
+                self.header.styles[mapped.name] = mapped.numbers
+        self._add_converted()
+        whole = SheetCells(cells.name, cells.first_column, [*cells.columns, *self.added], self.raw)
+        choice = SheetChoice(whole, self.resource, self.hidden)
+        return MappedSheet(choice, self.header, self.passed)
+
+    def _missing(self) -> Iterator[Finding]:
+        """Yield the required columns that the mapping gives nothing for."""
+        given = {mapped.name for mapped in self.mapping.columns}
+        for name in self.resource.required:
+            if name not in given:
+                details = {"column": name, "mapping": str(self.mapping.path)}
+                kind = CATALOGUE["mapping-column-missing"]
+                yield Finding(kind, self.found.position + 1, name, None, None, details)
+
+    def _add_converted(self) -> None:
+        rows = self._data_rows()
+        split: dict[str, list[MappedColumn]] = {}
+        for mapped in self.mapping.columns:
+            columns = [self._own(header) for header in mapped.sources]
+            if mapped.join:
+                self._add(mapped, join_texts(columns, rows, mapped.separator), converts=True)
+            elif mapped.values is not None:
+                column = self.resource.by_name[mapped.name]
+                targets = {
+                    text: stated_cell(column, value) for text, value in mapped.values.items()
+                }
+                self._add(mapped, convert_values(columns[0], rows, targets), converts=True)
+            elif mapped.when is not None:
+                split.setdefault(header_key(mapped.sources[0]), []).append(mapped)
+        for same in split.values():
+            kinds = [mapped.when for mapped in same if mapped.when is not None]
+            parts = split_documents(self._own(same[0].sources[0]), rows, kinds)
+            for mapped, part in zip(same, parts, strict=True):
+                self._add(mapped, part, first=mapped is same[0])
+
+    def _add(
+        self,
+        mapped: MappedColumn,
+        converted: ConvertedCells,
+        *,
+        converts: bool = False,
+        first: bool = True,
+    ) -> None:
+        """Add a converted column, and what the sheet tells of its cells beside their values.
+
+        Errors are told of the ``first`` column that is made from a cell.
+        """
+        cells = self.found.cells
+        place = len(cells.columns) + len(self.added)
+        at = cells.first_column + place
+        self.added.append(CellEncoder().encode(converted.values))
+        self.header.columns[mapped.name] = place
+        self.header.sources[place] = self._place(mapped.sources[0])
+        if converted.unusable:
+            self.header.unusable[mapped.name] = converted.unusable
+        if converts:
+            self.header.converted.add(mapped.name)
+        sources = {cells.first_column + self._place(header) for header in mapped.sources}
+        source = cells.first_column + self._place(mapped.sources[0])
+        self.passed[at] = _Passed(source, None if converts else converted.taken)
+        if first:
+            for (row, column), error in cells.raw.errors.items():
+                if column in sources:
+                    self.raw.errors[row, at] = error
+            self.raw.unvalued |= {(r, at) for r, c in cells.raw.unvalued if c in sources}
+
+    def _place(self, header: str) -> int:
+        return self.found.places[header_key(header)]
+
+    def _own(self, header: str) -> CellColumn:
+        return self.found.cells.columns[self._place(header)]
+
+    def _data_rows(self) -> list[int]:
+        """Return Excel's numbers of the rows below the header but those that repeat it."""
+        places = {str(place): place for place in self.found.places.values()}
+        header = Header(row=self.found.position + 1, columns=places)
+        again = set(repeated_headers(header, self.found.cells))
+        first = self.found.position + 2
+        return [row for row in range(first, self.found.cells.height + 1) if row not in again]
+
+
+def _copied(raw: RawSheet) -> RawSheet:
+    return replace(raw, errors=dict(raw.errors), unvalued=set(raw.unvalued))

@@ -1,0 +1,250 @@
+"""Mapping file reader: every mistake in the file is reported with its line."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources.yaml_files import (
+    Mistake,
+    Schema,
+    YamlDocument,
+    block_schema,
+    described,
+    format_yaml_path,
+    mistakes_of,
+    read_document,
+    unknown_value,
+)
+from xlbridge.validation.mapping.model import (
+    DOCUMENT_KINDS,
+    MappedColumn,
+    SheetMapping,
+    header_key,
+    mapping_error,
+)
+from xlbridge.validation.request import NumberStyle
+from xlbridge.validation.text import quoted
+
+_TEXT: Schema = {"type": "string", "minLength": 1}
+_SCALAR: Schema = {"type": ["string", "number", "boolean"]}
+_VALUE: Schema = {"type": ["string", "number", "boolean", "null"]}
+_SOURCES = ("from", "join", "constant")
+_OF_SOURCE: Mapping[str, str] = {
+    "values": "from",
+    "numbers": "from",
+    "when": "from",
+    "link": "from",
+    "with": "join",
+}
+
+
+@cache
+def mapping_format() -> Schema:
+    """Return the JSON Schema (2020-12) of a mapping file."""
+    headers = {"type": "array", "items": _TEXT, "minItems": 1}
+    column = block_schema(
+        {
+            "from": described(_TEXT, "The header whose cells are taken."),
+            "values": described(
+                {"type": "object", "minProperties": 1, "additionalProperties": _VALUE},
+                "What the cells say, with the value that each stands for; null is an empty cell. "
+                "The keys cpf and cnpj stand for any document of that kind.",
+            ),
+            "numbers": described(
+                {"enum": list(get_args(NumberStyle))},
+                "The style of text numbers: pt is 1.234,56; en is 1,234.56.",
+            ),
+            "when": described(
+                {"enum": list(DOCUMENT_KINDS)}, "Takes the documents of one kind only."
+            ),
+            "join": described(
+                {**headers, "minItems": 2}, "The headers whose texts are put one after another."
+            ),
+            "with": described({"type": "string"}, "What stands between joined texts; a space."),
+            "constant": described(_SCALAR, "One value for all rows."),
+            "link": described(
+                _TEXT, "The registry of the record that the cell names; its code is taken."
+            ),
+        }
+    )
+    properties: Schema = {
+        "version": {"const": 1},
+        "resource": described(_TEXT, "The resource that the sheet is read as."),
+        "header": described(headers, "The header that the mapping was made for."),
+        "columns": {"type": "object", "minProperties": 1, "additionalProperties": column},
+        "ignore": described({**headers, "minItems": 0}, "The headers that are not used."),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "xlbridge mapping",
+        "description": "Which columns of a foreign sheet give which columns of a resource.",
+        **block_schema(properties, needed=("version", "resource", "header", "columns")),
+    }
+
+
+def read_mapping(path: Path) -> SheetMapping:
+    """Read a mapping file.
+
+    Raises ``UsageError`` when there is none, or naming the line of each mistake; whether the
+    resource has the columns is only known with its schema.
+    """
+    if not path.is_file():
+        raise UsageError(
+            Text(pt="Não existe o mapeamento {path}.", en="There is no mapping {path}.").format(
+                path=path
+            ),
+            Text(
+                pt="Proponha um com: xlbridge map ARQUIVO -o {path}",
+                en="Propose one with: xlbridge map FILE -o {path}",
+            ).format(path=path),
+        )
+    document = read_document(path, dates=False)
+    if isinstance(document, Mistake):
+        raise mapping_error(path, [document])
+    for mistakes_in in (_format_mistakes, _column_mistakes, _header_mistakes):
+        if mistakes := list(mistakes_in(document)):
+            raise mapping_error(path, mistakes)
+    content = document.content
+    return SheetMapping(
+        path=path,
+        resource=content["resource"],
+        header=tuple(content["header"]),
+        columns=tuple(_column(document, name, body) for name, body in content["columns"].items()),
+        ignore=tuple(content.get("ignore", ())),
+        resource_line=document.line(("resource",)),
+    )
+
+
+def _format_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+    yield from mistakes_of(document, mapping_format())
+
+
+def _column(document: YamlDocument, name: str, body: Mapping[str, Any]) -> MappedColumn:
+    values = body.get("values")
+    place = ("columns", name, "values")
+    return MappedColumn(
+        name=name,
+        line=document.line(("columns", name)),
+        source=body.get("from"),
+        join=tuple(body.get("join", ())),
+        separator=body.get("with", " "),
+        constant=body.get("constant"),
+        values=values,
+        value_lines={key: document.line((*place, key)) for key in values or ()},
+        numbers=body.get("numbers"),
+        when=body.get("when"),
+        link=body.get("link"),
+    )
+
+
+def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+    """Yield the columns without one source, and the keys that do not go with theirs."""
+    for name, body in document.content["columns"].items():
+        given = [source for source in _SOURCES if source in body]
+        if len(given) != 1:
+            yield _mistake(document, ("columns", name), _ONE_SOURCE)
+            continue
+        for key, source in _OF_SOURCE.items():
+            if key in body and given != [source]:
+                yield _mistake(
+                    document,
+                    ("columns", name, key),
+                    _ONLY_WITH.format(key=key, source=source),
+                )
+        for key in ("values", "numbers", "when"):
+            if "link" in body and key in body:
+                yield _mistake(document, ("columns", name, key), _NOT_WITH_LINK.format(key=key))
+        yield from _value_mistakes(document, name, body)
+
+
+def _value_mistakes(
+    document: YamlDocument, name: str, body: Mapping[str, Any]
+) -> Iterator[Mistake]:
+    known: dict[str, str] = {}
+    for key in body.get("values", {}):
+        first = known.setdefault(value_key(key), key)
+        if first != key:
+            what = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
+            yield _mistake(document, ("columns", name, "values", key), what)
+        if not value_key(key):
+            yield _mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
+
+
+def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
+    """Yield the headers that are used and not there, and those that are neither used nor ignored.
+
+    A header that is there twice cannot be used: nothing tells which of the two is meant.
+    """
+    content = document.content
+    counted = Counter(map(header_key, content["header"]))
+    used: set[str] = set()
+    for name, body in content["columns"].items():
+        places: dict[tuple[str | int, ...], str] = {
+            ("columns", name, "join", n): h for n, h in enumerate(body.get("join", ()))
+        }
+        if "from" in body:
+            places["columns", name, "from"] = body["from"]
+        for place, header in places.items():
+            yield from _use_mistakes(document, place, header, counted)
+            used.add(header_key(header))
+    ignored: set[str] = set()
+    for number, header in enumerate(content.get("ignore", ())):
+        place = "ignore", number
+        ignored.add(header_key(header))
+        if header_key(header) not in counted:
+            yield _mistake(document, place, unknown_value(header, tuple(content["header"])))
+        elif header_key(header) in used:
+            yield _mistake(document, place, _USED_AND_IGNORED.format(header=quoted(header)))
+    for number, header in enumerate(content["header"]):
+        if header_key(header) not in used | ignored:
+            yield _mistake(document, ("header", number), _UNUSED.format(header=quoted(header)))
+
+
+def _use_mistakes(
+    document: YamlDocument, place: tuple[str | int, ...], header: str, counted: Counter[str]
+) -> Iterator[Mistake]:
+    times = counted[header_key(header)]
+    if not times:
+        yield _mistake(document, place, unknown_value(header, tuple(document.content["header"])))
+    elif times > 1:
+        yield _mistake(document, place, _TWICE.format(header=quoted(header), times=times))
+
+
+def _mistake(document: YamlDocument, place: tuple[str | int, ...], what: Text) -> Mistake:
+    return Mistake(document.line(place), format_yaml_path(place), what)
+
+
+def value_key(text: str) -> str:
+    """Return a cell's text as keys of ``values`` are compared: without case and outer spaces."""
+    return " ".join(text.split()).casefold()
+
+
+_ONE_SOURCE = Text(
+    pt="cabe exatamente um de: from, join, constant.",
+    en="exactly one of these belongs here: from, join, constant.",
+)
+_ONLY_WITH = Text(pt="{key} só vale com {source}.", en="{key} only goes with {source}.")
+_NOT_WITH_LINK = Text(pt="{key} não vale com link.", en="{key} does not go with link.")
+_SAME_VALUE = Text(
+    pt="{key} é o mesmo que {first}; deixe um só.", en="{key} is the same as {first}; keep one."
+)
+_BLANK_VALUE = Text(
+    pt="falta o texto da célula; uma célula vazia fica vazia.",
+    en="the cell's text is missing; an empty cell stays empty.",
+)
+_USED_AND_IGNORED = Text(
+    pt="{header} é usada em columns; tire-a daqui.",
+    en="{header} is used in columns; remove it from here.",
+)
+_UNUSED = Text(
+    pt="{header} não é usada: diga em columns de que coluna é, ou ponha-a em ignore.",
+    en="{header} is not used: say in columns which column it gives, or put it into ignore.",
+)
+_TWICE = Text(
+    pt="{header} aparece {times} vezes no cabeçalho; dê outro nome a uma delas na planilha.",
+    en="{header} appears {times} times in the header; rename one of them in the sheet.",
+)
