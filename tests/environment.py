@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from xlbridge.sandbox import RunningSandbox
@@ -20,7 +20,15 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
 
 def unmeasured_environment() -> dict[str, str]:
     """The environment of programs that coverage would only slow down, or that cannot write it."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
+    return without_coverage(os.environ)
+
+
+def without_coverage(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which processes are not measured.
+
+    A process that is interrupted within coverage's own locks would wait for them for good.
+    """
+    return {k: v for k, v in environment.items() if not k.startswith("COVERAGE_")}
 
 
 def credentials(running: RunningSandbox, **more: str) -> dict[str, str]:

@@ -5,15 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from environment import clean_environment
+from environment import clean_environment, without_coverage
 
 from xlbridge.cli.exit_codes import ExitCode
 
 
 def run(command: list[str | Path], *, home: Path) -> "subprocess.CompletedProcess[str]":
-    # An interrupt within coverage's own locks would leave them taken for good.
-    measured = clean_environment(home)
-    environment = {k: v for k, v in measured.items() if not k.startswith("COVERAGE_")}
+    environment = without_coverage(clean_environment(home))
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=120
     )

@@ -17,7 +17,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from environment import clean_environment, credentials
+from environment import clean_environment, credentials, without_coverage
 from forked import Zygote
 from sandboxes import give_database, sandbox_process
 
@@ -119,7 +119,7 @@ def broken_off(running: RunningSandbox, home: Path, output: Path, ending: signal
     """End an export by a signal after three windows; return what it said. No file is left."""
     with subprocess.Popen(
         export_command(output),
-        env=clean_environment(home, **credentials(running)),
+        env=without_coverage(clean_environment(home, **credentials(running))),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

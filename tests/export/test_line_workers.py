@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from zipfile import ZipFile
 
 import pytest
-from environment import clean_environment
+from environment import clean_environment, without_coverage
 from processes_seen import awaited, command_of, descendants, lives
 from test_start import HEAVY
 
@@ -300,7 +300,7 @@ def test_no_process_outlives_the_export(
     system.padding, system.delay = LARGE, 600
     output = tmp_path / "out" / "pedidos.xlsx"
     output.parent.mkdir()
-    environment = clean_environment(tmp_path / "own") | {
+    environment = without_coverage(clean_environment(tmp_path / "own")) | {
         "XLBRIDGE_BASE_URL": client.target.base_url,
         "XLBRIDGE_EMAIL": client.target.email,
         "XLBRIDGE_PASSWORD": client.target.password,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bad_sheet import write_sheet
-from environment import Xlbridge, clean_environment
+from environment import Xlbridge, clean_environment, without_coverage
 from processes_seen import awaited, busy_workers, lives, workers_of
 
 _BUSY = 0.5
@@ -39,7 +39,7 @@ def running(home: Path, *arguments: object) -> Iterator["subprocess.Popen[str]"]
     command = [sys.executable, "-m", "xlbridge", "validate", *map(str, arguments)]
     with subprocess.Popen(
         command,
-        env=clean_environment(home),
+        env=without_coverage(clean_environment(home)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

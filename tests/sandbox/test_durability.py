@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 from databases import connected
+from environment import without_coverage
 from servers import Start, log_in, sandbox_on
 from sqlalchemy import select
 from test_import_rules import finished
@@ -100,7 +101,7 @@ def test_the_end_of_a_queued_file_is_notified_once(start: Start, tmp_path: Path)
 def test_an_interruption_ends_it_cleanly(tmp_path: Path, ending: signal.Signals) -> None:
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
-    environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
+    environment = without_coverage({**os.environ, "XLBRIDGE_HOME": str(tmp_path)})
     with subprocess.Popen(
         [*command, "--ready-file", str(ready)],
         env=environment,

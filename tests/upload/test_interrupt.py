@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from environment import Xlbridge, clean_environment, credentials
+from environment import Xlbridge, clean_environment, credentials, without_coverage
 from lossy_proxy import Fate, LossyProxy
 from upload_parts import MakeClients, new_cnpj, registered
 
@@ -37,7 +37,7 @@ def test_ctrl_c_while_the_answer_is_awaited(
     environment = credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
     process = subprocess.Popen(
         [sys.executable, "-m", "xlbridge", "upload", str(path), "--yes", "--mode", "direct"],
-        env=clean_environment(home, **environment),
+        env=without_coverage(clean_environment(home, **environment)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

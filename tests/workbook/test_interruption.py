@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from environment import clean_environment
+from environment import clean_environment, without_coverage
 
 from xlbridge.workbook.edit import edit_package
 
@@ -38,7 +38,7 @@ def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
     with subprocess.Popen(
         [sys.executable, "-m", "xlbridge", "validate", large, "--format", "json", *outputs],
         cwd=tmp_path,
-        env=clean_environment(tmp_path / "home"),
+        env=without_coverage(clean_environment(tmp_path / "home")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

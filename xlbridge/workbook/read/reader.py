@@ -82,8 +82,8 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
 """True where the system keeps a process within the memory that it was given."""
 
-_WALL_TIME_FACTOR = 4
-"""Wall time of a parsing process, as a multiple of its processor time."""
+_WALL_TIME_FACTOR = 20
+"""Wall time of a parsing process, as a multiple of its processor time: others may be busy too."""
 
 
 @contextmanager
