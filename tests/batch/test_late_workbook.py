@@ -59,6 +59,29 @@ def test_a_late_workbook_with_the_same_keys_is_held(
     assert sorted(titles(client, "LATE")) == [f"Mensalidade {number}" for number in range(3)]
 
 
+def test_held_rows_that_stay_as_they_are_make_no_further_job(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN.format(name="again", files="again-*.xlsx"))
+    write_titles(tmp_path, "again-a.xlsx", "AGAIN", range(2), "Mensalidade")
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    late = write_titles(tmp_path, "again-b.xlsx", "AGAIN", range(2), "Outro texto")
+
+    def run(code: int = 1) -> tuple[int, int, int]:
+        """Run the batch; return the late workbook's jobs, its held rows and its rejects."""
+        units = report(run_batch("run", plan, "--yes", "--format", "json"), code)
+        unit = units["steps"][0]["units"][1]
+        rejects = list(tmp_path.glob("again-b-rejeitadas-*.xlsx"))
+        return len(unit["jobs"]), unit["rows"]["held"], len(rejects)
+
+    assert [run(), run(), run()] == [(1, 2, 1)] * 3
+    # The text differs once more: the evidence is written anew, once.
+    write_titles(tmp_path, late.name, "AGAIN", range(2), "Mais um texto")
+    assert [run(), run()] == [(2, 2, 2)] * 2
+    write_titles(tmp_path, late.name, "AGAIN", range(2, 4), "Mensalidade")
+    assert run(0)[1] == 0
+
+
 def test_a_late_workbook_with_the_same_rows_is_unchanged(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, client: Client
 ) -> None:

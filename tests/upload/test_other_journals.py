@@ -1,10 +1,14 @@
 """Records that another computer has sent: the system is asked, and nothing goes in twice."""
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from environment import Xlbridge, credentials
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
+from lossy_proxy import Fate, LossyProxy
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.client import Client
@@ -81,3 +85,45 @@ def test_a_profile_of_another_name_is_the_same_system(
         assert code == 0
     # Rows without a key are known by the journal alone, whatever the profile's name.
     assert (sent["rows"]["unchanged"], sent["rows"]["accepted"]) == (2, 0)
+
+
+def test_two_profiles_that_send_at_the_same_time_send_each_row_once(
+    xlbridge: Xlbridge,
+    sandbox: RunningSandbox,
+    proxy: LossyProxy,
+    tmp_path: Path,
+    make_clients: MakeClients,
+    forks: Zygote,
+) -> None:
+    """The first has recorded its job and sent nothing yet when the second one plans the rows."""
+    path = make_clients("", "")
+    home = tmp_path / "home"
+    home.mkdir()
+    login = f'base_url = "{proxy.base_url}"\nemail = "{sandbox.email}"\n'
+    profiles = "\n".join(f"[profiles.{name}]\n{login}" for name in ("homolog", "outro-nome"))
+    (home / "profiles.toml").write_text(profiles, encoding="utf-8")
+    known = {"XLBRIDGE_HOME": str(home), "XLBRIDGE_PASSWORD": sandbox.password}
+    planned, sent = threading.Event(), threading.Event()
+
+    def decide(_method: str, asked: str) -> Fate:
+        if "preview=true" in asked and not planned.is_set():
+            planned.set()
+            assert sent.wait(timeout=120)
+        return "pass"
+
+    proxy.decide = decide
+    environment = clean_environment(home, XLBRIDGE_PROFILE="homolog", **known)
+    log = tmp_path / "stderr"
+    with forks.running(environment, ["upload", str(path), "--yes"], log=log):
+        assert planned.wait(timeout=60), log.read_text("utf-8")
+        code, second = upload(xlbridge, path, XLBRIDGE_PROFILE="outro-nome", **known)
+        sent.set()
+        deadline = time.monotonic() + 60
+        while "nothing more was done" not in log.read_text("utf-8"):
+            assert time.monotonic() < deadline, log.read_text("utf-8")
+            time.sleep(0.02)
+    assert (code, second["rows"]["created"]) == (0, 2)
+    imports = [asked for method, asked in proxy.seen if method == "POST" and "/fila" in asked]
+    assert len(imports) == 1
+    code, again = upload(xlbridge, path, XLBRIDGE_PROFILE="homolog", **known)
+    assert (code, again["rows"]["unchanged"]) == (0, 2)

@@ -1,11 +1,14 @@
 """A sheet in parts: each a job of its own, all one verdict."""
 
+from contextlib import closing
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
+from sheets import write_records
 from upload_parts import (
     AT_ONCE,
     YES,
@@ -21,9 +24,12 @@ from upload_parts import (
 from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
 from xlbridge.client import Client
 from xlbridge.errors import TransportError, UsageError
+from xlbridge.resources import Catalogue
+from xlbridge.settings import read_settings
 from xlbridge.upload import (
     ConsentRequest,
     Job,
+    Journal,
     RequestedMode,
     Resolution,
     RowOutcome,
@@ -37,8 +43,10 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.payload import file_hash
+from xlbridge.upload.planning import MAX_PLAN_AGE
 from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
+from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
 
 def split_job(
@@ -258,3 +266,44 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
     preview = split_job(context, client, path, "preview", 2)
     assert Uploads(context, client).run(preview, looked).last("plan") == new
     assert list(job_lines(job)) == ["Nothing was sent (not confirmed)."]
+
+
+@pytest.mark.parametrize("mode", ["direct", "queue"])
+def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be_changed(
+    home: Path,
+    catalogue: Catalogue,
+    client: Client,
+    proxy: LossyProxy,
+    tmp_path: Path,
+    mode: RequestedMode,
+) -> None:
+    """While the first part is sent, a minute passes and a colleague writes the second one's."""
+    documents = [f"FAT-{new_cnpj()}" for _ in range(2)]
+    row = {"dataDeVencimento": date(2026, 10, 30), "historico": "Energia"}
+    rows = [row | {"numeroDoDocumento": one} for one in documents]
+    path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
+    theirs = [rows[1] | {"historico": "De um colega"}]
+    colleague = write_records(tmp_path / "colega.xlsx", "contaspagar", theirs)
+    clock = [datetime(2026, 11, 2, 9)]
+    options = replace(YES, mode=mode, chunk_rows=1, update=True)
+
+    def send(folder: Path, sheet: Path) -> Job:
+        settings = read_settings({"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": "0"})
+        with closing(Journal(settings.journal, lambda: clock[0])) as journal:
+            uploads = Uploads(UploadContext(settings, catalogue, journal), client)
+            return uploads.send(validate_workbook(sheet, catalogue), options)
+
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and "importacao" in asked and "preview=true" not in asked and not met:
+            met.append(asked)
+            assert send(tmp_path / "other-home", colleague).state is State.DONE
+            clock[0] += 2 * MAX_PLAN_AGE
+        return "pass"
+
+    proxy.decide = decide
+    job = send(home, path)
+    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 1)
+    found = [t for t in client.records(PAYABLE_LIST_OPEN) if t["numeroDoDocumento"] in documents]
+    assert sorted(str(title["historico"]) for title in found) == ["De um colega", "Energia"]

@@ -10,7 +10,7 @@ from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from sheets import write_records
 from sqlalchemy import update
-from update_parts import Run, differing, edit, titles, writes
+from update_parts import Run, cell, differing, edit, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
@@ -217,3 +217,83 @@ def test_an_undo_needs_consent_and_a_finished_upload(
     again = xlbridge("undo", newest_job(run, "undo"), "--yes", **toward_proxy)
     assert again.returncode == 2
     assert f"undo the upload {job}" in again.stderr
+
+
+def test_rows_of_retries_are_reversed_with_the_job_that_they_were_rejected_from(
+    client: Client, proxy: LossyProxy, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    refused = 999_999
+    edit(payables, "numeroDoDocumento", 2, f"FAT-{new_cnpj()}")
+    edit(payables, "numeroDoDocumento", 3, f"FAT-{new_cnpj()}")
+    edit(payables, "codigoDoFornecedor", 3, refused)
+    code, first = run("upload", payables, "--yes")
+    assert (code, first["rows"]["created"], first["rows"]["rejected"]) == (1, 1, 1), first
+    rejects = Path(first["rejects_file"])
+    supplier = cell(payables, "codigoDoFornecedor", 2)
+    edit(rejects, "codigoDoFornecedor", 2, supplier)
+    code, retry = run("retry", first["job"], "--yes")
+    assert (code, retry["rows"]["created"]) == (0, 1), retry
+    assert len(titles(client)) == len(before) + 2
+    proxy.seen.clear()
+    code, report = run("undo", first["job"], "--yes")
+    assert (code, report["rows"]) == (0, {"read": 2, "undone": 2, "left": 0, "unknown": 0})
+    assert [method for method, _ in writes(proxy)] == ["DELETE"] * 2
+    assert titles(client) == before
+    # The retry has nothing left to reverse either, and the sheet can be sent again.
+    assert run("undo", first["job"], "--yes")[1]["rows"]["read"] == 0
+    edit(payables, "codigoDoFornecedor", 3, supplier)
+    code, again = run("upload", payables, "--yes")
+    assert (code, again["rows"]["created"], again["rows"]["unchanged"]) == (0, 2, 1)
+
+
+def test_a_retry_alone_is_reversed_by_its_own_name(
+    client: Client, run: Run, payables: Path
+) -> None:
+    before = titles(client)
+    edit(payables, "historico", 2, "Corrigida")
+    code, first = run("upload", payables, "--yes")
+    assert (code, first["rows"]["held"]) == (1, 1)
+    code, retry = run("retry", first["job"], "--update", "--yes")
+    assert (code, retry["rows"]["updated"]) == (0, 1), retry
+    code, report = run("undo", retry["job"], "--yes")
+    assert (code, report["rows"]["undone"], titles(client)) == (0, 1, before)
+    # The first job names it no more.
+    code, report = run("undo", first["job"], "--yes")
+    assert (code, report["rows"]["read"], titles(client)) == (0, 0, before)
+
+
+def test_what_the_system_has_filled_by_itself_is_no_change(
+    client: Client, run: Run, payables: Path, sandbox_home: Path, proxy: LossyProxy
+) -> None:
+    """The sheet left the gross amount empty, and the system writes one when it takes a title in."""
+    before = titles(client)
+    edit(payables, "ValorBruto", 2, None)
+    edit(payables, "ValorBruto", 3, None)
+    for row in (2, 3, 4):
+        edit(payables, "numeroDoDocumento", row, f"FAT-{new_cnpj()}")
+    seen: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        # The titles are read back after the log has said that they were taken in.
+        if "log-importacao" in path:
+            seen.append("log")
+        if method == "GET" and "contaspagar" in path and seen[-1:] == ["log"]:
+            seen.append("titles")
+            new = sorted(titles(client).keys() - before.keys())
+            with connected(sandbox_home, writing=True) as connection:
+                for key in new[:2]:
+                    chosen = update(tables.payables).where(title_condition(tables.payables, key))
+                    connection.execute(chosen.values(ValorBruto=123))
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", payables, "--yes")
+    assert (code, report["rows"]["created"], seen[-1]) == (0, 3, "titles"), report
+    proxy.decide = lambda _method, _path: "pass"
+    _, second, _ = sorted(titles(client).keys() - before.keys())
+    touch(client, second, ValorBruto=124)
+    code, report = run("undo", report["job"], "--yes")
+    assert (code, report["rows"]) == (1, {"read": 3, "undone": 2, "left": 1, "unknown": 0})
+    assert [(one["row"], one["reason"]) for one in report["left"]] == [(3, "changed")]
+    assert titles(client).keys() - before.keys() == {second}

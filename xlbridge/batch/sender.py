@@ -132,7 +132,12 @@ class WorkbookSender:
     def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
         sending = target.step.sending
         options = replace(self.options, chunk_rows=sending.chunk_rows if sending else None)
-        self._run(target, self._uploads(target).create_retry(corrected, options))
+        try:
+            job = self._uploads(target).create_retry(corrected, options, only_news=True)
+        except NotRetriable:
+            # Every row would stay as it is.
+            return
+        self._run(target, job)
 
     def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
         """Accept a workbook that was changed after it was sent, if its rows are the same."""

@@ -1,11 +1,14 @@
 """Context and options of uploads: journal and catalogue, the mode, the options of one upload."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from xlbridge.errors import UsageError
+from xlbridge.files import file_lock
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
@@ -27,13 +30,32 @@ class UploadContext:
     catalogue: Catalogue
     journal: Journal
 
-    def claimed_elsewhere(self, place: Place, claims: RowClaims) -> ClaimedRows:
-        """Return what jobs of the home's other profiles claim of some rows of the same system."""
-        found = ClaimedRows()
+    def claimed_elsewhere(self, place: Place, claims: RowClaims) -> Mapping[Path, ClaimedRows]:
+        """Return what jobs of the home's other profiles claim of some rows of the same system.
+
+        They are by the files of those profiles' journals.
+        """
+        found = {}
         for path in self.settings.other_journals:
             with closing(Journal(path)) as journal:
-                found = found.joined(journal.claimed(place, claims))
+                found[path] = journal.claimed(place, claims)
         return found
+
+    @contextmanager
+    def sole_claimant(
+        self, place: Place, claims: RowClaims, known: Mapping[Path, ClaimedRows]
+    ) -> Iterator[None]:
+        """Keep the home's other profiles from claiming rows of the same system in the block.
+
+        Jobs in their journals that hold some of the rows and have sent nothing are abandoned.
+        Raises ``PlanOutdated`` where other jobs there hold rows than those that are ``known``.
+        """
+        name = hashlib.sha256(place.system.encode()).hexdigest()
+        with file_lock(self.settings.home / "locks" / f"system-{name}.lock"):
+            for path in self.settings.other_journals:
+                with closing(Journal(path)) as journal:
+                    journal.make_way(place, claims, known.get(path, ClaimedRows()))
+            yield
 
 
 @contextmanager

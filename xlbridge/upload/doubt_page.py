@@ -44,6 +44,7 @@ _SOME_THERE = Text(
 )
 _MOMENTS = {
     Moment.BEFORE: "Antes · Before",
+    Moment.WRITTEN: "Depois do envio · After sending",
     Moment.AFTER: "Depois · After",
     Moment.CODES: "Códigos · Codes",
 }

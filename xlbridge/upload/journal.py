@@ -95,7 +95,7 @@ class Journal:
         job_id = self._new_id()
         with transaction(self._db):
             if whole.spec.mode is not Mode.PREVIEW:
-                self._make_way(job_id, whole, known)
+                self._make_way(whole.spec.place, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
             self._add_actions(job_id, plan)
             first = {**note, **_updates_note(whole), **plan_note(plan, self.now())}
@@ -288,9 +288,18 @@ class Journal:
     def _sizes(self, job: Job) -> list[int]:
         return [len(part.what.rows) for part in self.parts_of(job)]
 
-    def _make_way(self, successor: str, whole: SheetPart, known: ClaimedRows) -> None:
+    def make_way(self, place: Place, claims: RowClaims, known: ClaimedRows) -> None:
+        """Make way for a job of another journal: abandon jobs of its rows that have sent nothing.
+
+        Raises ``PlanOutdated`` when others hold its rows than those that are ``known``.
+        """
+        with transaction(self._db):
+            self._make_way(place, claims, known, "another profile")
+
+    def _make_way(
+        self, place: Place, claims: RowClaims, known: ClaimedRows, successor: str
+    ) -> None:
         """Abandon jobs of the same rows that have sent nothing; compare the claims of others."""
-        place, claims = whole.spec.place, whole.claims
         if self.claimed(place, claims).holders(claims) != known.holders(claims):
             raise PlanOutdated(_CLAIMED_MEANWHILE)
         found = [jobs for of in self._claims.claimants(place, claims) for jobs in of.values()]

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import reduce
 from pathlib import Path
 
 import pandas as pd
@@ -167,13 +168,14 @@ def _planned_rows(context: UploadContext, job: Job) -> list[PlannedRow]:
 class PlannedSheet:
     """Sheet with its plan, and what the plan was made by: remote records, other jobs' claims.
 
-    ``claimed`` are the claims of the same journal.
+    ``claimed`` are the claims of the same journal, ``elsewhere`` those of the home's others.
     """
 
     source: SheetSource
     plan: RowPlan
     snapshot: Snapshot
     claimed: ClaimedRows
+    elsewhere: Mapping[Path, ClaimedRows]
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return what some of the rows claim, in their order."""
@@ -208,9 +210,10 @@ def plan_source(
     place = Place(client.identity, client.target.profile, source.resource.name)
     claims = RowClaims(rows.digests, rows.keys)
     claimed = context.journal.claimed(place, claims, own)
-    everywhere = claimed.joined(context.claimed_elsewhere(place, claims))
+    elsewhere = context.claimed_elsewhere(place, claims)
+    everywhere = reduce(ClaimedRows.joined, elsewhere.values(), claimed)
     plan = plan_rows(source.resource, rows, reading, everywhere, options)
-    return PlannedSheet(source, plan, reading.snapshot, claimed)
+    return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
 
 
 def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
@@ -235,7 +238,9 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
     """
     planned = plan_anew(context, client, job)
     if job.parent is not None:
-        if len(planned.plan.positions) != len(job.what.rows):
+        if list(map(_decision, planned.plan.rows)) != list(
+            map(_decision, _planned_rows(context, job))
+        ):
             return False
         context.journal.store_snapshot(job, Moment.BEFORE, planned.before)
         return True
@@ -243,6 +248,11 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
         return False
     renew_plan(context, job, planned)
     return True
+
+
+def _decision(row: PlannedRow) -> tuple[object, ...]:
+    """Return what was decided about a row of a part: its action, its record, what differs."""
+    return row.row, row.action, row.record, dict(row.differences)
 
 
 def renew_plan(context: UploadContext, job: Job, planned: PlannedSheet) -> Job:

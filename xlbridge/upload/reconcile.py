@@ -115,6 +115,23 @@ def is_as_before(context: RunContext, job: Job) -> bool:
     return [_records(row) for row in now] == [_records(row) for row in before]
 
 
+def keep_written_records(context: RunContext, job: Job) -> None:
+    """Store the records that a job has created, as they are right after, where undo removes them.
+
+    The system may have filled fields that the sheet left empty. Where it does not answer, undo
+    takes an empty cell for an empty field.
+    """
+    resource = context.resource(job)
+    removable = resource.change is not None and resource.change.delete_name is not None
+    if not removable or not context.options.snapshot or not job.verdict.accepted:
+        return
+    try:
+        written, _ = look_up_rows(context.client, resource, context.rows(job), most=None)
+    except ApiError:
+        return
+    context.journal.store_snapshot(job, Moment.WRITTEN, written)
+
+
 def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
     """Return the records of a row with their values, however they were compared with it."""
     found = () if row is None else row.found

@@ -18,8 +18,14 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.planner import SheetRows
 from xlbridge.upload.planning import SheetSource
-from xlbridge.upload.retried_rows import doubtful_rows, rows_in_system, with_retries
-from xlbridge.upload.row_plan import RowReason, SetAside
+from xlbridge.upload.retried_rows import (
+    doubtful_rows,
+    outcomes_with_retries,
+    rows_in_system,
+    with_retries,
+)
+from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan, RowReason, SetAside
+from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
@@ -242,6 +248,39 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[in
             keys = frozenset(rows.keys[place])
             applied[origins[number]] = _AppliedRow(one.id, rows.digests[place], keys)
     return rejected, applied
+
+
+def require_news(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
+    """Raise ``NotRetriable`` where a plan of corrected rows brings none of them further.
+
+    That is so where each is held as it is already, was rejected as it is, or is in the system by
+    the job's and its retries' word.
+    """
+    journal, job = context.journal, corrected.job
+    before: defaultdict[int, list[PlannedRow]] = defaultdict(list)
+    for one, origins in with_retries(journal, job):
+        for row in journal.plan_of(one):
+            before[origins[row.row]].append(row)
+    outcomes = outcomes_with_retries(journal, job)
+    there = {row for row, outcome in outcomes.items() if outcome in _IN_SYSTEM}
+    for row in plan.rows:
+        origin = corrected.origins[row.row]
+        if row.action is RowAction.UNCHANGED and origin in there:
+            continue
+        if row.reason is not RowReason.REJECTED and not _is_held_alike(row, before[origin]):
+            return
+    raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file))
+
+
+_IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
+
+
+def _is_held_alike(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
+    """Tell whether a row is held for a reason for which it was held before."""
+    return row.action is RowAction.HELD and any(
+        (row.reason, row.job, row.differences) == (one.reason, one.job, one.differences)
+        for one in before
+    )
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:

@@ -76,6 +76,8 @@ class JobRunner:
         steps = self._steps_of_records if job.what.mode.is_by_record else self._steps
         while go_on and not job.state.is_final:
             job, go_on = steps[job.state](self._context, job)
+            if job.state.is_final and (not job.what.mode.is_by_record or job.last("creates")):
+                reconcile.keep_written_records(self._context, job)
         return job
 
 

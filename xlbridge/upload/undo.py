@@ -13,7 +13,13 @@ from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.payload import frame_of_rows, store_payload
-from xlbridge.upload.undo_plan import LeftReason, LeftRow, UndoneRow, plan_undo
+from xlbridge.upload.undo_plan import (
+    LeftReason,
+    LeftRow,
+    UndoneRow,
+    plan_undo,
+    undos_with_retries,
+)
 
 _SHOWN_ROWS = 10
 
@@ -58,7 +64,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
             ).format(job=job.id, whole=whole)
         )
     retries = context.journal.retries_of(job.id)
-    undos = context.journal.undos_of(job.id)
+    undos = undos_with_retries(context.journal, job)
     for one in [job, *retries, *undos]:
         if one.state.is_unsent and one is not job:
             if one in undos:

@@ -14,10 +14,11 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR
 from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.record_writes import RecordTask, WriteState
 from xlbridge.upload.retried_rows import with_retries
@@ -92,8 +93,9 @@ def plan_undo(
 ) -> tuple[list[UndoneRow], list[LeftRow]]:
     """Return the rows of a job, its parts and retries that can be reversed, and those that cannot.
 
-    Rows that an earlier undo has reversed are in neither. Raises ``RemoteRejected``,
-    ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    Rows that an earlier undo of any of these jobs has reversed are in neither. Raises
+    ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
+    asked.
     """
     undone: list[UndoneRow] = []
     left: list[LeftRow] = []
@@ -139,10 +141,20 @@ def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mappi
             yield part, numbers
 
 
+def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
+    """Return the jobs that reverse a job, a retry of its rows or a job whose rows it retries."""
+    family = {one.id for one, _ in with_retries(journal, job)}
+    earlier = job.last("retry_of")
+    while earlier is not None:
+        family.add(earlier)
+        earlier = journal.job(earlier).last("retry_of")
+    return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
+
+
 def _reversed_before(context: UploadContext, job: Job) -> set[tuple[str, int]]:
     return {
         write.task.claim
-        for undo in context.journal.undos_of(job.id)
+        for undo in undos_with_retries(context.journal, job)
         for write in context.journal.writes.of(undo.id)
         if write.state is WriteState.APPLIED and write.task.claim is not None
     }
@@ -180,20 +192,32 @@ class _CreatedRecords(_JudgedRows):
         if change is None or change.delete_name is None:
             yield from (LeftRow(one.row, LeftReason.NO_OPERATION) for one in self._rows)
             return
-        readings = self._context.journal.snapshots_before(self._job.id)
-        before = readings[-1] if readings else (None,) * len(self._job.what.rows)
+        before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
         taken: set[str] = set()
         for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            yield self._judged_row(one, before[one.position], now, taken)
+            yield self._judged_row(one, before[one.position], written[one.position], now, taken)
+
+    def _stored(self, moment: Moment) -> Snapshot:
+        """Return the newest snapshot of a moment; without one, nothing is known of any row."""
+        stored = self._context.journal.snapshots(self._job.id)
+        found = [one.rows for one in stored if one.moment is moment]
+        return found[-1] if found else (None,) * len(self._job.what.rows)
 
     def _judged_row(
-        self, one: _SentRow, was: RowSnapshot | None, now: RowSnapshot | None, taken: set[str]
+        self,
+        one: _SentRow,
+        was: RowSnapshot | None,
+        written: RowSnapshot | None,
+        now: RowSnapshot | None,
+        taken: set[str],
     ) -> UndoneRow | LeftRow:
         if was is None or now is None:
             return LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
         known = {record.code for record in was.found} | taken
         new = [record for record in now.found if record.code not in known]
-        left = next((record for record in new if record.unchanged), None)
+        as_left = {r.code: r.values for r in (written.found if written else ()) if r.same}
+        left = next((r for r in new if as_left.get(r.code) == r.values), None)
+        left = left or next((r for r in new if r.unchanged and r.code not in as_left), None)
         if left is None or self._settled(left):
             settled = any(map(self._settled, new))
             return LeftRow(one.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)

@@ -1,6 +1,6 @@
 """Uploads: create the job of a validated sheet, run it, and write its evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -29,8 +29,8 @@ from xlbridge.upload.planning import (
     plan_source,
     renew_plan,
 )
-from xlbridge.upload.retry import CorrectedRows
-from xlbridge.upload.row_plan import RowAction
+from xlbridge.upload.retry import CorrectedRows, require_news
+from xlbridge.upload.row_plan import RowAction, RowPlan
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
 from xlbridge.validation import ValidatedSheet
@@ -85,10 +85,13 @@ class Uploads:
         mode = choose_mode(source.resource, options.mode).mode
         return self._create(source, mode, options)
 
-    def create_retry(self, corrected: CorrectedRows, options: UploadOptions) -> Job:
+    def create_retry(
+        self, corrected: CorrectedRows, options: UploadOptions, *, only_news: bool = False
+    ) -> Job:
         """Record the job that sends the corrected rows of an earlier one, in that one's mode.
 
-        Raises as ``create`` does.
+        Raises as ``create`` does; with ``only_news``, ``NotRetriable`` where each row would stay as
+        it is.
         """
         earlier = corrected.job
         # A retry that has sent nothing gives way: only the new one knows which rows are which.
@@ -101,7 +104,8 @@ class Uploads:
             update=options.update or planned.get("update", False),
             clear=options.clear or planned.get("clear", False),
         )
-        return self._create(source, earlier.import_mode, options, origin)
+        check = partial(require_news, self._context, corrected) if only_news else None
+        return self._create(source, earlier.import_mode, options, origin, check)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Take a job as far as it goes, and leave its evidence behind.
@@ -158,12 +162,18 @@ class Uploads:
         mode: Mode,
         options: UploadOptions,
         origin: Mapping[str, Any] = _NO_ORIGIN,
+        check: Callable[[RowPlan], None] | None = None,
     ) -> Job:
-        """Plan the rows and record their job; once more where other jobs claim rows meanwhile."""
+        """Plan the rows and record their job; once more where other jobs claim rows meanwhile.
+
+        ``check`` may refuse the plan.
+        """
         note = {**origin, "planning": asdict(options.planning)}
         for attempt in range(1, _PLANS + 1):
             options.progress(_PLANNING.format(rows=len(source.rows)))
             planned = plan_source(self._context, self._client, source, options.planning)
+            if check is not None:
+                check(planned.plan)
             try:
                 return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
             except PlanOutdated:
@@ -199,7 +209,10 @@ class Uploads:
         all_rows = self._store(planned.source.resource, planned.source.frame)
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
         note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
-        return journal.create(whole, parts, planned.plan, planned.claimed, note)
+        if mode is Mode.PREVIEW:
+            return journal.create(whole, parts, planned.plan, planned.claimed, note)
+        with self._context.sole_claimant(whole.spec.place, whole.claims, planned.elsewhere):
+            return journal.create(whole, parts, planned.plan, planned.claimed, note)
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
         """Store the payload of some of the rows that are sent; return what to record of them."""

@@ -66,9 +66,13 @@ def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
 
 
 class Moment(StrEnum):
-    """Moment of a snapshot: before sending, after the settle time, or to learn remote codes."""
+    """Moment of a snapshot.
+
+    Before sending, right after what was written, after the settle time, or to learn remote codes.
+    """
 
     BEFORE = "before"
+    WRITTEN = "written"
     AFTER = "after"
     CODES = "codes"
 
