@@ -9,7 +9,8 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
     ├── PlanFileError       a batch's plan is wrong
     ├── WorkbookRefused     a file is not a workbook that can be read safely
     ├── JournalError        the upload journal forbids or cannot do what is asked
-    ├── LocalDatabaseError  a SQLite file of xlbridge cannot be read or written
+    ├── LocalFailure        this computer failed: its disk is full, read-only, out of order
+    │   └── LocalDatabaseError  a SQLite file of xlbridge cannot be read or written
     └── ApiError
         ├── TransportError        no usable answer came, and nothing was applied
         │   └── TruncatedAnswer   the answer to a listing broke off
@@ -70,7 +71,14 @@ class JournalError(XlbridgeError):
     """The upload journal forbids, or cannot do, what is asked."""
 
 
-class LocalDatabaseError(XlbridgeError):
+class LocalFailure(XlbridgeError):
+    """This computer failed: the disk is full, read-only or out of order, a permission is missing.
+
+    What had left by then is in the journal; where it says nothing, nothing had.
+    """
+
+
+class LocalDatabaseError(LocalFailure):
     """A database of ours on this computer cannot be read or written."""
 
 
@@ -137,6 +145,8 @@ _OS_ERROR_REASONS: Mapping[int, Text] = {
     ),
     errno.EEXIST: Text(pt="já existe", en="it exists already"),
     errno.ENOSPC: Text(pt="não há espaço no disco", en="no space left on the disk"),
+    errno.EDQUOT: Text(pt="a cota do disco está esgotada", en="the quota of the disk is used up"),
+    errno.EIO: Text(pt="o disco falhou", en="the disk failed"),
     errno.EROFS: Text(pt="o disco é só de leitura", en="the disk is read-only"),
     errno.ENAMETOOLONG: Text(pt="o nome é longo demais", en="the name is too long"),
     errno.EFBIG: Text(
@@ -155,6 +165,13 @@ _OS_ERROR_REMEDIES: Mapping[int, Text] = {
     errno.ENOSPC: Text(
         pt="Libere espaço, ou grave noutro disco.", en="Free some space, or write to another disk."
     ),
+    errno.EDQUOT: Text(
+        pt="Libere espaço da sua cota, ou grave noutro disco.",
+        en="Free some space of your quota, or write to another disk.",
+    ),
+    errno.EIO: Text(
+        pt="Grave noutro disco, e confira este.", en="Write to another disk, and check this one."
+    ),
     errno.EACCES: _CLOSE_OR_WRITE_ELSEWHERE,
     errno.EPERM: _CLOSE_OR_WRITE_ELSEWHERE,
     errno.EROFS: Text(pt="Grave noutra pasta.", en="Write to another folder."),
@@ -164,6 +181,10 @@ _OS_ERROR_REMEDIES: Mapping[int, Text] = {
         en="Write to another disk, or raise the limit on the size of files.",
     ),
 }
+_FREE_SOME_SPACE = Text(
+    pt="Libere espaço no disco, ou escolha outra pasta com TMPDIR (no Windows, TEMP).",
+    en="Free some space on the disk, or choose another folder by TMPDIR (on Windows, TEMP).",
+)
 _CHECK_PERMISSIONS = Text(
     pt="Confira as permissões da pasta, ou use outra; a do próprio xlbridge se escolhe com "
     "XLBRIDGE_HOME.",
@@ -176,14 +197,55 @@ _DEFAULT_REMEDY = Text(
 )
 
 
+_LOCAL_FAILURES = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ENODEV),
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOLCK, errno.EBUSY, errno.ENXIO),
+    }
+)
+_NO_TEMPORARY_FOLDER = Text(
+    pt="não há pasta de arquivos temporários em que se possa gravar",
+    en="there is no folder for temporary files that can be written to",
+)
+
+
+def is_local_failure(failure: OSError) -> bool:
+    """Tell whether it is the computer that failed, and not the path that is wrong."""
+    missing = isinstance(failure, PermissionError) or _lacks_temporary_folder(failure)
+    return missing or failure.errno in _LOCAL_FAILURES
+
+
+def _lacks_temporary_folder(failure: OSError) -> bool:
+    """Tell whether ``tempfile`` found no folder: it has tried all of them, and names none."""
+    own = failure.strerror or ""
+    return failure.filename is None and own.startswith("No usable temporary directory")
+
+
+def local_failure(failure: OSError) -> LocalFailure:
+    """Return the error that tells of a failure of this computer, and of the file it concerns."""
+    path = failure.filename2 or failure.filename
+    place = Text(pt="este computador", en="this computer") if path is None else str(path)
+    return LocalFailure(
+        Text(
+            pt="Não foi possível ler ou gravar em {place}: {reason}.",
+            en="Cannot read or write at {place}: {reason}.",
+        ).format(place=place, reason=os_error_reason(failure)),
+        os_error_remedy(failure),
+    )
+
+
 def os_error_reason(failure: OSError) -> Text:
     """Return the reason; one that is not among the usual ones in the system's own words."""
+    if _lacks_temporary_folder(failure):
+        return _NO_TEMPORARY_FOLDER
     own = failure.strerror or type(failure).__name__
     return _OS_ERROR_REASONS.get(failure.errno or 0, untranslated(own))
 
 
 def os_error_remedy(failure: OSError) -> Text:
     """Return what a person can do about a file that could not be written."""
+    if _lacks_temporary_folder(failure):
+        return _FREE_SOME_SPACE
     if isinstance(failure, PermissionError) and _concerns_folder(failure):
         return _CHECK_PERMISSIONS
     return _OS_ERROR_REMEDIES.get(failure.errno or 0, _DEFAULT_REMEDY)

@@ -49,7 +49,7 @@ def test_a_full_disk_is_told_and_no_defect(
 ) -> None:
     with Path("/dev/full").open("wb") as full:
         code, told = run(home, full, *command, unbuffered=unbuffered)
-    assert code == 2
+    assert code == 6
     assert told.startswith("Error: cannot write to standard output: ")
     assert len(told.splitlines()) == 1
 

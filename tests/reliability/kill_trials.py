@@ -91,7 +91,7 @@ class Laboratory:
         course.upload()
         return time.monotonic() - start
 
-    def course(self, subject: Subject, options: tuple[str, ...] = ()) -> "Trial":
+    def course(self, subject: Subject, options: tuple[str, ...] = ()) -> "Course":
         """Begin anew: an empty home, a new sheet, a proxy that remembers nothing."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
@@ -118,7 +118,7 @@ class Course:
 
     def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
         """Run ``xlbridge upload``."""
-        return self._run(
+        return self.run(
             "upload", str(self.path), "--mode", self.subject.mode, "--yes", *self.options, **how
         )
 
@@ -143,19 +143,19 @@ class Course:
         """Run the library's upload with a journal that kills at one of its writes."""
         when = "before" if before else "after"
         arguments = [str(self.path), self.subject.mode, str(write), when]
-        return self._run(*arguments, module="journal_driver")
+        return self.run(*arguments, module="journal_driver")
 
     def to_its_end(self, name: str) -> Trial:
         """Resume until the upload is over; where nothing is proven, look and say what is there."""
         site = self.laboratory.site
-        self._quiet()
-        job = self._job()
+        self.quiet()
+        job = self.job()
         if job is None:
             self._upload_again()
             return self._judge(name, None)
         for _ in range(_RESUMES):
-            self._quiet()
-            job = self._report(self._run("resume", job["job"], "--yes", "--format", "json"))
+            self.quiet()
+            job = self._report(self.run("resume", job["job"], "--yes", "--format", "json"))
             if job["state"] in ("done", "previewed"):
                 return self._judge(name, None)
             if job["state"] not in ("in_doubt", "processing", "queued"):
@@ -163,7 +163,7 @@ class Course:
         there = site.counts(self.subject, self.known)
         seen = "applied" if all(there) else "not-applied"
         decided = self._report(
-            self._run("resolve", job["job"], "--as", seen, "--reason", "looked", "--format", "json")
+            self.run("resolve", job["job"], "--as", seen, "--reason", "looked", "--format", "json")
         )
         doubt = f"{name.split(' of ')[-1]}: a person saw that it was {seen}"
         if decided["state"] == "partial":
@@ -182,19 +182,20 @@ class Course:
         self._send("upload", str(self.path), "--mode", self.subject.mode, *self.options)
 
     def _send(self, *arguments: str) -> None:
-        ended = self._run(*arguments, "--yes")
+        ended = self.run(*arguments, "--yes")
         if ended.returncode != 0:
             raise Broken(f"sent again: {ended.returncode} {ended.stderr}")
 
-    def _quiet(self) -> None:
+    def quiet(self) -> None:
         """Wait until nothing of the killed process is on its way any more."""
         proxy = self.laboratory.site.proxy
         proxy.watch = lambda _point, _number, _request: None
         proxy.wait_for_all()
         self.laboratory.site.counts(self.subject, [])
 
-    def _job(self) -> dict[str, Any] | None:
-        jobs = json.loads(self._run("jobs", "--format", "json").stdout)["jobs"]
+    def job(self) -> dict[str, Any] | None:
+        """Return what the journal says of the upload, None where it was not recorded."""
+        jobs = json.loads(self.run("jobs", "--format", "json").stdout)["jobs"]
         own = [job for job in jobs if job["part_of"] is None]
         return own[0] if own else None
 
@@ -205,7 +206,8 @@ class Course:
             raise Broken(f"{ended.returncode}: {ended.stderr}") from None
         return report
 
-    def _run(self, *arguments: str, **how: Any) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, **how: Any) -> "subprocess.CompletedProcess[str]":
+        """Run a command in the home of this course."""
         target = self.laboratory.site.target()
         environment = clean_environment(
             self.laboratory.folder / "home",

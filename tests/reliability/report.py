@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from answers import TRIALS
 from courses import course_trials
+from disk_trials import disk_trial, strikes
 from environment import clean_environment
 from fault_trials import PAIRS, answer_trial, fault_trial
 from forked import zygote
@@ -64,6 +65,12 @@ def answers(laboratory: Laboratory, share: float) -> Iterator[Trial]:
         yield answer_trial(laboratory.site, laboratory.folder, mode, answer)
 
 
+def disk_faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """A disk that fails in every way from every write of an upload on."""
+    for strike in thinned(list(strikes(laboratory)), share):
+        yield disk_trial(laboratory, strike)
+
+
 def machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """A state machine over client, server, faults and clock."""
     return course_trials(UploadMachine, laboratory.site, laboratory.folder, round(3000 * share))
@@ -79,6 +86,7 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at random moments": random_kills,
     "faults": faults,
     "answers": answers,
+    "disk faults": disk_faults,
     "state machine (sheets)": machine,
     "state machine (keys)": key_machine,
 }

@@ -102,7 +102,7 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
         Journal(path)
 
 
-@pytest.mark.parametrize(("state", "code"), [("previewing", 2), ("staging", 2), ("polling", 5)])
+@pytest.mark.parametrize(("state", "code"), [("previewing", 6), ("staging", 6), ("polling", 5)])
 def test_an_upload_whose_journal_fails_goes_on_later(
     xlbridge: Xlbridge,
     sandbox: RunningSandbox,

@@ -17,7 +17,7 @@ from upload_parts import (
 )
 
 from xlbridge.client import Client
-from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
+from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
@@ -253,7 +253,7 @@ def test_a_job_that_sent_nothing_gives_way_to_another_mode(
 
 def test_a_journal_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(LocalDatabaseError, match="journal"):
+    with pytest.raises(UsageError, match="journal"):
         Journal(tmp_path / "file" / "journal.db")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import replace_atomically, report_write_errors, require_distinct
 
 
@@ -69,23 +69,31 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
     ("number", "said"),
     [
         (errno.ENOSPC, "no space left on the disk. Free some space"),
-        (errno.ENOENT, "no such file or directory. Create the folder"),
+        (errno.EDQUOT, "the quota of the disk is used up. Free some space of your quota"),
         (errno.EROFS, "the disk is read-only. Write to another folder"),
         (errno.EACCES, "permission denied. Close the file if it is open in Excel, or write"),
         (errno.EFBIG, "exceeds the size that is allowed. Write to another disk"),
-        (errno.EIO, "close the file if it is open in Excel"),
+        (errno.EIO, "the disk failed. Write to another disk"),
     ],
 )
 def test_what_to_do_depends_on_why_it_failed(tmp_path: Path, number: int, said: str) -> None:
-    with pytest.raises(UsageError) as caught, report_write_errors(tmp_path / "a.xlsx"):
+    with pytest.raises(LocalFailure) as caught, report_write_errors(tmp_path / "a.xlsx"):
         raise OSError(number, os.strerror(number))
     assert said in f"{caught.value.message.en} {caught.value.hint and caught.value.hint.en}"
+
+
+def test_a_path_that_is_wrong_is_no_failure_of_the_computer(tmp_path: Path) -> None:
+    missing = tmp_path / "missing" / "a.xlsx"
+    told = "no such file or directory"
+    with pytest.raises(UsageError, match=told) as caught, report_write_errors(missing):
+        missing.write_text("")
+    assert "Create the folder" in str(caught.value.hint and caught.value.hint.en)
 
 
 def test_of_a_folder_without_permission_no_file_is_said_to_be_open(tmp_path: Path) -> None:
     inside, taken = tmp_path / "home" / "lock", tmp_path / "a.xlsx"
     taken.write_text("open elsewhere")
     for path, said in ((inside, "permissions of the folder"), (taken, "open in Excel")):
-        with pytest.raises(UsageError) as caught, report_write_errors(path):
+        with pytest.raises(LocalFailure) as caught, report_write_errors(path):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         assert said in str(caught.value.hint and caught.value.hint.en)

@@ -19,6 +19,7 @@ from .status import (
 )
 from .unit_status import UnitStatus as UnitStatus
 from .use_case import (
+    is_settled as is_settled,
     plan_batch as plan_batch,
     prove_batch as prove_batch,
     run_batch as run_batch,

@@ -22,7 +22,15 @@ from xlbridge.batch.plan import (
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus
-from xlbridge.errors import ApiError, AuthenticationFailed, TransportError, XlbridgeError
+from xlbridge.errors import (
+    ApiError,
+    AuthenticationFailed,
+    LocalDatabaseError,
+    LocalFailure,
+    TransportError,
+    XlbridgeError,
+)
+from xlbridge.files import report_local_failures
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
 from xlbridge.upload import UploadOptions
@@ -108,12 +116,16 @@ class BatchRunOptions:
 
 @dataclass(slots=True)
 class BatchRunResult:
-    """Result of a run; ``worked`` says that something was sent or exported in it."""
+    """Result of a run; ``worked`` says that something was sent or exported in it.
+
+    ``failure`` is how this computer failed at one of the units, if it did.
+    """
 
     steps: list[StepOverview] = field(default_factory=list)
     checked: CheckResult = field(default_factory=CheckResult)
     agreed: bool = True
     worked: bool = False
+    failure: LocalFailure | None = None
 
 
 class BatchRun:
@@ -126,6 +138,7 @@ class BatchRun:
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
         self._blocked: frozenset[str] = frozenset()
+        self._failure: LocalFailure | None = None
 
     def run(self) -> BatchRunResult:
         """Check, send and export as far as possible.
@@ -146,6 +159,7 @@ class BatchRun:
             self._do_steps()
         result.steps = self._overview()
         result.worked = self._worked
+        result.failure = self._failure
         return result
 
     def _overview(self) -> list[StepOverview]:
@@ -250,7 +264,11 @@ class BatchRun:
             self._note_failure(step, unit.name, unit.sha256, self._unreachable[step.profile])
             return
         try:
-            self._do_unit(sender, step, unit)
+            with report_local_failures():
+                self._do_unit(sender, step, unit)
+        except LocalDatabaseError:
+            # What became of the unit cannot be recorded; nothing more is begun.
+            raise
         except XlbridgeError as error:
             sha256 = unit.sha256
             if isinstance(step, WorkbookStep):
@@ -264,6 +282,8 @@ class BatchRun:
 
     def _note_failure(self, step: AnyStep, unit: str, sha256: str, error: XlbridgeError) -> None:
         self._failed.add((step.name, unit))
+        if isinstance(error, LocalFailure):
+            self._failure = error
         profile = self._batch.environments.name(step.profile)
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
         self._batch.ledger.failed(self._batch.id, step.name, unit, profile, failure)

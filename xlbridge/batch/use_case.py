@@ -14,7 +14,7 @@ from xlbridge.batch.run import BatchRun, BatchRunOptions, OpenProgress
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus
-from xlbridge.errors import ApiError, UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import ApiError, LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.files import lock_or_fail, report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
@@ -26,14 +26,16 @@ class BatchOutcome:
     """Outcome of a batch run: the status of each step, and the files written about it.
 
     ``findings_page`` is None where no workbook has errors or the page cannot be written, for which
-    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing.
+    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing, ``failure`` how
+    this computer failed at a unit.
     """
 
     steps: Sequence[StepOverview]
     findings_page: Path | None = None
-    findings_error: UsageError | None = None
+    findings_error: XlbridgeError | None = None
     proofs: list[WrittenProof] = field(default_factory=list)
     proof_error: XlbridgeError | None = None
+    failure: LocalFailure | None = None
 
 
 def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
@@ -46,14 +48,28 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     held = _ALREADY_RUNNING.format(id=batch.id)
     with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", held):
         result = BatchRun(batch, options).run()
-    outcome = BatchOutcome(result.steps)
+    outcome = BatchOutcome(result.steps, failure=result.failure)
     try:
         outcome.findings_page = _write_findings_page(batch, result.checked)
-    except UsageError as error:
+    except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
     if result.worked:
         _write_proofs(batch, outcome, options.progress)
     return outcome
+
+
+def is_settled(batch: Batch) -> bool:
+    """Tell whether nothing that the batch has sent is in doubt; not so where nobody can tell."""
+    try:
+        jobs = [
+            (batch.environments.context(state.step.profile).journal, job)
+            for state in overview(batch)
+            for unit in state.units
+            for job in unit.jobs
+        ]
+        return all(journal.is_settled(job) for journal, job in jobs)
+    except LocalFailure:
+        return False
 
 
 def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:

@@ -4,13 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xlbridge.batch import Batch, BatchRunOptions, ConsentRequest, prove_batch, run_batch
+from xlbridge.batch import (
+    Batch,
+    BatchRunOptions,
+    ConsentRequest,
+    is_settled,
+    prove_batch,
+    run_batch,
+)
 from xlbridge.batch.proof import WrittenProof
 from xlbridge.cli.batch_common import batch_exit_code, print_batch
 from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.output import print_error, remark, show_progress
-from xlbridge.errors import ApiError, UsageError
+from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import cluster_executor, executor_for
 from xlbridge.upload import UploadOptions
@@ -122,15 +129,22 @@ def run(
     except (KeyboardInterrupt, ApiError):
         remark(_HOW_TO_RESUME.format(id=batch.id))
         raise
+    except LocalFailure as error:
+        remark(_HOW_TO_RESUME.format(id=batch.id))
+        if is_settled(batch):
+            raise
+        print_error(error)
+        return ExitCode.IN_DOUBT
     if outcome.findings_error is not None:
         print_error(outcome.findings_error)
     print_batch(batch, outcome.steps, form, outcome.proofs, outcome.findings_page)
     if outcome.proof_error is not None:
-        raise outcome.proof_error
-    return max(
-        batch_exit_code(outcome.steps) or _proof_exit_code(outcome.proofs),
-        ExitCode.GOOD if outcome.findings_error is None else exit_code_of(outcome.findings_error),
-    )
+        print_error(outcome.proof_error)
+    if outcome.failure is not None and not is_settled(batch):
+        return ExitCode.IN_DOUBT
+    errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
+    done = batch_exit_code(outcome.steps) or _proof_exit_code(outcome.proofs)
+    return gravest([done, *(exit_code_of(error) for error in errors if error is not None)])
 
 
 def prove(batch: Batch, form: str) -> ExitCode:

@@ -120,6 +120,8 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
 def _exit_code(checks: list[DiagnosticCheck]) -> ExitCode:
     if any(not check.ok and check.remote for check in checks):
         return ExitCode.FAILED
+    if any(check.local for check in checks):
+        return ExitCode.COMPUTER_FAILED
     return ExitCode.GOOD if all(check.ok for check in checks) else ExitCode.WRONG_USAGE
 
 

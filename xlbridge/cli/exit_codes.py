@@ -1,12 +1,24 @@
 """Exit codes, and which error gives which."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
-from xlbridge.errors import ApiError, InDoubt, RemoteRejected, WorkbookRefused, XlbridgeError
+from xlbridge.errors import (
+    ApiError,
+    InDoubt,
+    LocalFailure,
+    RemoteRejected,
+    WorkbookRefused,
+    XlbridgeError,
+)
 
 
 class ExitCode(IntEnum):
-    """The contract's exit codes. ``CRASHED`` is outside it: a defect of xlbridge."""
+    """The contract's exit codes. ``CRASHED`` is outside it: a defect of xlbridge.
+
+    ``COMPUTER_FAILED`` says that nothing is in doubt: where a request had left and is not settled,
+    it is ``IN_DOUBT``.
+    """
 
     GOOD = 0
     DATA_ERRORS = 1
@@ -14,6 +26,7 @@ class ExitCode(IntEnum):
     REFUSED = 3
     FAILED = 4
     IN_DOUBT = 5
+    COMPUTER_FAILED = 6
     CRASHED = 70
     INTERRUPTED = 130
 
@@ -23,6 +36,7 @@ _BY_ERROR: tuple[tuple[type[XlbridgeError], ExitCode], ...] = (
     (InDoubt, ExitCode.IN_DOUBT),
     (RemoteRejected, ExitCode.DATA_ERRORS),
     (ApiError, ExitCode.FAILED),
+    (LocalFailure, ExitCode.COMPUTER_FAILED),
     (XlbridgeError, ExitCode.WRONG_USAGE),
 )
 
@@ -30,3 +44,8 @@ _BY_ERROR: tuple[tuple[type[XlbridgeError], ExitCode], ...] = (
 def exit_code_of(error: XlbridgeError) -> ExitCode:
     """Return the exit code that an error ends a command with."""
     return next(code for kind, code in _BY_ERROR if isinstance(error, kind))
+
+
+def gravest(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the exit code that one command ends with for several outcomes: doubt before all."""
+    return max(codes, key=lambda code: (code is ExitCode.IN_DOUBT, code), default=ExitCode.GOOD)

@@ -19,7 +19,7 @@ from xlbridge.cli.process import (
     ignore_interrupts,
     treat_signals_as_interrupts,
 )
-from xlbridge.errors import XlbridgeError
+from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
 from xlbridge.i18n import LANGUAGES, Language, Text, language_from_environment, set_language
 
 _ABOUT = Text(
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str]) -> int:
     translate_click()
     code = _run(_language_first(arguments))
     failure = _stdout_failure()
-    return code if failure is None else _report_stdout(failure)
+    return code if failure is None else _report_stdout(failure, code)
 
 
 def _language_first(arguments: Sequence[str]) -> list[str]:
@@ -174,7 +174,11 @@ def _run(arguments: Sequence[str]) -> int:
         return _BROKEN_PIPE if end.code else 0
     except Exception as error:
         failure = error if isinstance(error, StdoutFailed) else _stdout_failure()
-        return _report_crash(error) if failure is None else _report_stdout(failure)
+        if failure is not None:
+            return _report_stdout(failure)
+        if isinstance(error, OSError) and is_local_failure(error):
+            return _report(local_failure(error))
+        return _report_crash(error)
     return int(code or 0)
 
 
@@ -191,7 +195,8 @@ def _stdout_failure() -> OSError | None:
     return None
 
 
-def _report_stdout(failure: OSError) -> int:
+def _report_stdout(failure: OSError, code: int = 0) -> int:
+    """Tell that the result cannot be written; a doubt that the command ended with stays one."""
     from xlbridge.cli.exit_codes import ExitCode
 
     # What is left in the buffer has nowhere to go, and is not tried again when Python ends.
@@ -203,7 +208,10 @@ def _report_stdout(failure: OSError) -> int:
         en="Error: cannot write to standard output: {reason}.",
     )
     remark(message.format(reason=failure.strerror))
-    return ExitCode.WRONG_USAGE
+    in_doubt = code == ExitCode.IN_DOUBT or (isinstance(failure, StdoutFailed) and failure.in_doubt)
+    if in_doubt:
+        return ExitCode.IN_DOUBT
+    return ExitCode.COMPUTER_FAILED if is_local_failure(failure) else ExitCode.WRONG_USAGE
 
 
 def _report(error: XlbridgeError) -> int:
@@ -219,10 +227,20 @@ def _report_crash(error: Exception) -> int:
 
     from xlbridge.cli.exit_codes import ExitCode
 
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="xlbridge-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as report:
-        report.write("".join(traceback.format_exception(error)))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="xlbridge-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as report:
+            report.write("".join(traceback.format_exception(error)))
+    except OSError as unwritten:
+        unkept = Text(
+            pt="Defeito do xlbridge ({kind}). Nada mais será feito. O relatório dele não pôde ser "
+            "gravado: {reason}.",
+            en="A defect of xlbridge ({kind}). Nothing more will be done. Its report cannot be "
+            "written: {reason}.",
+        )
+        remark(unkept.format(kind=type(error).__name__, reason=os_error_reason(unwritten)))
+        return ExitCode.CRASHED
     message = Text(
         pt="Defeito do xlbridge ({kind}). Nada mais será feito. Envie este arquivo ao projeto: {f}",
         en="A defect of xlbridge ({kind}). Nothing more will be done. Send this file to the "

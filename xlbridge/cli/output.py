@@ -20,8 +20,27 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 
+_IN_DOUBT = 5
+"""As ``ExitCode`` has it, which is not imported for this."""
+
+
 class StdoutFailed(OSError):
-    """The result cannot be written: the disk is full, the device failed."""
+    """The result cannot be written: the disk is full, the device failed.
+
+    ``in_doubt`` says that the command would have ended with a doubt, which it still does.
+    """
+
+    in_doubt = False
+
+
+@contextmanager
+def doubt_kept(code: int) -> Iterator[None]:
+    """Let a result that cannot be written end the command as it would have ended: in doubt."""
+    try:
+        yield
+    except StdoutFailed as failure:
+        failure.in_doubt = code == _IN_DOUBT
+        raise
 
 
 def remark(text: Text | str) -> None:

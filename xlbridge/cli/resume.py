@@ -8,11 +8,11 @@ import click
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
-from xlbridge.cli.output import remark
+from xlbridge.cli.output import print_error, remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments, upload_options
-from xlbridge.errors import InDoubt, UsageError
+from xlbridge.errors import InDoubt, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
 from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
@@ -32,10 +32,12 @@ def command(job_id: str | None, **given: Any) -> ExitCode:
         else:
             job = _only_open_job(context.journal, choose_profile(context.settings))
         if job.state.is_final:
-            job = ensure_evidence(context, job)
-            if arguments.annotate is not None:
-                save_status_copy(context, job, arguments.annotate)
-            return print_job(context, job, arguments.form)
+            try:
+                job = ensure_evidence(context, job)
+            except LocalFailure as error:
+                print_error(error)
+                return code_of_failure(context, job, error)
+            return end_with_job(context, job, arguments.form, arguments.annotate)
         # What talks to the system and reads what was sent takes its time to import.
         with heavy_imports():
             from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload

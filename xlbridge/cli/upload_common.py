@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
+from xlbridge.cli.output import doubt_kept, print_error, print_json, print_result, remark
 from xlbridge.cli.process import heavy_imports
+from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.upload import (
@@ -56,17 +57,51 @@ def save_status_copy(
     )
 
 
+def end_with_job(
+    context: UploadContext,
+    job: Job,
+    form: str,
+    annotated: Path | None,
+    client: "Client | None" = None,
+) -> ExitCode:
+    """Print a job's report, write its status copy where asked for, return the gravest exit code."""
+    codes = [print_job(context, job, form)]
+    if annotated is not None:
+        try:
+            save_status_copy(context, job, annotated, client)
+        except XlbridgeError as error:
+            print_error(error)
+            codes.append(exit_code_of(error))
+    return gravest(codes)
+
+
+def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
+    """Return the exit code of a run that was stopped.
+
+    Where this computer failed and a request of the job had left, that is a doubt; also where the
+    journal cannot be read to tell.
+    """
+    if not isinstance(error, LocalFailure):
+        return exit_code_of(error)
+    try:
+        settled = context.journal.is_settled(job)
+    except LocalFailure:
+        settled = False
+    return exit_code_of(error) if settled else ExitCode.IN_DOUBT
+
+
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
     if job.undo_of is not None:
         return _print_undo(job, form)
     settled = settled_rows(context.journal, job)
-    if form == "json":
-        print_json(job_json(job, context.journal.plan_of(job), settled))
-    else:
-        for line in job_lines(job, settled):
-            print_result(line)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    with doubt_kept(code):
+        if form == "json":
+            print_json(job_json(job, context.journal.plan_of(job), settled))
+        else:
+            for line in job_lines(job, settled):
+                print_result(line)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
 
 
@@ -75,11 +110,12 @@ def _print_undo(job: Job, form: str) -> ExitCode:
     # What plans an undo reads workbooks, and is hardly ever needed here.
     from xlbridge.upload import undo_counts, undo_json, undo_lines
 
-    if form == "json":
-        print_json(undo_json(job))
-    else:
-        for line in undo_lines(job):
-            print_result(line)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    with doubt_kept(code):
+        if form == "json":
+            print_json(undo_json(job))
+        else:
+            for line in undo_lines(job):
+                print_result(line)
     left = undo_counts(job)["left"]
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and left else code

@@ -9,16 +9,18 @@ from xlbridge.cli.consent import yes_in_production
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.output import (
     ProgressDisplay,
+    doubt_kept,
     fit_to_terminal,
     print_error,
     print_json,
     remark,
     show_progress,
 )
-from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments
 from xlbridge.client import Client
-from xlbridge.errors import ApiError, LocalDatabaseError, XlbridgeError
+from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
+from xlbridge.files import report_local_failures
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
@@ -47,7 +49,8 @@ def run_upload(
     """Run a job, showing plan and progress on stderr, and print its report."""
     options = arguments.options
     try:
-        with show_progress(Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)) as display:
+        title = Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
+        with report_local_failures(), show_progress(title) as display:
             shown = replace(
                 options,
                 consent=partial(_show_plan, display, arguments),
@@ -55,18 +58,14 @@ def run_upload(
             )
             job = Uploads(context, client).run(job, shown)
     except XlbridgeError as error:
-        job = context.journal.job(job.id)
-        if arguments.form == "json":
-            of_upload = job.undo_of is None
-            planned = context.journal.plan_of(job)
-            print_json(job_json(job, planned) if of_upload else undo_json(job))
-        unwritten = isinstance(error, LocalDatabaseError)
+        unwritten = isinstance(error, LocalFailure)
         if unwritten or isinstance(error, ApiError) or error.hint is None:
             remark(_HOW_TO_RESUME.format(job=job.id))
-        if unwritten and not job.state.is_unsent and not job.state.is_final:
-            print_error(error)
-            return ExitCode.IN_DOUBT
-        raise
+        code = code_of_failure(context, job, error)
+        with doubt_kept(code):
+            _print_stopped(context, job, arguments.form)
+        print_error(error)
+        return code
     except KeyboardInterrupt:
         remark(_HOW_TO_RESUME.format(job=job.id))
         raise
@@ -75,10 +74,20 @@ def run_upload(
         request = ConsentRequest(job, client.target, context.journal.plan_of(job))
         for line in request.lines(all_rows=arguments.list_rows):
             remark(line)
-    code = print_job(context, job, arguments.form)
-    if arguments.annotate is not None:
-        save_status_copy(context, job, arguments.annotate, client)
-    return code
+    return end_with_job(context, job, arguments.form, arguments.annotate, client)
+
+
+def _print_stopped(context: UploadContext, job: Job, form: str) -> None:
+    """Print the report of a job that was stopped, where it was asked for and can be read."""
+    if form != "json":
+        return
+    try:
+        job = context.journal.job(job.id)
+        planned = context.journal.plan_of(job)
+    except LocalFailure:
+        # The failure that stopped the job tells of the disk already.
+        return
+    print_json(job_json(job, planned) if job.undo_of is None else undo_json(job))
 
 
 def _show_plan(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.options import ValidateArguments
 from xlbridge.cli.output import (
     fit_to_terminal,
@@ -17,7 +17,7 @@ from xlbridge.cli.output import (
     remark,
     show_progress,
 )
-from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
+from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -37,7 +37,7 @@ def write_report(report: Report, form: str, output: Path | None) -> None:
         return
     try:
         FORMS[form].write(report, output)
-    except UsageError:
+    except (UsageError, LocalFailure):
         _print_report(report, "text" if form == "html" else form)
         raise
     remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
@@ -75,10 +75,10 @@ def report_results(
     if task.annotated is not None and report.sheets:
         with failures.noted():
             _write_marked_copy(report, task.annotated)
-    gravest = failures.report()
+    unwritten = failures.report()
     if unasked is not None:
         raise unasked
-    return max(_exit_code(report), gravest)
+    return gravest([_exit_code(report), unwritten])
 
 
 _NOTHING_FIXED = Text(
@@ -98,7 +98,7 @@ class _WriteFailures:
         """Note that something cannot be written, and what follows from that, and go on."""
         try:
             yield
-        except (UsageError, WorkbookRefused) as error:
+        except (UsageError, LocalFailure, WorkbookRefused) as error:
             self._found.append((error, consequence))
 
     def report(self) -> ExitCode:
@@ -107,7 +107,7 @@ class _WriteFailures:
             print_error(error)
             if consequence is not None:
                 remark(consequence)
-        return max((exit_code_of(error) for error, _ in self._found), default=ExitCode.GOOD)
+        return gravest(exit_code_of(error) for error, _ in self._found)
 
 
 _LOCAL_ONLY = Text(

@@ -19,7 +19,9 @@ from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
     ConfigError,
+    LocalFailure,
     XlbridgeError,
+    is_local_failure,
     os_error_reason,
 )
 from xlbridge.files import make_private_folder
@@ -36,7 +38,8 @@ _SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 class DiagnosticCheck:
     """One check: a stable English name, what was found, and what to do where it is a problem.
 
-    ``remote`` says that the problem is the remote system's or the way to it.
+    ``remote`` says that the problem is the remote system's or the way to it, ``local`` that this
+    computer failed.
     """
 
     name: str
@@ -44,6 +47,7 @@ class DiagnosticCheck:
     message: Text
     advice: Text | None = None
     remote: bool = False
+    local: bool = False
 
 
 def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
@@ -88,7 +92,12 @@ def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
 def failed_check(name: str, error: XlbridgeError) -> DiagnosticCheck:
     """Return the failed check that an error stands for."""
     return DiagnosticCheck(
-        name, False, error.message, error.hint, remote=isinstance(error, ApiError)
+        name,
+        False,
+        error.message,
+        error.hint,
+        remote=isinstance(error, ApiError),
+        local=isinstance(error, LocalFailure),
     )
 
 
@@ -149,7 +158,7 @@ def _check_home(settings: Settings) -> DiagnosticCheck:
         advice = Text(
             pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
         )
-        return DiagnosticCheck("home", False, told, advice)
+        return DiagnosticCheck("home", False, told, advice, local=is_local_failure(error))
     return DiagnosticCheck("home", True, untranslated(str(settings.home)))
 
 

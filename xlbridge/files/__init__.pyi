@@ -1,6 +1,7 @@
 from .atomic import (
     make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
+    report_local_failures as report_local_failures,
     report_write_errors as report_write_errors,
     require_distinct as require_distinct,
     require_new as require_new,

@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from xlbridge.errors import UsageError, os_error_reason, os_error_remedy
+from xlbridge.errors import (
+    LocalFailure,
+    UsageError,
+    XlbridgeError,
+    is_local_failure,
+    local_failure,
+    os_error_reason,
+    os_error_remedy,
+)
 from xlbridge.i18n import Text
 
 _OWNER_ONLY = 0o600
@@ -84,15 +92,33 @@ def write_private(path: Path, content: str) -> None:
 
 @contextmanager
 def report_write_errors(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` while ``path`` is being written into a ``UsageError`` that names it."""
+    """Turn an ``OSError`` while ``path`` is being written into an error that names it.
+
+    Raises ``LocalFailure`` where this computer failed, ``UsageError`` where the path is wrong.
+    """
     try:
         yield
     except OSError as error:
-        raise _cannot_write(path, os_error_reason(error), os_error_remedy(error)) from error
+        kind = LocalFailure if is_local_failure(error) else UsageError
+        reason, remedy = os_error_reason(error), os_error_remedy(error)
+        raise _cannot_write(path, reason, remedy, kind) from error
 
 
-def _cannot_write(path: Path, reason: Text, remedy: Text) -> UsageError:
-    return UsageError(
+@contextmanager
+def report_local_failures() -> Iterator[None]:
+    """Turn an ``OSError`` by which this computer failed into a ``LocalFailure``."""
+    try:
+        yield
+    except OSError as error:
+        if not is_local_failure(error):
+            raise
+        raise local_failure(error) from error
+
+
+def _cannot_write(
+    path: Path, reason: Text, remedy: Text, kind: type[XlbridgeError] = UsageError
+) -> XlbridgeError:
+    return kind(
         Text(
             pt="Não foi possível gravar {path}: {reason}.", en="Cannot write {path}: {reason}."
         ).format(path=path, reason=reason),

@@ -18,12 +18,14 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
     Raises ``UsageError`` with ``refusal`` when another process holds it.
     """
     folder = home / "locks"
-    make_private_folder(folder)
-    lock = FileLock(folder / f"{name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise UsageError(refusal) from None
+    path = folder / f"{name}.lock"
+    lock = FileLock(path)
+    with report_write_errors(path):
+        make_private_folder(folder)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(refusal) from None
     try:
         yield
     finally:

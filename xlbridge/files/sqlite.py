@@ -8,7 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from xlbridge.errors import JournalError, LocalDatabaseError, UsageError, os_error_reason
+from xlbridge.errors import (
+    JournalError,
+    LocalDatabaseError,
+    UsageError,
+    XlbridgeError,
+    is_local_failure,
+    os_error_reason,
+)
 from xlbridge.files.atomic import make_private_folder
 from xlbridge.i18n import Text
 
@@ -90,16 +97,19 @@ def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabas
 
     It is synchronised at every commit.
 
-    Raises ``LocalDatabaseError``, and ``JournalError`` where it has other tables of the same names:
-    those are another version's, and are left as they are.
+    Raises ``LocalDatabaseError``, ``UsageError`` where its path is wrong, and ``JournalError``
+    where it has other tables of the same names: those are another version's, and are left as they
+    are.
     """
     try:
         make_private_folder(path.parent)
         path.touch(mode=0o600)
     except FileExistsError as error:
-        raise _unusable_file(path, os_error_reason(NotADirectoryError(ENOTDIR, ""))) from error
+        reason = os_error_reason(NotADirectoryError(ENOTDIR, ""))
+        raise _unusable_file(path, reason, UsageError) from error
     except OSError as error:
-        raise _unusable_file(path, os_error_reason(error)) from error
+        kind = LocalDatabaseError if is_local_failure(error) else UsageError
+        raise _unusable_file(path, os_error_reason(error), kind) from error
     db = LocalDatabase(path, **options)
     try:
         _require_same_schema(db, path, schema)
@@ -141,7 +151,7 @@ def _read_schema(db: sqlite3.Connection) -> Mapping[str, str]:
     return dict(db.execute(_SCHEMA_QUERY))
 
 
-def _database_error(path: Path, error: sqlite3.Error) -> LocalDatabaseError:
+def _database_error(path: Path, error: sqlite3.Error) -> XlbridgeError:
     own = Text(pt=str(error), en=str(error))
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     return _unusable_file(path, _REASONS.get(code, own))
@@ -157,8 +167,10 @@ def _name_not_utf8(error: UnicodeEncodeError) -> UsageError:
     )
 
 
-def _unusable_file(path: Path, reason: Text) -> LocalDatabaseError:
-    return LocalDatabaseError(
+def _unusable_file(
+    path: Path, reason: Text, kind: type[XlbridgeError] = LocalDatabaseError
+) -> XlbridgeError:
+    return kind(
         Text(
             pt="{path} não pôde ser lido ou gravado: {reason}.",
             en="{path} cannot be read or written: {reason}.",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
@@ -73,7 +73,7 @@ def _write_beside(
     target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
     try:
         write(context, job, target)
-    except UsageError:
+    except (UsageError, LocalFailure):
         target = context.settings.home / "evidence" / target.name
         make_private_folder(target.parent)
         write(context, job, target)

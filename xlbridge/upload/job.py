@@ -59,6 +59,11 @@ class State(StrEnum):
         return self in _UNSENT
 
     @property
+    def is_settled(self) -> bool:
+        """True where nothing has been sent, or what came of it is known."""
+        return self.is_unsent or (self.is_final and self is not State.NEEDS_PERSON)
+
+    @property
     def frees_rows(self) -> bool:
         """True where the same rows may be sent again: nothing of the job was applied."""
         return self in _RELEASING

@@ -28,7 +28,7 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_from_json,
     snapshot_to_json,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrites
+from xlbridge.upload.record_writes import RecordTask, RecordWrites, WriteState
 from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
 
 
@@ -284,6 +284,21 @@ class Journal:
             "SELECT job FROM parts WHERE parent = ? ORDER BY number", (job.id,)
         )
         return [self.job(row[0]) for row in found.fetchall()]
+
+    def is_settled(self, job: Job) -> bool:
+        """Tell whether no request of a job has left whose outcome is not known.
+
+        Records that are changed one by one are announced each by itself.
+        """
+        for part in self.parts_of(job) or [self.job(job.id)]:
+            alone = part.what.mode.is_by_record and part.state is State.SENDING
+            waiting = alone and not any(
+                write.state in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
+                for write in self.writes.of(part.id)
+            )
+            if not (part.state.is_settled or waiting):
+                return False
+        return True
 
     def _sizes(self, job: Job) -> list[int]:
         return [len(part.what.rows) for part in self.parts_of(job)]

@@ -1,0 +1,198 @@
+"""The real command on a disk that fails from one of its writes on, by the kernel's own word.
+
+A seccomp filter, which any user may set, answers what writes with the error that is asked for; a
+limit on the size of files ends one in the middle of a page. Where the kernel has no such filter,
+the limit stands in for every kind.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import re
+import resource
+import sqlite3
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from xlbridge.cli.main import main
+
+
+class Failure(StrEnum):
+    """How the disk fails; ``TORN`` ends in the middle of a page."""
+
+    FULL = "full"
+    QUOTA = "over its quota"
+    READ_ONLY = "read-only"
+    NO_PERMISSION = "without permission"
+    BROKEN = "broken"
+    UNSYNCED = "not synchronised"
+    TORN = "torn"
+
+
+_ERRORS = {
+    Failure.FULL: errno.ENOSPC,
+    Failure.QUOTA: errno.EDQUOT,
+    Failure.READ_ONLY: errno.EROFS,
+    Failure.NO_PERMISSION: errno.EACCES,
+    Failure.BROKEN: errno.EIO,
+    Failure.UNSYNCED: errno.EIO,
+}
+
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+"""What the kernel calls a machine, and which of the numbers below are its own."""
+
+_WRITE = (1, 64)
+_OPENAT = (257, 56)
+_WRITES = ((18, 68), (20, 66), (285, 47))  # pwrite64, writev, fallocate
+_SYNCS = ((74, 82), (75, 83))  # fsync, fdatasync
+_NAMES = ((77, 46), (258, 34), (83, None), (82, None), (264, 38), (316, 276), (87, None), (263, 35))
+"""Numbers of ftruncate, mkdirat, mkdir, rename, renameat, renameat2, unlink, unlinkat."""
+_SECCOMP = (317, 277)
+
+_NO_NEW_PRIVILEGES, _SET_FILTER, _ALL_THREADS = 38, 1, 1
+_LOAD, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+_ALLOW, _FAIL = 0x7FFF0000, 0x00050000
+_NUMBER_AT, _FIRST_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 0, 16, 32
+_LAST_STREAM = 2
+
+_MOST_OF_STDERR = 4096
+JOURNAL = "journal:"
+"""Beginning of what a write of the journal is called."""
+
+WRITES_BEGIN = "The writes:"
+"""Line of stdout above the list of writes."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _program(failure: Failure, own: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the filter's instructions: what is not named is allowed."""
+    refuse = (_RETURN, 0, 0, _FAIL | _ERRORS[failure])
+    yield _LOAD, 0, 0, _NUMBER_AT
+    calls = list(_SYNCS) if failure is Failure.UNSYNCED else [*_WRITES]
+    if failure is Failure.BROKEN:
+        calls += _SYNCS
+    if failure in {Failure.READ_ONLY, Failure.NO_PERMISSION}:
+        calls += _NAMES
+        yield _EQUAL, 0, 4, _OPENAT[own]
+        yield _LOAD, 0, 0, _THIRD_ARGUMENT_AT
+        yield _ANY_BIT, 0, 1, os.O_WRONLY | os.O_RDWR | os.O_CREAT
+        yield refuse
+        yield _RETURN, 0, 0, _ALLOW
+    for call in calls:
+        if (number := call[own]) is not None:
+            yield _EQUAL, 0, 1, number
+            yield refuse
+    if failure is not Failure.UNSYNCED:
+        yield _EQUAL, 0, 3, _WRITE[own]
+        yield _LOAD, 0, 0, _FIRST_ARGUMENT_AT
+        yield _GREATER, 0, 1, _LAST_STREAM
+        yield refuse
+    yield _RETURN, 0, 0, _ALLOW
+
+
+def _refuse_by_kernel(failure: Failure) -> bool:
+    """Set the filter for all threads; return whether the kernel has taken it."""
+    machine = _ARCHITECTURES.get(platform.machine())
+    if machine is None or sys.platform != "linux":
+        return False
+    _, own = machine
+    steps = [struct.pack("HBBI", *step) for step in _program(failure, own)]
+    code = ctypes.create_string_buffer(b"".join(steps))
+    program = ctypes.create_string_buffer(
+        struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
+    )
+    _libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    return int(_libc.syscall(_SECCOMP[own], _SET_FILTER, _ALL_THREADS, program)) == 0
+
+
+class FailingDisk:
+    """A disk that fails from the ``number``-th write in a folder on; -1 for one that never does.
+
+    Writes are the statements that change the journal and the files that are opened for writing.
+    """
+
+    def __init__(self, folder: Path, number: int, failure: Failure, extra: int) -> None:
+        self._folder = str(folder)
+        self._number, self._failure, self._extra = number, failure, extra
+        self._journal = ""
+        self._database = ""
+        self._opened: sqlite3.Connection | None = None
+        self._files: set[str] = set()
+        self.writes: list[str] = []
+
+    def heed(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Take part in what Python does: an audit hook."""
+        if event == "sqlite3.connect":
+            self._watch_opened()
+            self._database = str(arguments[0])
+        elif event == "sqlite3.connect/handle" and self._database.endswith("journal.db"):
+            self._journal, self._opened = self._database, arguments[0]
+        elif event == "open" and self._is_new_write(str(arguments[0]), arguments[2]):
+            self._files.add(str(arguments[0]))
+            self._count(f"file {Path(arguments[0]).suffix}")
+
+    def _is_new_write(self, path: str, flags: object) -> bool:
+        writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
+        return bool(writes) and path.startswith(self._folder) and path not in self._files
+
+    def _watch_opened(self) -> None:
+        """Watch the journal once it is open; its schema is compared with one in memory then."""
+        database, self._opened = self._opened, None
+        if database is None:
+            return
+
+        def begun(statement: str) -> None:
+            alone = not database.in_transaction and re.match(_ALONE, statement)
+            if alone or statement.startswith("COMMIT"):
+                self._count(f"{JOURNAL} {statement.split()[0]}")
+
+        # One that only looked at the file is closed by now.
+        with suppress(sqlite3.ProgrammingError):
+            database.set_trace_callback(begun)
+
+    def _count(self, what: str) -> None:
+        self.writes.append(what)
+        if len(self.writes) != self._number + 1:
+            return
+        if self._failure is Failure.TORN or not _refuse_by_kernel(self._failure):
+            log = Path(f"{self._journal}-wal")
+            there = log.stat().st_size if log.exists() else 0
+            _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+            # Standard error is a file of a few kB here, which is to stay writable.
+            limit = max(there + self._extra, _MOST_OF_STDERR)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+
+
+_ALONE = re.compile(r"INSERT|CREATE TABLE IF NOT EXISTS jobs|PRAGMA (user_version|journal_mode) =")
+
+
+def run() -> None:
+    """Run the command that the arguments hold, after the write, the failure and the bytes more.
+
+    The disk is the folder in which the home is. Of a command to which nothing happens the last
+    that stdout gets is the list of its writes.
+    """
+    number, failure, extra, *arguments = sys.argv[1:]
+    folder = Path(os.environ["XLBRIDGE_HOME"]).parent
+    disk = FailingDisk(folder, int(number), Failure(failure), int(extra))
+    _save_coverage()
+    sys.addaudithook(disk.heed)
+    code = main(arguments)
+    if int(number) < 0:
+        os.write(1, "\n".join([WRITES_BEGIN, *disk.writes]).encode())
+    # Neither coverage nor anything else may write any more.
+    _libc._exit(code)
+
+
+def _save_coverage() -> None:
+    """Write down what coverage has seen: it cannot once the disk fails."""
+    if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
+        measuring.stop()
+        measuring.save()

@@ -1,0 +1,115 @@
+"""Uploads on a disk that fails from one of their writes on; then the disk is well, and they go on.
+
+At the end of every trial each row must be in the sandbox once. The command that was struck must
+end with exit code 6 where nothing had left, and with 5 where a request had left whose outcome it
+could not write down.
+"""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from disk_driver import JOURNAL, WRITES_BEGIN, Failure
+from kill_trials import Broken, Course, Laboratory
+from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
+from trials import Trial
+from wire_proxy import Request
+
+_PARTS = ("--chunk-rows", "2")
+SUBJECTS: tuple[tuple[Subject, tuple[str, ...]], ...] = (
+    (DIRECT, ()),
+    (QUEUE, ()),
+    (OWN_QUEUE, ()),
+    (KEYLESS, ()),
+    (PREVIEW, ()),
+    (DIRECT, _PARTS),
+)
+_EXTRA_BYTES = (0, 1, 700, 4200)
+"""Bytes of a torn write that still reach the disk: none, one, part of a page, a page and a bit."""
+
+_OVER = ("done", "partial", "rejected", "previewed")
+"""States of the journal that leave nothing in doubt."""
+
+
+@dataclass(frozen=True)
+class Strike:
+    """What fails: from which write of an upload on, how, and after how many bytes more."""
+
+    subject: Subject
+    options: tuple[str, ...]
+    number: int
+    write: str
+    failure: Failure
+    extra: int = 0
+
+    def __str__(self) -> str:
+        parts = " in parts" if self.options else ""
+        return f"{self.subject.name}{parts}: {self.failure} at write {self.number} ({self.write})"
+
+
+def strikes(
+    laboratory: Laboratory, subjects: Sequence[tuple[Subject, tuple[str, ...]]] = SUBJECTS
+) -> Iterator[Strike]:
+    """Yield every way of failing at every write of uploads of those kinds."""
+    for subject, options in subjects:
+        course = laboratory.course(subject, options)
+        ended = _driven(course, -1, Failure.FULL, 0)
+        if ended.returncode != 0:
+            raise Broken(f"{subject.name}: {ended.returncode} {ended.stderr}")
+        for number, write in enumerate(ended.stdout.partition(f"{WRITES_BEGIN}\n")[2].splitlines()):
+            for failure in Failure:
+                torn = failure is Failure.TORN
+                if torn and not write.startswith(JOURNAL):
+                    continue
+                for extra in _EXTRA_BYTES if torn else (0,):
+                    yield Strike(subject, options, number, write, failure, extra)
+
+
+def disk_trial(laboratory: Laboratory, strike: Strike) -> Trial:
+    """Let the disk fail, hold the command to its exit code, and bring the upload to its end."""
+    course = laboratory.course(strike.subject, strike.options)
+    ended = _driven(course, strike.number, strike.failure, strike.extra)
+    left = any(_may_write(request) for request in laboratory.site.proxy.seen)
+    course.quiet()
+    job = course.job()
+    _require_honest(strike, ended, left, None if job is None else job["state"])
+    return course.to_its_end(str(strike))
+
+
+def _driven(
+    course: Course, number: int, failure: Failure, extra: int
+) -> "subprocess.CompletedProcess[str]":
+    command = ["upload", str(course.path), "--mode", course.subject.mode, "--yes", *course.options]
+    return on_failing_disk(course, *command, number=number, failure=failure, extra=extra)
+
+
+def on_failing_disk(
+    course: Course, *command: str, number: int = 0, failure: Failure, extra: int = 0
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command whose disk fails from its ``number``-th write on."""
+    return course.run(str(number), failure, str(extra), *command, module="disk_driver")
+
+
+def _may_write(request: Request) -> bool:
+    """Tell whether a request may have written something; a preview does not."""
+    return request.method == "POST" and any(
+        part in request.path for part in ("preview=false", "/fila", "processar-arquivo")
+    )
+
+
+def _require_honest(
+    strike: Strike, ended: "subprocess.CompletedProcess[str]", left: bool, state: str | None
+) -> None:
+    """Hold what the command said against what it did, and against what the journal knows."""
+    code, told = ended.returncode, ended.stderr
+    if "defect" in told or "Traceback" in told:
+        raise Broken(f"{strike}: {told}")
+    if code == 0:
+        return
+    # Of a sheet in parts, all that had left may be settled before the sheet is.
+    settled = state in _OVER or strike.options
+    known = {6} if not left else {5, 6} if settled else {5}
+    if code not in known:
+        raise Broken(f"{strike}: exit code {code}, not one of {known}; {state}: {told}")
+    if not any(word in told for word in ("disk", "permission", "file")):
+        raise Broken(f"{strike}: does not tell what failed: {told}")
