@@ -145,7 +145,7 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
     (CR, "codigoDoCliente", 1e15, "type-integer"),
     (CR, "dataDeVencimento", "2026/12/31", "date-as-text"),
     (CR, "dataDeVencimento", "jan/26", "type-date"),
-    (CR, "dataDeVencimento", "2026-12-31T00:00:00-03:00", "type-date"),
+    (CR, "dataDeVencimento", "2026-12-31T00:00:00Z", "type-date"),
     (CR, "valorDoLancamento", "12,5", "number-as-text"),
     (CR, "valorDoLancamento", date(2026, 1, 1), "type-number"),
     (CP, "valorDoLancamento", 100.01, "net-exceeds-gross"),
@@ -266,12 +266,13 @@ def test_repeated_rows_are_found_by_all_their_keys(tmp_path: Path, catalogue: Ca
 
 
 def test_the_column_settles_ambiguous_dates(tmp_path: Path, catalogue: Catalogue) -> None:
-    changes = [{"dataDeVencimento": "31/12/2026"}, {"dataDeVencimento": "01/11/2026"}]
+    changes = [{"dataDeVencimento": f"{day}/2026"} for day in ("31/12", "01/11", "30/11")]
     judged = validate_workbook(write_records(tmp_path / "a.xlsx", CR, changes), catalogue)
     assert {f.kind.code for f in judged.findings} == {"date-as-text"}
     assert [str(day.date()) for day in judged.frame["dataDeVencimento"]] == [
         "2026-12-31",
         "2026-11-01",
+        "2026-11-30",
     ]
 
 

@@ -387,6 +387,20 @@ def test_the_changes_are_told_as_text_and_as_json(tmp_path: Path, catalogue: Cat
     assert "'1.234,56' → 1234.56" in lines[2]
 
 
+def test_many_changes_are_counted_by_rule_with_examples(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    changed = [{"valorDoLancamento": f"{n},5", "codigoDaFilial": "1.0"} for n in range(1, 16)]
+    _, changes, _ = fixed(write_records(tmp_path / "a.xlsx", CR, changed), catalogue)
+    _, filial, amount, last = fixes_text(FixedCopy(tmp_path / "b.xlsx", changes))
+    assert filial == (
+        "      codigoDaFilial  [number-as-text] ×15: "
+        "A2: '1.0' → 1, A3: '1.0' → 1, A4: '1.0' → 1 … and 12 more"
+    )
+    assert amount.startswith("      valorDoLancamento  [number-as-text] ×15: I2: '1,5' → 1.5, ")
+    assert "--format json" in last
+
+
 def test_no_half_file_is_left(tmp_path: Path, catalogue: Catalogue) -> None:
     path = write_records(tmp_path / "a.xlsx", CR, [{}])
     with pytest.raises(UsageError):

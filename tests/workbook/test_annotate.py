@@ -4,7 +4,8 @@ import base64
 import io
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
@@ -59,13 +60,16 @@ Annotated = Callable[..., openpyxl.Workbook]
 @pytest.fixture
 def annotated(tmp_path: Path, source: Path) -> Annotated:
     def run(
-        *findings: Finding, path: Path = source, errors: int = 1, limit: int | None = None
+        *findings: Finding,
+        path: Path = source,
+        errors: int = 1,
+        remarked: Sequence[str] = (),
     ) -> openpyxl.Workbook:
         summary = AnnotationSummary(
             "meu.xlsx", {SHEET: "cliente"}, rows=2, errors=errors, warnings=1
         )
         target = tmp_path / "marcado.xlsx"
-        annotate(path, target, [AnnotatedSheet(SHEET, findings, 1)], summary, limit=limit)
+        annotate(path, target, [AnnotatedSheet(SHEET, findings, 1, remarked)], summary)
         return openpyxl.load_workbook(tmp_path / "marcado.xlsx")
 
     return run
@@ -316,18 +320,26 @@ def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, sourc
     assert after.active["A6"].value == "C4"
 
 
-def test_the_summary_says_when_it_does_not_show_all(annotated: Annotated) -> None:
-    book = annotated(BAD_CNPJ, REPEATED, TEXT_DATE, errors=2, limit=2)
+def test_cells_that_a_finding_elsewhere_tells_of_are_coloured(annotated: Annotated) -> None:
+    told = replace(TEXT_DATE, row=4, cell="D4", cells=3)
+    book = annotated(BAD_CNPJ, told, remarked=["C4", "D4", "D5", "D6"])
+    assert [colour(book[SHEET], address) for address in ("C4", "D4", "D6")] == [
+        ERROR,
+        WARNING,
+        WARNING,
+    ]
+    assert "3 cells of the column" in book[SHEET]["D4"].comment.text
+    assert book[SHEET]["D6"].comment is None
     assert len(listing(book)) == 2
-    assert "The first 2 of 3 findings" in book[SUMMARY_SHEET]["A3"].value
-    assert book[SHEET]["D5"].comment is None
 
 
 def test_ten_thousand_cells_are_marked_in_few_ranges(annotated: Annotated) -> None:
     many = [
         Finding(CATALOGUE["type-boolean"], row, "d", f"D{row}", "x") for row in range(10, 12_010)
     ]
-    book = annotated(*many)
+    book = annotated(*many, errors=12_000)
+    assert len(listing(book)) == 10_000
+    assert "The first 10000 of 12001 findings" in book[SUMMARY_SHEET]["A3"].value
     assert [str(b.sqref) for b in book[SHEET].conditional_formatting] == ["D10:D10009"]
     assert book[SHEET]["D10009"].comment is not None
     assert book[SHEET]["D10010"].comment is None

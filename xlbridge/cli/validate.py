@@ -78,10 +78,10 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     help=str(
         Text(
-            pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens são "
-            "sempre de todos.",
+            pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens e a cópia "
+            "marcada são sempre de todos.",
             en="How many findings to detail for each file (in text: for each rule); the counts "
-            "are always of all.",
+            "and the marked copy are always of all.",
         )
     ),
 )
@@ -122,7 +122,7 @@ def command(**options: Any) -> ExitCode:
                 settings.schemas,
                 settings.limits,
                 executor,
-                with_frames=task.online,
+                with_frames=task.online or task.form == "html",
                 on_progress=partial(_show, display),
             )
             results = list(chain.from_iterable(found))

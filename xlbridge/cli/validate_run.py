@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
@@ -23,7 +23,13 @@ from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.validation import ValidatedSheet, ValidationRequest, ValidationResult
 from xlbridge.validation.cross_sheet import registered_codes
-from xlbridge.validation.reports import FORMS, Report, report_document, report_lines
+from xlbridge.validation.reports import (
+    FORMS,
+    Report,
+    closing_lines,
+    report_document,
+    report_lines,
+)
 
 
 def write_report(report: Report, form: str, output: Path | None) -> None:
@@ -47,7 +53,8 @@ def _print_report(report: Report, form: str) -> None:
     if form == "json" and sys.stdout.isatty():
         print_json(report_document(report))
     elif form == "text":
-        print_lines(fit_to_terminal(report_lines(report), sys.stdout))
+        lines = chain(report_lines(report), closing_lines(report))
+        print_lines(fit_to_terminal(lines, sys.stdout))
     else:
         print_pieces(FORMS[form].render(report))
 

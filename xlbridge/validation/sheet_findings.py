@@ -135,6 +135,15 @@ class CellFindings(Sequence[Finding]):
         found: list[int] = rows.tolist()
         return found
 
+    def corrected(self, places: Numbers) -> int:
+        """Return how many of the findings at some places have a certain correction."""
+        count, whiches, numbers = 0, self._which[places], self._numbers[places]
+        for which in np.unique(whiches):
+            column = self._columns[which]
+            certain = np.array([remark.corrected is not None for remark in column.remarks])
+            count += int(certain[column.said[numbers[whiches == which]]].sum())
+        return count
+
     def made(self, places: slice | Numbers) -> Iterator[Finding]:
         """Yield the findings at some places, counted from zero."""
         whiches, numbers = self._which[places].tolist(), self._numbers[places].tolist()
@@ -164,6 +173,10 @@ class FindingSelection(Sequence[Finding]):
     def rows(self) -> list[int]:
         """Return Excel's numbers of their rows."""
         return self._findings.rows(self._places)
+
+    def corrected(self) -> int:
+        """Return how many of them have a certain correction."""
+        return self._findings.corrected(self._places)
 
 
 def findings_of_cells(
@@ -270,6 +283,13 @@ def count_errors(findings: Sequence[Finding]) -> int:
     if isinstance(findings, SheetFindings):
         return count_errors(findings.layout) + findings.cells.errors
     return sum(finding.kind.severity is Severity.ERROR for finding in findings)
+
+
+def count_corrected(findings: Sequence[Finding]) -> int:
+    """Return how many findings have a certain correction."""
+    if isinstance(findings, FindingSelection):
+        return findings.corrected()
+    return sum(finding.corrected is not None for finding in findings)
 
 
 def row_numbers(findings: Sequence[Finding]) -> Iterable[int]:

@@ -1,13 +1,16 @@
 """The page for a browser, in a real one."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+import openpyxl
 import pytest
 from browser import Page
 from environment import ROOT
+from sheets import write_records
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, set_language
@@ -47,7 +50,7 @@ def sheet_of(findings: list[Finding], sheet: str = "Plan1") -> ValidatedSheet:
 def cells(sheet: ValidatedSheet, **wanted: str) -> list[str | None]:
     return [
         f.cell
-        for f in sheet.findings
+        for f in sorted(sheet.findings, key=lambda f: f.kind.severity is Severity.WARNING)
         if wanted.get("code") in (None, f.kind.code) and wanted.get("column") in (None, f.column)
     ]
 
@@ -266,6 +269,55 @@ def test_findings_can_be_chosen_by_severity(
     assert page.run(VISIBLE_CELLS) == []
 
 
+def test_a_summary_by_rule_filters(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
+    page.open(written(tmp_path, sample), width=1200)
+    rules = "[...document.querySelectorAll('.rule')].map((it) => [it.value, it.innerText])"
+    counts = Counter(finding.kind.code for finding in sample.findings)
+    told = {code: int(text.split()[0]) for code, text in page.run(rules)}
+    assert told == counts
+    page.run("document.querySelector('.rule[value=value-range]').click()")
+    assert page.run(VISIBLE_CELLS) == cells(sample, code="value-range")
+    pressed = "[...document.querySelectorAll('.rule[aria-pressed=true]')].map((it) => it.value)"
+    assert page.run(pressed) == ["value-range"]
+    page.run("document.querySelector('.rule[value=value-range]').click()")
+    assert page.run(VISIBLE_CELLS) == cells(sample)
+    assert page.run(pressed) == []
+
+
+def test_a_finding_has_the_name_of_its_record_beside_it(
+    tmp_path: Path, page: Page, sample: ValidatedSheet
+) -> None:
+    page.open(written(tmp_path, sample), width=1200)
+    beside = "document.querySelector('tr[data-cell={}] td:nth-child(2)').innerText"
+    assert page.run(beside.format("A4")).splitlines() == [
+        "Venda de mercadorias, pedido 4001",
+        "NF-20260001",
+    ]
+    assert page.run(beside.format("N3")) == ""
+
+
+def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
+    tmp_path: Path, page: Page, catalogue: Catalogue
+) -> None:
+    rows = [{"nomeComercial": f" Padaria {n}", "cnpj": None, "email": "x"} for n in range(12)]
+    source = write_records(tmp_path / "a.xlsx", "cliente", rows)
+    judged = validate_workbook(source, catalogue)
+    page.open(written(tmp_path, judged), width=1200)
+    assert page.run(VISIBLE_CELLS) == [*(f"D{row}" for row in range(2, 14)), "A2"]
+    assert page.run(SHOWN) == "Showing 24 of 24 findings (in the whole sheet: 24)"
+    last = page.run("document.querySelector('tbody tr:last-child').innerText")
+    assert "12 cells of the column" in last
+
+    FORMS["workbook"].write(Report.of([judged], limit=1), tmp_path / "marked.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "marked.xlsx")
+    sheet = book[judged.sheet]
+    assert "12 cells of the column" in sheet["A2"].comment.text
+    assert sheet["A3"].comment is None
+    assert all(sheet[f"D{row}"].comment is not None for row in range(2, 14))
+    coloured = [str(block.sqref) for block in sheet.conditional_formatting]
+    assert sorted(coloured) == ["A2:A13", "D2:D13"]
+
+
 def test_rules_are_told_in_words(tmp_path: Path, page: Page, sample: ValidatedSheet) -> None:
     page.open(written(tmp_path, sample), width=360)
     rule = "document.querySelector('option[value=date-ambiguous]').textContent"
@@ -317,7 +369,7 @@ def test_a_reader_of_the_screen_is_told_what_is_what(
     )
     assert page.run(nameless) == 0
     assert page.run("document.querySelector('table').getAttribute('aria-label')") == sample.sheet
-    assert page.run("document.querySelectorAll('th[scope=col]').length") == 6
+    assert page.run("document.querySelectorAll('th[scope=col]').length") == 7
     heading = "document.querySelector('h2 [role=img]').getAttribute('aria-label')"
     assert page.run(heading) == "with errors"
 

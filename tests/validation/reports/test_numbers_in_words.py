@@ -80,7 +80,7 @@ def test_the_marked_copy_has_a_comma_too(
     copy = tmp_path / "m.xlsx"
     told(capsys, "--lang", "pt-BR", "validate", titles, "--annotate", copy)
     rows = openpyxl.load_workbook(copy)[SUMMARY_SHEET].iter_rows(min_row=6, values_only=True)
-    assert [row[3] for row in rows] == ["-1234,5", "0,125", "1.5", "30/09/2026", "1,5"]
+    assert [row[3] for row in rows] == ["-1234,5", "0,125", "30/09/2026", "1,5", "1.5"]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,25 @@ def test_several_files_have_a_total() -> None:
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"
 
 
+def test_the_end_counts_by_rule_and_says_what_can_be_fixed_and_what_is_next(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    sample, fixed = SAMPLES / "contasreceber-com-erros.xlsx", tmp_path / "f.xlsx"
+    lines = xlbridge("validate", sample).stdout.splitlines()
+    assert lines[-5] == ""
+    assert lines[-4].startswith("Errors by rule (18): type-integer 3, ")
+    assert lines[-4].endswith(", … and 5 more")
+    assert lines[-3] == "Warnings by rule (4): date-as-text 2, column-unknown 1, number-as-text 1"
+    assert lines[-2] == "3 of 22 can be fixed with --fix: date-as-text 2, number-as-text 1"
+    assert lines[-1] == (
+        f"Next: xlbridge validate {sample} --fix contasreceber-com-erros-fixed.xlsx"
+    )
+    left = xlbridge("validate", sample, "--fix", fixed).stdout.splitlines()
+    assert left[-1].startswith(f"Next: xlbridge validate {fixed} --annotate f-marked.xlsx")
+    good = SAMPLES / "cliente.xlsx"
+    assert xlbridge("validate", good).stdout.splitlines()[-1] == f"Next: xlbridge upload {good}"
+
+
 def test_a_page_can_be_printed_or_written(xlbridge: Xlbridge, tmp_path: Path) -> None:
     sample, page = SAMPLES / "cliente-com-erros.xlsx", tmp_path / "r.html"
     printed = xlbridge("validate", sample, "--format", "html")

@@ -31,6 +31,12 @@ SEVERITY_WORDS: Mapping[Severity, Text] = {
 """Names of the severities in reports."""
 
 
+_SEVERAL_CELLS = Text(
+    pt="{cells} células da coluna, a partir desta: {message}",
+    en="{cells} cells of the column, from this one down: {message}",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """Entry of the catalogue of findings.
@@ -59,7 +65,7 @@ class Finding:
     are None where the finding concerns no single place. ``header`` is the sheet's own name of the
     column, None where it is the resource's. ``value`` is the cell's content as text,
     that of a ``numeric`` cell with a point; ``corrected`` is the right value, None where it is not
-    certain.
+    certain. ``cells`` is above one where reports tell it once for so many cells of the column.
     """
 
     kind: FindingKind
@@ -71,6 +77,7 @@ class Finding:
     corrected: CorrectedValue | None = None
     numeric: bool = False
     header: str | None = None
+    cells: int = 1
 
     @property
     def column_label(self) -> str | None:
@@ -85,7 +92,10 @@ class Finding:
     @property
     def message(self) -> Text:
         """The fault in words."""
-        return self.kind.message.format(**self.details)
+        message = self.kind.message.format(**self.details)
+        if self.cells == 1:
+            return message
+        return _SEVERAL_CELLS.format(cells=self.cells, message=message)
 
     @property
     def hint(self) -> Text:

@@ -200,7 +200,8 @@ def whole_meanings(text: str) -> Meanings[Decimal] | None:
 
 
 def _whole(value: Decimal | None) -> Decimal | None:
-    return value if value is not None and value == value.to_integral_value() else None
+    whole = None if value is None else value.to_integral_value()
+    return whole if whole == value else None
 
 
 def _is_brazilian_number(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from xlbridge.validation.reports.model import Report
-from xlbridge.workbook.edit import AnnotatedSheet, AnnotationSummary, annotate
+from xlbridge.validation.reports.model import Report, SheetReport
+from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
 
 
 def write(report: Report, target: Path) -> None:
@@ -11,7 +11,7 @@ def write(report: Report, target: Path) -> None:
     marked, and one more sheet that lists them.
 
     Where the workbook was fixed, the findings are what is left: the fixed copy is marked. The
-    report's limit caps the findings that are marked and listed; the counts are of all.
+    report's limit is for what is printed, not for the copy. Errors come first in the list.
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
@@ -26,7 +26,12 @@ def write(report: Report, target: Path) -> None:
         warnings=totals.warnings,
     )
     marked = [
-        AnnotatedSheet(item.sheet, item.findings, min(item.columns.values(), default=0))
+        AnnotatedSheet(
+            item.sheet,
+            SheetReport(item, MOST_SHOWN).told(),
+            min(item.columns.values(), default=0),
+            SheetReport(item).widespread_cells(),
+        )
         for item in sheets
     ]
-    annotate(file, target, marked, summary, limit=report.limit)
+    annotate(file, target, marked, summary)

@@ -25,6 +25,7 @@ DEFAULT_LIMIT = 10_000
 """Number of findings of a file that the page details by default."""
 
 _LONGEST_VALUE = 500
+_LONGEST_NAME = 120
 _MOST_MARKS = 20
 _TITLE = Text(pt="Conferência do xlbridge", en="What xlbridge found")
 _ABOUT = Text(
@@ -62,6 +63,8 @@ _PAGE_TEXTS = {
     "value": Text(pt="Valor", en="Value"),
     "wrong": Text(pt="O que há", en="What is wrong"),
     "todo": Text(pt="O que fazer", en="What to do"),
+    "record": Text(pt="Registro", en="Record"),
+    "rules": Text(pt="Por regra (clique para filtrar)", en="By rule (click to filter)"),
     "shown": Text(
         pt="Mostrados {n} de {found} achados (em toda a planilha: {total})",
         en="Showing {n} of {found} findings (in the whole sheet: {total})",
@@ -149,8 +152,10 @@ def _details(item: SheetReport) -> dict[str, Any]:
             None if finding.display_value is None else _value(finding.display_value, marks),
             text_number(finding.message),
             text_number(finding.hint),
+            [text[:_LONGEST_NAME] for text in item.name_of(finding.row)],
+            finding.cells,
         ]
-        for finding in item.sheet.findings[: item.limit]
+        for finding in item.told()
     ]
     rules = [
         {

@@ -1,15 +1,20 @@
 """Report model: what every form of the validation report tells, computed in one place."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from itertools import chain
+from functools import cached_property
+from itertools import chain, islice
+
+import pandas as pd
 
 from xlbridge.i18n import Text
+from xlbridge.resources import Kind
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.results import (
+    FixedCell,
     FixedCopy,
     RefusedFile,
     SkippedSheet,
@@ -18,7 +23,7 @@ from xlbridge.validation.results import (
     ValidationResult,
     is_ok,
 )
-from xlbridge.validation.sheet_findings import by_column_and_kind
+from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
 from xlbridge.validation.text import display, localised_number, quoted
 from xlbridge.workbook import column_index
 
@@ -63,6 +68,15 @@ def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
     return is_warning, column_index(letters), column or "", code
 
 
+_FEWEST_WIDESPREAD = 10
+
+
+def is_widespread(group: Sequence[Finding], rows: int) -> bool:
+    """Tell whether findings of one rule are a remark on most of a column of so many rows."""
+    is_remark = group[0].kind.severity is Severity.WARNING and group[0].cell is not None
+    return is_remark and len(group) >= _FEWEST_WIDESPREAD and 2 * len(group) > rows
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Counts over all files: ``good`` are the files without errors."""
@@ -74,7 +88,7 @@ class Totals:
     warnings: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SheetReport:
     """One validated sheet, and how many of its findings are detailed (None: all of them)."""
 
@@ -100,6 +114,47 @@ class SheetReport:
     def groups(self) -> dict[RuleKey, Sequence[Finding]]:
         """Group all findings by column and rule, whatever the limit: see ``by_rule``."""
         return by_rule(self.sheet.findings)
+
+    def told(self) -> list[Finding]:
+        """Return the findings that are detailed, errors first, then by row and column; a remark on
+        most of a column is one of them, with the count of its cells."""
+        sheet, found = self.sheet, list[Finding]()
+        for group in self.groups().values():
+            if is_widespread(group, len(sheet.rows)):
+                found.append(replace(group[0], cells=len(group)))
+            else:
+                found += islice(group, self.limit)
+        return sorted(found, key=self._place)[: self.limit]
+
+    def widespread_cells(self) -> list[str]:
+        """Return the addresses of the cells that a remark on most of their column is about."""
+        return [
+            f"{(group[0].cell or '').rstrip('0123456789')}{row}"
+            for group in self.groups().values()
+            if is_widespread(group, len(self.sheet.rows))
+            for row in row_numbers(group)
+        ]
+
+    def _place(self, finding: Finding) -> tuple[bool, int, int]:
+        is_warning = finding.kind.severity is Severity.WARNING
+        return is_warning, finding.row or 0, self.sheet.columns.get(finding.column or "", -1)
+
+    def name_of(self, row: int | None) -> list[str]:
+        """Return what names the record of a row: its first text, and its first natural key that is
+        filled, the external identifier last; nothing where its cells are not known."""
+        sheet, resource = self.sheet, self.sheet.resource
+        if resource is None or row is None or sheet.frame.empty or row not in self._positions:
+            return []
+        values = sheet.frame.iloc[self._positions[row]]
+        texts = [c.name for c in resource.columns if c.kind is Kind.TEXT and not c.allowed][:1]
+        keys = sorted(resource.natural_keys, key=lambda name: name == "idws")
+        key = next((str(values[name]) for name in keys if pd.notna(values[name])), "")
+        named = [str(values[name]) for name in texts if pd.notna(values[name])]
+        return [text for text in (*named, key) if text]
+
+    @cached_property
+    def _positions(self) -> Mapping[int, int]:
+        return {row: position for position, row in enumerate(self.sheet.rows)}
 
 
 ReportItem = SheetReport | RefusedFile | SkippedSheet
@@ -162,29 +217,43 @@ class Report:
             yield SheetReport(item, limit) if isinstance(item, ValidatedSheet) else item
 
 
-_MOST_FIXES = 200
+_MOST_FIXES = 20
+_FIX_EXAMPLES = 3
 _MOST_UNFIXED = 10
 
 
 def fixes_text(fixes: FixedCopy) -> Iterator[str]:
-    """Yield the lines that tell a person what was fixed; of very many only the first."""
+    """Yield the lines that tell a person what was fixed; many are counted by column and rule, with
+    some examples."""
     changes = fixes.changes
     head = Text(
         pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
         en="Fixed in {file}: {count}. What follows is what is left to fix.",
     )
     yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
-    for change in changes[:_MOST_FIXES]:
-        found = change.finding
-        old, new = quoted(found.display_value or ""), _fixed_value(change.new)
-        yield f"      {found.cell} {found.column_label}: {old} → {new}"
-    if len(changes) > _MOST_FIXES:
-        rest = Text(
-            pt="… e mais {n}; todas com --format json",
-            en="… and {n} more; all of them with --format json",
-        )
-        yield f"      {rest.format(n=len(changes) - _MOST_FIXES)}"
+    if len(changes) <= _MOST_FIXES:
+        yield from (f"      {_change(change, column=True)}" for change in changes)
+    else:
+        yield from _fixes_by_rule(changes)
     yield from _unfixed_text(fixes.left)
+
+
+def _fixes_by_rule(changes: Sequence[FixedCell]) -> Iterator[str]:
+    groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
+    for change in changes:
+        groups[change.finding.column_label, change.finding.kind.code].append(change)
+    for (column, code), alike in groups.items():
+        examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
+        more = len(alike) - _FIX_EXAMPLES
+        rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
+        yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
+    yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
+
+
+def _change(change: FixedCell, *, column: bool = False) -> str:
+    found = change.finding
+    place = f"{found.cell} {found.column_label}" if column else found.cell
+    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
 
 
 def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""The report as text for a terminal: findings grouped by column and rule."""
+"""The report as text for a terminal: findings grouped by column and rule, then what matters."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from xlbridge.i18n import Text
@@ -13,18 +14,20 @@ from xlbridge.validation.reports.model import (
     fixes_text,
     rule_label,
 )
-from xlbridge.validation.results import RefusedFile, SkippedSheet
+from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet
+from xlbridge.validation.sheet_findings import count_corrected
 from xlbridge.validation.text import quoted
 
 DEFAULT_LIMIT = 5
 """Number of cells of each rule that are shown, unless told otherwise."""
 
 _LONGEST_VALUE = 40
+_MOST_RULES = 8
 
 
 def render(report: Report) -> Iterator[str]:
     """Yield the lines of the report, each with its line end."""
-    for line in report_lines(report):
+    for line in (*report_lines(report), *closing_lines(report)):
         yield f"{line}\n"
 
 
@@ -39,6 +42,75 @@ def report_lines(report: Report) -> Iterator[str]:
         yield from _file(item, limit)
     if len(report.results) > 1:
         yield str(_total(report.totals))
+
+
+def closing_lines(report: Report) -> Iterator[str]:
+    """Yield what matters at the end: counts by rule, what ``--fix`` would mend, the next step."""
+    counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
+    mended: Counter[str] = Counter()
+    for item in report.items():
+        for (_, code), group in item.groups().items() if isinstance(item, SheetReport) else ():
+            counts[group[0].kind.severity][code] += len(group)
+            mended[code] += count_corrected(group)
+    found = sum(count.total() for count in counts.values())
+    if found:
+        yield ""
+        yield from _counts_by_rule(counts)
+    if mended.total():
+        told = Text(
+            pt="Podem ser corrigidos com --fix: {mended} de {found}: {rules}",
+            en="{mended} of {found} can be fixed with --fix: {rules}",
+        )
+        yield str(told.format(mended=mended.total(), found=found, rules=_rules(mended)))
+    sheets = report.sheets
+    if len(sheets) == 1 == len(report.results):
+        yield str(_next_step(sheets[0], mends=bool(mended.total())))
+
+
+def _counts_by_rule(counts: Mapping[Severity, Counter[str]]) -> Iterator[str]:
+    heads = {
+        Severity.ERROR: Text(
+            pt="Erros por regra ({n}): {rules}", en="Errors by rule ({n}): {rules}"
+        ),
+        Severity.WARNING: Text(
+            pt="Avisos por regra ({n}): {rules}", en="Warnings by rule ({n}): {rules}"
+        ),
+    }
+    for severity, count in counts.items():
+        if count:
+            yield str(heads[severity].format(n=count.total(), rules=_rules(count)))
+
+
+def _rules(counts: Counter[str]) -> str:
+    told = [f"{code} {count}" for code, count in counts.most_common(_MOST_RULES) if count]
+    more = sum(count > 0 for count in counts.values()) - len(told)
+    rest = [str(Text(pt="… e mais {n}", en="… and {n} more").format(n=more))] if more else []
+    return ", ".join([*told, *rest])
+
+
+def _next_step(sheet: ValidatedSheet, *, mends: bool) -> Text:
+    """Return what to do next with the one sheet of a report."""
+    if sheet.resource is None:
+        return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
+    file = sheet.file if sheet.fixes is None else sheet.fixes.file
+    name = f'"{file}"' if " " in str(file) else str(file)
+    copy = f'"{file.stem}-{{kind}}.xlsx"' if " " in file.stem else f"{file.stem}-{{kind}}.xlsx"
+    if sheet.ok and not mends:
+        return Text(pt="A seguir: xlbridge upload {f}", en="Next: xlbridge upload {f}").format(
+            f=name
+        )
+    if mends and sheet.fixes is None:
+        return Text(
+            pt="A seguir: xlbridge validate {f} --fix {copy}",
+            en="Next: xlbridge validate {f} --fix {copy}",
+        ).format(
+            f=name,
+            copy=Text(pt=copy.format(kind="corrigida"), en=copy.format(kind="fixed")),
+        )
+    return Text(
+        pt="A seguir: xlbridge validate {f} --annotate {copy} mostra cada célula na planilha.",
+        en="Next: xlbridge validate {f} --annotate {copy} shows each cell in the workbook.",
+    ).format(f=name, copy=Text(pt=copy.format(kind="marcada"), en=copy.format(kind="marked")))
 
 
 def _file(item: ReportItem, limit: int) -> Iterator[str]:

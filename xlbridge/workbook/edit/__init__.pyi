@@ -1,4 +1,5 @@
 from .annotated_copy import (
+    MOST_SHOWN as MOST_SHOWN,
     AnnotatedSheet as AnnotatedSheet,
     annotate as annotate,
 )

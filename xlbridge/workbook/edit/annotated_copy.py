@@ -33,7 +33,7 @@ from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.edit.summary_sheet import AnnotationSummary, replace_summary_sheet
 
 MOST_SHOWN = 10_000
-"""Number of findings that are marked and listed by default."""
+"""Number of findings that are marked and listed at most."""
 
 _OUR_CONDITION = '"xlbridge"="xlbridge"'
 """A condition that always holds, and that our conditional formats are known by."""
@@ -44,11 +44,13 @@ _RANGES_AT_ONCE = 200
 @dataclass(frozen=True, slots=True)
 class AnnotatedSheet:
     """A sheet to mark, by its name; ``first_column`` is the zero-based one in which a finding
-    without a cell is marked, in its row."""
+    without a cell is marked, in its row. ``remarked`` are the addresses of more cells that are
+    coloured, which a finding on another cell tells of."""
 
     name: str
     findings: Sequence[Finding]
     first_column: int = 0
+    remarked: Sequence[str] = ()
 
 
 def annotate(
@@ -56,23 +58,19 @@ def annotate(
     target: Path,
     sheets: Sequence[AnnotatedSheet],
     summary: AnnotationSummary,
-    *,
-    limit: int | None = None,
 ) -> None:
     """Write a copy of ``source`` with the findings of its sheets marked.
 
     Each cell concerned gets the colour of its gravest finding and a comment that lists all of
     them, below the comment that it had. A sheet that lists the findings is added and shown first
     when the copy is opened. The marks of an earlier annotation are replaced. Only the first
-    ``limit`` findings (``MOST_SHOWN``) are marked and listed; the counts are of all.
+    ``MOST_SHOWN`` findings are marked and listed; the counts are of all.
 
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
     with edit_package(source) as package:
-        _annotate_sheets(
-            package, list(_limit_findings(sheets, MOST_SHOWN if limit is None else limit)), summary
-        )
+        _annotate_sheets(package, list(_limit_findings(sheets, MOST_SHOWN)), summary)
         package.save(target)
 
 
@@ -93,7 +91,7 @@ def _annotate_sheets(
         part = sheets.part(sheet.name)
         with edit_sheet_without_cells(package, part) as frame:
             cells = _findings_by_cell(frame, sheet.findings, sheet.first_column)
-            _colour_cells(frame, cells, styles)
+            _colour_cells(frame, cells, sheet.remarked, styles)
             replace_comments(
                 package, part, frame, {a: _comment_text(found) for a, found in cells.items()}
             )
@@ -128,10 +126,14 @@ def _visible_cell(address: str, merged: Mapping[tuple[int, int, int, int], str])
 
 
 def _colour_cells(
-    frame: Element, cells: Mapping[str, Sequence[Finding]], styles: WorkbookStyles
+    frame: Element,
+    cells: Mapping[str, Sequence[Finding]],
+    remarked: Sequence[str],
+    styles: WorkbookStyles,
 ) -> None:
     _remove_colours(frame)
     by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+    by_severity[Severity.WARNING] += [address for address in remarked if address not in cells]
     for address, findings in cells.items():
         grave = any(finding.kind.severity is Severity.ERROR for finding in findings)
         by_severity[Severity.ERROR if grave else Severity.WARNING].append(address)

@@ -69,8 +69,17 @@
     return make("div", {}, ...parts);
   }
 
+  function named(texts) {
+    return texts.length ? [make("div", {}, ...texts.map((text) => make("div", {}, text)))] : [];
+  }
+
+  function breakable(name) {
+    const parts = name.split(/(?=[A-Z])/).flatMap((part) => [document.createElement("wbr"), part]);
+    return name ? make("span", {}, ...parts.slice(1)) : "";
+  }
+
   function line(file, finding) {
-    const [address, place, value, message, hint] = finding;
+    const [address, place, value, message, hint, name] = finding;
     const rule = file.rules[place];
     const cell = make("td", { "data-label": words.cell });
     const row = make("tr", { "data-cell": address }, cell);
@@ -81,7 +90,8 @@
     }
     const wrong = make("div", {}, file.texts[message], " ", make("span", { class: "code" }, rule.code));
     row.append(
-      make("td", { "data-label": words.column }, rule.column),
+      make("td", { "data-label": words.record }, ...named(name)),
+      make("td", { "data-label": words.column }, breakable(rule.column)),
       make("td", { "data-label": words.severity },
         make("span", { class: `grade ${rule.severity}` }, words[rule.severity])),
       make("td", { "data-label": words.value, class: "value" }, value ? shownValue(value) : ""),
@@ -101,7 +111,7 @@
     const search = make("input", { type: "search", placeholder: "C17", spellcheck: "false" });
     search.value = decodeURIComponent(location.hash.slice(1));
     const shown = make("p", { class: "shown", "aria-live": "polite" });
-    const heads = ["cell", "column", "severity", "value", "wrong", "todo"];
+    const heads = ["cell", "record", "column", "severity", "value", "wrong", "todo"];
     const body = make("tbody", {});
     const table = make("table", { "aria-label": file.sheet },
       make("thead", {}, make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, words[name])))),
@@ -109,6 +119,19 @@
     const more = make("button", { type: "button", class: "more" }, words.more);
     let found = [];
     let total = 0;
+    const cells = (some) => some.reduce((sum, finding) => sum + finding[6], 0);
+    const code = chosen.code[1];
+    const rules = file.rules.filter((rule, place) => file.rules.findIndex((one) => one.code === rule.code) === place);
+    const buttons = rules.map((rule) => {
+      const number = file.rules.reduce((sum, one) => sum + (one.code === rule.code ? one.count : 0), 0);
+      const button = make("button", { type: "button", class: "rule", value: rule.code },
+        make("span", { class: `grade ${rule.severity}` }, count(number)), ` ${rule.about}`);
+      button.addEventListener("click", () => {
+        code.value = code.value === rule.code ? "" : rule.code;
+        apply();
+      });
+      return button;
+    });
 
     function grow(upTo) {
       const rows = document.createDocumentFragment();
@@ -116,7 +139,7 @@
       body.append(rows);
       more.hidden = body.rows.length >= found.length;
       shown.textContent = say(words.shown, {
-        n: count(body.rows.length), found: count(found.length), total: count(total),
+        n: count(cells(found.slice(0, body.rows.length))), found: count(cells(found)), total: count(total),
       });
     }
 
@@ -126,6 +149,7 @@
       const kept = file.rules.map((rule) => selects.every(([key, select]) => !select.value || rule[key] === select.value));
       total = file.rules.reduce((sum, rule, place) => sum + (kept[place] ? rule.count : 0), 0);
       found = file.findings.filter(([cell, place]) => kept[place] && (!wanted || fits(cell ?? "")));
+      for (const button of buttons) button.setAttribute("aria-pressed", button.value === code.value);
       body.replaceChildren();
       grow(STEP);
     }
@@ -140,7 +164,10 @@
     const legend = file.marks.length
       ? [make("p", { class: "quiet legend" }, say(words.marks, { marks: file.marks.join("; ") }))] : [];
     filters.hidden = total <= FEW && !search.value;
-    return [filters, shown, ...legend, table, more];
+    const summary = make("div", { class: "rules", role: "group", "aria-label": words.rules },
+      make("p", { class: "quiet" }, words.rules), ...buttons);
+    summary.hidden = filters.hidden || buttons.length < 2;
+    return [summary, filters, shown, ...legend, table, more];
   }
 
   function verdict(file) {
