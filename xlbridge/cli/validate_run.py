@@ -75,7 +75,7 @@ def report_results(
     if task.fixed is not None:
         with failures.noted(_NOTHING_FIXED):
             results = _fix(task.fixed, request, results, settings)
-    report = Report.of(results, task.limit)
+    report = Report.of(results, task.limit, _reading_options(task))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
         write_report(report, task.form, task.output)
@@ -86,6 +86,18 @@ def report_results(
     if unasked is not None:
         raise unasked
     return gravest([_exit_code(report), unwritten])
+
+
+def _reading_options(task: ValidateArguments) -> list[str]:
+    """Return the options that say how files are read, as they were given."""
+    given = {
+        "--resource": task.resource,
+        "--sheet": task.sheet,
+        "--map": task.mapping,
+        "--dates": task.dates,
+        "--numbers": task.numbers,
+    }
+    return [text for name, value in given.items() if value for text in (name, str(value))]
 
 
 _NOTHING_FIXED = Text(

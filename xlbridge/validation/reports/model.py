@@ -164,16 +164,23 @@ ReportItem = SheetReport | RefusedFile | SkippedSheet
 class Report:
     """Results of validating files, in the order of the files, as all forms tell them.
 
-    ``limit`` is what the user asked for, None for the form's own default.
+    ``limit`` is what the user asked for, None for the form's own default; ``options`` are those of
+    the command by which the files were read, which the next one repeats.
     """
 
     results: Sequence[ValidationResult]
     limit: int | None = None
+    options: Sequence[str] = ()
 
     @classmethod
-    def of(cls, results: Iterable[ValidationResult], limit: int | None = None) -> "Report":
+    def of(
+        cls,
+        results: Iterable[ValidationResult],
+        limit: int | None = None,
+        options: Sequence[str] = (),
+    ) -> "Report":
         """Make the report of some results."""
-        return cls(list(results), limit)
+        return cls(list(results), limit, options)
 
     @property
     def ok(self) -> bool:

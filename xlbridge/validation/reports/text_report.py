@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import Finding, Severity
@@ -64,7 +65,7 @@ def closing_lines(report: Report) -> Iterator[str]:
         yield str(told.format(mended=mended.total(), found=found, rules=_rules(mended)))
     sheets = report.sheets
     if len(sheets) == 1 == len(report.results):
-        yield str(_next_step(sheets[0], mends=bool(mended.total())))
+        yield str(_next_step(sheets[0], report.options, mends=bool(mended.total())))
 
 
 def _counts_by_rule(counts: Mapping[Severity, Counter[str]]) -> Iterator[str]:
@@ -88,29 +89,34 @@ def _rules(counts: Counter[str]) -> str:
     return ", ".join([*told, *rest])
 
 
-def _next_step(sheet: ValidatedSheet, *, mends: bool) -> Text:
+def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) -> Text:
     """Return what to do next with the one sheet of a report."""
     if sheet.resource is None:
         return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
     file = sheet.file if sheet.fixes is None else sheet.fixes.file
-    name = f'"{file}"' if " " in str(file) else str(file)
-    copy = f'"{file.stem}-{{kind}}.xlsx"' if " " in file.stem else f"{file.stem}-{{kind}}.xlsx"
+    told = " ".join(map(_argument, [str(file), *options]))
     if sheet.ok and not mends:
-        return Text(pt="A seguir: xlbridge upload {f}", en="Next: xlbridge upload {f}").format(
-            f=name
-        )
+        return Text(
+            pt="A seguir: xlbridge upload {told}", en="Next: xlbridge upload {told}"
+        ).format(told=told)
     if mends and sheet.fixes is None:
         return Text(
-            pt="A seguir: xlbridge validate {f} --fix {copy}",
-            en="Next: xlbridge validate {f} --fix {copy}",
-        ).format(
-            f=name,
-            copy=Text(pt=copy.format(kind="corrigida"), en=copy.format(kind="fixed")),
-        )
+            pt="A seguir: xlbridge validate {told} --fix {copy}",
+            en="Next: xlbridge validate {told} --fix {copy}",
+        ).format(told=told, copy=_copy_of(file, Text(pt="corrigida", en="fixed")))
     return Text(
-        pt="A seguir: xlbridge validate {f} --annotate {copy} mostra cada célula na planilha.",
-        en="Next: xlbridge validate {f} --annotate {copy} shows each cell in the workbook.",
-    ).format(f=name, copy=Text(pt=copy.format(kind="marcada"), en=copy.format(kind="marked")))
+        pt="A seguir: xlbridge validate {told} --annotate {copy} mostra cada célula na planilha",
+        en="Next: xlbridge validate {told} --annotate {copy} shows each cell in the workbook",
+    ).format(told=told, copy=_copy_of(file, Text(pt="marcada", en="marked")))
+
+
+def _copy_of(file: Path, kind: Text) -> Text:
+    pt, en = (_argument(f"{file.stem}-{word}.xlsx") for word in (kind.pt, kind.en))
+    return Text(pt=pt, en=en)
+
+
+def _argument(text: str) -> str:
+    return f'"{text}"' if " " in text else text
 
 
 def _file(item: ReportItem, limit: int) -> Iterator[str]:
