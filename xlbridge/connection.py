@@ -76,5 +76,6 @@ def target_of(settings: Settings, profile: Profile) -> Target:
         profile.production,
         profile.ca_bundle,
         trust_429=profile.trust_429,
+        exclusive=profile.exclusive,
         timeout=profile.timeout_seconds,
     )

@@ -1,13 +1,20 @@
-"""What the tests of records that are sent one by one are made of: sheets of product types."""
+"""What the tests of records that are sent one by one are made of: sheets, and what came of them."""
 
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from openpyxl import Workbook
+from lossy_proxy import LossyProxy
+from sheets import write_records
 
 from xlbridge.client import Client
 from xlbridge.wire.registry import PRODUCT_TYPE_LIST
+from xlbridge.wire.services import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
+
+TYPES = "/v2/tipo-de-produto"
+INVOICES = "/v2/faturamento/nfse"
+PAYABLES = "/v2/financeiro/contaspagar"
 
 _numbers = itertools.count(1)
 
@@ -19,15 +26,10 @@ def described(count: int) -> list[str]:
 
 def make_types(path: Path, descriptions: Sequence[str]) -> Path:
     """Write a workbook of product types."""
-    book = Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet.title = "tipo-de-produto"
-    sheet.append(["codigoDoTipoDeProduto", "descricaoDoTipoDeProduto"])
-    for description in descriptions:
-        sheet.append([None, description])
-    book.save(path)
-    return path
+    rows: list[dict[str, Any]] = [
+        {"codigoDoTipoDeProduto": None, "descricaoDoTipoDeProduto": one} for one in descriptions
+    ]
+    return write_records(path, "tipo-de-produto", rows)
 
 
 def codes_of(client: Client, descriptions: Sequence[str]) -> list[str]:
@@ -37,3 +39,21 @@ def codes_of(client: Client, descriptions: Sequence[str]) -> list[str]:
         for one in client.records(PRODUCT_TYPE_LIST)
         if one["descricaoDoTipoDeProduto"] in descriptions
     ]
+
+
+def make_invoices(path: Path, customer: int, amounts: Sequence[float]) -> Path:
+    """Write a workbook of service invoices of one customer: rows that have no key."""
+    rows = [{"codigoDoCliente": customer, "valorDoServico": amount} for amount in amounts]
+    return write_records(path, "nota-fiscal-servico", rows)
+
+
+def amounts_of(client: Client, customer: int) -> list[float]:
+    """Return the amounts of a customer's service invoices in the system, sorted."""
+    query = ServiceInvoiceQuery(codigoDoCliente=customer)
+    found = client.records(SERVICE_INVOICE_LIST, query=query)
+    return sorted(float(one["valorDoServico"]) for one in found)
+
+
+def posts(proxy: LossyProxy, path: str) -> int:
+    """Return how many records were sent to a path."""
+    return sum(method == "POST" and asked.endswith(path) for method, asked in proxy.seen)

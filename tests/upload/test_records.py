@@ -1,12 +1,38 @@
 """Rows that are sent one by one: by the command line, counted in the requests."""
 
+import json
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from lossy_proxy import LossyProxy
-from record_parts import codes_of, described, make_types
-from update_parts import Run, writes
+import pytest
+from lossy_proxy import Fate, LossyProxy
+from openpyxl import load_workbook
+from record_parts import (
+    INVOICES,
+    PAYABLES,
+    TYPES,
+    amounts_of,
+    codes_of,
+    described,
+    make_invoices,
+    make_types,
+    posts,
+)
+from sheets import GOOD, write_records
+from update_parts import Run, cell, edit, titles, writes
+from upload_parts import AT_ONCE, new_cnpj
 
 from xlbridge.client import Client
+from xlbridge.errors import TransportError
+from xlbridge.upload import Journal, State, UploadContext, Uploads
+from xlbridge.validation import validate_workbook
+
+KillWhileWriting = Callable[..., None]
 
 
 def test_records_are_created_one_by_one_where_there_is_no_import(
@@ -17,7 +43,218 @@ def test_records_are_created_one_by_one_where_there_is_no_import(
     code, report = run("upload", path, "--yes")
     assert (code, report["state"], report["mode"]) == (0, "done", "records"), report
     assert (report["rows"]["read"], report["rows"]["created"]) == (5, 5)
-    assert writes(proxy) == [("POST", "/v2/tipo-de-produto")] * 5
+    assert writes(proxy) == [("POST", TYPES)] * 5
     assert len(codes_of(client, names)) == 5
     code, report = run("upload", path, "--yes")
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 5, [])
+
+
+def test_the_codes_that_the_system_gives_out_come_back(
+    client: Client, run: Run, tmp_path: Path
+) -> None:
+    names = described(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    copy = tmp_path / "situacao.xlsx"
+    assert run("upload", path, "--yes", "--annotate", copy)[0] == 0
+    codes = [cell(copy, "código no sistema", row) for row in (2, 3, 4)]
+    assert sorted(map(str, codes)) == sorted(codes_of(client, names))
+
+
+@pytest.mark.parametrize(
+    ("fate", "sent"),
+    [
+        ("lose answer", 3),
+        ("500 after", 3),
+        ("html", 3),
+        ("429 after", 3),
+        ("401 after", 3),
+        ("lose request", 4),
+        ("unavailable", 4),
+        ("busy", 4),
+    ],
+)
+def test_a_lost_answer_is_settled_by_reading_back(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate, sent: int
+) -> None:
+    names = described(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    lost: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == TYPES and not lost:
+            lost.append(asked)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", path, "--yes")
+    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
+    assert len(codes_of(client, names)) == 3
+    assert posts(proxy, TYPES) == sent
+
+
+def test_rejected_records_are_tied_to_their_cells(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    document = new_cnpj()
+    path = write_records(
+        tmp_path / "contas.xlsx",
+        "contaspagar",
+        [
+            {"numeroDoDocumento": f"{document}-1"},
+            {"numeroDoDocumento": f"{document}-2", "codigoDoFornecedor": 999_999},
+            {"numeroDoDocumento": f"{document}-3"},
+        ],
+    )
+    before = len(titles(client))
+    code, report = run("upload", path, "--mode", "records", "--yes")
+    assert (code, report["state"], report["mode"]) == (1, "partial", "records"), report
+    (row,) = report["rejected"]
+    assert (row["row"], row["column"], row["cell"]) == (3, "codigoDoFornecedor", "B3")
+    assert len(titles(client)) == before + 2
+    edit(Path(report["rejects_file"]), "codigoDoFornecedor", 2, 501)
+    proxy.seen.clear()
+    code, again = run("retry", report["job"], "--yes")
+    assert (code, again["state"], again["mode"]) == (0, "done", "records"), again
+    assert writes(proxy) == [("POST", PAYABLES)]
+    assert len(titles(client)) == before + 3
+
+
+def test_several_are_on_their_way_as_many_as_asked_for(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    names = described(6)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    met = threading.Barrier(3)
+    under_way: list[int] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == TYPES:
+            met.wait(timeout=60)
+            under_way.append(1)
+        return "pass"
+
+    proxy.decide = decide
+    assert run("upload", path, "--yes", "--at-once", "3")[0] == 0
+    assert (len(under_way), len(codes_of(client, names))) == (6, 6)
+
+
+def test_one_at_a_time_go_in_the_order_of_the_sheet(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    names = described(5)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+    proxy.bodies.clear()
+    assert run("upload", path, "--yes", "--at-once", "1")[0] == 0
+    bodies = [json.loads(body) for method, body in proxy.bodies if method == "POST"]
+    sent = [body["descricaoDoTipoDeProduto"] for body in bodies if "email" not in body]
+    assert sent == names
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_killed_run_goes_on_and_creates_nothing_twice(
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    kill_while_writing: KillWhileWriting,
+    tmp_path: Path,
+    committed: bool,
+) -> None:
+    names = described(9)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+
+    def is_there() -> bool:
+        return bool(codes_of(client, names))
+
+    kill_while_writing(
+        "POST", ["upload", str(path), "--yes"], committed=committed, is_there=is_there
+    )
+    proxy.decide = lambda _method, _path: "pass"
+    code, report = run("resume", "--yes")
+    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 9), report
+    assert len(codes_of(client, names)) == 9
+
+
+def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
+    client: Client, proxy: LossyProxy, context: UploadContext, tmp_path: Path
+) -> None:
+    document = new_cnpj()
+    rows: list[dict[str, Any]] = [
+        {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": date(2026, 10, 30)}
+        for place in range(3)
+    ]
+    path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
+    sheet = validate_workbook(path, context.catalogue)
+    options = replace(AT_ONCE, mode="records", at_once=1)
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == PAYABLES:
+            met.append(asked)
+            return "pass" if len(met) == 1 else "unavailable"
+        return "pass"
+
+    proxy.decide = decide
+    uploads = Uploads(context, client)
+    job = uploads.create(sheet, options)
+    with pytest.raises(TransportError):
+        uploads.run(job, options)
+    proxy.decide = lambda _method, _path: "pass"
+    there = client.financial.payables.create(
+        **{**GOOD["contaspagar"], **rows[2], "historico": "De outra pessoa"}
+    )
+    assert there.numeroDaTransacao is not None
+    later = Journal(context.settings.journal, lambda: datetime.now() + timedelta(minutes=2))
+    with closing(later) as journal:
+        job = Uploads(replace(context, journal=journal), client).run(journal.job(job.id), options)
+    assert (job.state, job.verdict.accepted) == (State.PARTIAL, 2)
+    assert "same key" in job.verdict.rejected_rows[0].message
+    found = [one for one in titles(client).values() if document in str(one["numeroDoDocumento"])]
+    assert len(found) == 3
+
+
+def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
+    client: Client, proxy: LossyProxy, run: Run, customer: int, tmp_path: Path
+) -> None:
+    path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 20, 30])
+    proxy.lose_once("lose answer", INVOICES)
+    code, report = run("upload", path, "--mode", "records", "--yes", "--at-once", "1")
+    assert (code, report["state"]) == (5, "in_doubt"), report
+    assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
+    assert amounts_of(client, customer) == [10, 20, 30]
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "lose request", "429 after", "unavailable"])
+def test_twins_are_counted_where_nobody_else_writes(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    customer: int,
+    tmp_path: Path,
+    fate: Fate,
+) -> None:
+    path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 10, 10, 20])
+    sheet = validate_workbook(path, context.catalogue)
+    options = replace(AT_ONCE, mode="records")
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == INVOICES:
+            met.append(asked)
+            return fate if len(met) == 2 else "pass"
+        return "pass"
+
+    proxy.decide = decide
+    with Client(replace(client.target, exclusive=True)) as alone:
+        job = Uploads(context, alone).send(sheet, options)
+    assert (job.state, job.verdict.accepted) == (State.DONE, 4)
+    assert amounts_of(client, customer) == [10, 10, 10, 20]
+
+
+def test_what_the_system_rejects_is_in_the_rejects_workbook(
+    client: Client, run: Run, tmp_path: Path
+) -> None:
+    path = write_records(tmp_path / "c.xlsx", "contaspagar", [{"codigoDoFornecedor": 999_999}])
+    _, report = run("upload", path, "--mode", "records", "--yes")
+    assert (report["state"], report["rows"]["rejected"]) == ("rejected", 1)
+    assert load_workbook(report["rejects_file"]).worksheets[0].max_row == 2

@@ -22,7 +22,8 @@ class Target:
     ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the usual
     ones. ``system`` is the id that the embedded sandbox keeps in its database, as its address
     changes; None for every other system. ``trust_429`` says that the system answers a 429 before
-    it writes anything; ``timeout`` is how long each step of a request may take, in seconds.
+    it writes anything, ``exclusive`` that nobody else writes while an upload runs; ``timeout`` is
+    how long each step of a request may take, in seconds.
     """
 
     profile: str
@@ -33,6 +34,7 @@ class Target:
     ca_bundle: str | Path | None = None
     system: str | None = None
     trust_429: bool = False
+    exclusive: bool = False
     timeout: float = DEFAULT_TIMEOUT_SECONDS
 
 

@@ -61,8 +61,9 @@ class Profile:
     ``base_url`` and ``email`` are empty for the embedded sandbox. ``settle_seconds`` is how long
     an import whose answer was lost may still be on its way. ``ca_bundle`` is a PEM file with the
     certificate authorities to trust instead of the usual ones. ``trust_429`` says that the system
-    answers a 429 before it writes anything. ``timeout_seconds`` is how long an answer is waited
-    for. ``log_words`` are the system's words for the status of a queued file.
+    answers a 429 before it writes anything, ``exclusive`` that nobody else writes there while an
+    upload runs. ``timeout_seconds`` is how long an answer is waited for. ``log_words`` are the
+    system's words for the status of a queued file.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -74,6 +75,7 @@ class Profile:
     settle_seconds: float = DEFAULT_SETTLE_SECONDS
     ca_bundle: Path | None = None
     trust_429: bool = False
+    exclusive: bool = False
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     log_words: Mapping[str, str] = field(default_factory=dict, hash=False)
     source: ProfileSource = ProfileSource.FILE
@@ -113,6 +115,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "settle_seconds": (int, float),
     "ca_bundle": str,
     "trust_429": bool,
+    "exclusive": bool,
     "timeout_seconds": (int, float),
     "log_words": dict,
 }
@@ -202,6 +205,7 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         settle_seconds=float(table.get("settle_seconds", DEFAULT_SETTLE_SECONDS)),
         ca_bundle=None if bundle is None else path.parent / Path(bundle).expanduser(),
         trust_429=table.get("trust_429", False),
+        exclusive=table.get("exclusive", False),
         log_words=table.get("log_words", {}),
         timeout_seconds=float(table.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)),
     )

@@ -68,7 +68,7 @@ def _resource(path: Path, root: _Content) -> Resource:
         section=metadata.get("section", ""),
         model=metadata.get("model"),
         paths=_paths(metadata.get("import")),
-        create=_create(metadata.get("create")),
+        create=_create(metadata.get("create"), metadata.get("read_back", {}).get("codes", ())),
         natural_keys=tuple(metadata.get("natural_keys", ())),
         columns=columns,
         totals=_totals(metadata.get("control_totals"), columns),
@@ -114,22 +114,23 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
     if body is None:
         return None
     return ReadBack(
-        lookups=tuple(
-            Lookup(
-                key=item["key"],
-                operation_names=tuple(item["operations"]),
-                filters=item.get("filter", {}),
-                when={name: tuple(values) for name, values in item.get("when", {}).items()},
-                assumed=item.get("assumed", False),
-            )
-            for item in body["lookups"]
-        ),
+        lookups=tuple(map(_lookup, body["lookups"])),
         columns=tuple(column.name for column in columns),
         codes=tuple(body.get("codes", ())),
         existing=ExistingPolicy(body["existing"]),
         not_compared=tuple(body.get("apart", ())),
         blank=body.get("blank", {}),
         blank_as=body.get("blank_as", {}),
+    )
+
+
+def _lookup(item: _Content) -> Lookup:
+    return Lookup(
+        key=item["key"],
+        operation_names=tuple(item["operations"]),
+        filters=item.get("filter", {}),
+        when={name: tuple(values) for name, values in item.get("when", {}).items()},
+        assumed=item.get("assumed", False),
     )
 
 
@@ -145,8 +146,15 @@ def _change(body: _Content | None) -> RecordChange | None:
     )
 
 
-def _create(body: _Content | None) -> RecordCreation | None:
-    return None if body is None else RecordCreation(operation_name=body["operation"])
+def _create(body: _Content | None, codes: Sequence[str]) -> RecordCreation | None:
+    if body is None:
+        return None
+    twins = body.get("twins")
+    return RecordCreation(
+        operation_name=body["operation"],
+        codes=tuple(body.get("codes", codes)),
+        twins=None if twins is None else _lookup(twins),
+    )
 
 
 def _paths(body: _Content | None) -> ImportPaths:

@@ -317,9 +317,15 @@ class ImportPaths:
 
 @dataclass(frozen=True, slots=True)
 class RecordCreation:
-    """Operation of the interface that creates one record from a row."""
+    """Operation of the interface that creates one record from a row.
+
+    ``codes`` are the fields of its answer that make up the record's code. ``twins`` finds the
+    records that are equal to a row which has no key: they identify nothing, and are counted.
+    """
 
     operation_name: str
+    codes: tuple[str, ...] = ()
+    twins: Lookup | None = None
 
     @property
     def operation(self) -> "Operation":

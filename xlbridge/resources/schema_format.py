@@ -105,17 +105,27 @@ def _metadata() -> Schema:
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
         "import": described(ways, "How the system takes a sheet of the resource."),
         "create": described(
-            block_schema({"operation": {"enum": creations}}, needed=("operation",)),
+            block_schema(
+                {
+                    "operation": {"enum": creations},
+                    "codes": described(_NAMES, "Fields of its answer: the record's code."),
+                    "twins": described(_lookup(), "Finds what is equal to a row without a key."),
+                },
+                needed=("operation",),
+            ),
             "Creates one record from a row.",
         ),
     }
     return block_schema(properties)
 
 
-def _read_back() -> Schema:
+_TEXTS_BY_NAME: Schema = {"type": "object", "additionalProperties": _TEXT}
+
+
+def _lookup() -> Schema:
     readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
-    names: Schema = {"type": "object", "additionalProperties": _TEXT}
-    lookup = block_schema(
+    names = _TEXTS_BY_NAME
+    return block_schema(
         {
             "key": described({**names, "minProperties": 1}, "Columns to the fields of a record."),
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
@@ -125,11 +135,16 @@ def _read_back() -> Schema:
         },
         needed=("key", "operations"),
     )
+
+
+def _read_back() -> Schema:
     properties = {
-        "lookups": {"type": "array", "minItems": 1, "items": lookup},
+        "lookups": {"type": "array", "minItems": 1, "items": _lookup()},
         "apart": described(_NAMES, "Columns that a record shows otherwise than they were sent."),
         "blank": described({"type": "object"}, "Columns to what an empty cell stands for."),
-        "blank_as": described(names, "Columns to those whose value an empty cell stands for."),
+        "blank_as": described(
+            _TEXTS_BY_NAME, "Columns to those whose value an empty cell stands for."
+        ),
         "codes": _NAMES,
         "existing": {"enum": [existing.value for existing in ExistingPolicy]},
     }

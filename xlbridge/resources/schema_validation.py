@@ -199,6 +199,8 @@ def _column_names(root: _Content) -> Iterator[tuple[YamlPath, object]]:
     for number, name in enumerate(metadata.get("natural_keys", ())):
         yield ("metadata", "natural_keys", number), name
     yield from _read_back_column_names(metadata.get("read_back", {}))
+    twins = metadata.get("create", {}).get("twins", {})
+    yield from _lookup_column_names(twins, ("metadata", "create", "twins"))
     yield from _control_total_column_names(metadata.get("control_totals", {}))
     for number, check in enumerate(root.get("checks") or ()):
         rule = ROW_RULES[check["options"]["check_name"]]
@@ -218,11 +220,15 @@ def _read_back_column_names(body: _Content) -> Iterator[tuple[YamlPath, object]]
         yield (*place, "blank_as", name), name
         yield (*place, "blank_as", name), other
     for number, lookup in enumerate(body.get("lookups", ())):
-        for key in ("key", "when"):
-            for name in lookup.get(key, {}):
-                yield (*place, "lookups", number, key, name), name
-        for field, name in lookup.get("filter", {}).items():
-            yield (*place, "lookups", number, "filter", field), name
+        yield from _lookup_column_names(lookup, (*place, "lookups", number))
+
+
+def _lookup_column_names(body: _Content, place: YamlPath) -> Iterator[tuple[YamlPath, object]]:
+    for key in ("key", "when"):
+        for name in body.get(key, {}):
+            yield (*place, key, name), name
+    for field, name in body.get("filter", {}).items():
+        yield (*place, "filter", field), name
 
 
 def _control_total_column_names(body: _Content) -> Iterator[tuple[YamlPath, object]]:

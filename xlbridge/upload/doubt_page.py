@@ -47,6 +47,7 @@ _MOMENTS = {
     Moment.WRITTEN: "Depois do envio · After sending",
     Moment.AFTER: "Depois · After",
     Moment.CODES: "Códigos · Codes",
+    Moment.TWINS: "Iguais, antes · Equal ones, before",
 }
 _BILINGUAL_DETAILS = ("reason", "unread")
 _UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")

@@ -4,7 +4,7 @@ Source: the upload protocol, Record by record and Keyless records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -13,12 +13,13 @@ from pydantic import ValidationError
 from xlbridge.client import Declined, Doubtful, Executed, Outcome
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import RecordCreation, Resource
+from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation, Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, StoredSnapshot
+from xlbridge.upload.planner import business_keys
 from xlbridge.upload.record_changes import MOST_ATTEMPTS
 from xlbridge.upload.record_dispatch import Announce, WriteResult
 from xlbridge.upload.record_sending import (
@@ -56,16 +57,26 @@ _NOT_THE_SAME = Text(
 
 
 class _Presence(NamedTuple):
-    """New records of a row: the code of one that is as the row says, how many there are.
+    """New records that may be a row's: whether one is, its code where that is certain, how many.
 
     ``new`` is None where nothing tells.
     """
 
-    code: str | None
-    new: int | None
+    there: bool = False
+    code: str = ""
+    new: int | None = None
 
 
-_UNKNOWN = _Presence(None, None)
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """Lookup by which records in doubt are settled, and what it found before any was sent.
+
+    ``counts`` says that it finds twins of a row, of which none is the row's own.
+    """
+
+    resource: Resource
+    before: Snapshot
+    counts: bool = False
 
 
 class RecordCreator:
@@ -81,14 +92,37 @@ class RecordCreator:
         writes: Sequence[RecordWrite],
     ) -> None:
         self._context = context
-        self._resource: Resource = context.resource(job)
-        self._operation = creation.operation
+        self._job = job
+        self._creation = creation
         self._rows = rows
         self._pause = pause
         self._keys = _keys_of_rows(context, job)
-        readings = context.journal.snapshots_before(job.id)
-        self._before: Snapshot = readings[-1] if readings else (None,) * len(rows)
-        self._created = {write.position: write.record for write in writes if write.record}
+        stored = context.journal.snapshots(job.id)
+        self._by_key = _Evidence(context.resource(job), _last_of(stored, Moment.BEFORE, len(rows)))
+        self._by_twins: _Evidence | None = None
+        if creation.twins is not None and context.client.target.exclusive:
+            resource = _with_twins(self._by_key.resource, creation, creation.twins)
+            found = _last_of(stored, Moment.TWINS, len(rows))
+            self._by_twins = _Evidence(resource, found, counts=True)
+            twins = business_keys(resource, rows)
+            self._keys = [own or twin for own, twin in zip(self._keys, twins, strict=True)]
+        applied = (one for one in writes if one.state is WriteState.APPLIED)
+        self._created = {write.position: write.record for write in applied}
+
+    def prepare(self, writes: Sequence[RecordWrite]) -> None:
+        """Read the twins of all rows, before the first of the job's ``writes`` is sent.
+
+        What another upload has on its way would be taken for ours: then a person settles doubts.
+        Raises ``ApiError`` when the system cannot be asked.
+        """
+        twins = self._by_twins
+        if twins is None or None not in self._by_key.before:
+            return
+        if any(write.attempts for write in writes) or _others_under_way(self._context, self._job):
+            return
+        found, _ = look_up_rows(self._context.client, twins.resource, self._rows, most=None)
+        self._context.journal.store_snapshot(self._job, Moment.TWINS, found)
+        self._by_twins = replace(twins, before=found)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
         """Return what no two writes on their way may share: the keys of their rows."""
@@ -99,9 +133,10 @@ class RecordCreator:
         body = self._body(write)
         if isinstance(body, WriteResult):
             return body
-        readable = self._before[write.position] is not None
+        readable = self._evidence(write) is not None
+        operation = self._creation.operation
         request = RecordRequest(
-            send=lambda: self._context.client.send(self._operation, body=body),
+            send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
             read_back=(lambda declined: self._after_put_off(write, declined)) if readable else None,
         )
@@ -115,8 +150,8 @@ class RecordCreator:
 
         Raises ``ApiError`` when the system cannot be asked.
         """
-        for write, after in self._looked_up(writes):
-            presence = self._presence(write, after)
+        keyed = [one for one in writes if self._by_key.before[one.position] is not None]
+        for write, presence in self._looked_for(keyed):
             if presence.new:
                 there = presence.code or "–"
                 yield write, with_reason(WriteState.CHANGED, _APPEARED.format(code=there))
@@ -129,17 +164,16 @@ class RecordCreator:
         Only with ``final``, once no request can be on its way, a record that is not there proves
         something. Raises ``ApiError`` when the system cannot be asked.
         """
-        for write, after in self._looked_up(writes):
-            code, new = self._presence(write, after)
-            if code is not None:
-                self._created[write.position] = code
-                detail = {"record": code, "reconciled": "read back"}
+        for write, presence in self._looked_for(writes):
+            if presence.there:
+                self._created[write.position] = presence.code
+                detail = {"record": presence.code, "reconciled": "read back"}
                 yield write, WriteResult(WriteState.APPLIED, detail)
-            elif self._before[write.position] is None or (final and new is None):
+            elif self._evidence(write) is None or (final and presence.new is None):
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_READABLE)
             elif not final:
                 continue
-            elif new:
+            elif presence.new:
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_THE_SAME)
             elif write.attempts < MOST_ATTEMPTS:
                 yield write, WriteResult(WriteState.NOT_APPLIED)
@@ -148,10 +182,11 @@ class RecordCreator:
 
     def _body(self, write: RecordWrite) -> WireModel | WriteResult:
         """Return the record of a row as it is sent, or why the interface cannot take it."""
-        if self._operation.body is None:
-            raise AssertionError(f"{self._operation.name} takes no record")
+        model = self._creation.operation.body
+        if model is None:
+            raise AssertionError(f"{self._creation.operation_name} takes no record")
         try:
-            return record_of_row(self._operation.body, self._rows[write.position])
+            return record_of_row(model, self._rows[write.position])
         except ValidationError as error:
             problems = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
             return WriteResult(WriteState.REJECTED, {"problems": problems})
@@ -162,12 +197,9 @@ class RecordCreator:
             self._created[write.position] = data
             return WriteResult(WriteState.APPLIED, {"record": data})
         answer = data.model_dump(exclude_none=True) if isinstance(data, WireModel) else {}
-        declared = self._resource.read_back
-        codes = [answer.get(name) for name in (() if declared is None else declared.codes)]
-        known = bool(codes) and None not in codes
-        code = CODE_SEPARATOR.join(map(str, codes)) if known else ""
-        if code:
-            self._created[write.position] = code
+        codes = [answer.get(name) for name in self._creation.codes]
+        code = CODE_SEPARATOR.join(map(str, codes)) if codes and None not in codes else ""
+        self._created[write.position] = code
         given = {
             name: plain_json(value)
             for name, value in answer.items()
@@ -175,33 +207,78 @@ class RecordCreator:
         }
         return WriteResult(WriteState.APPLIED, {"record": code, "given": given})
 
+    def _evidence(self, write: RecordWrite) -> _Evidence | None:
+        """Return what settles a doubt about a record, None where nothing does."""
+        for one in (self._by_key, self._by_twins):
+            if one is not None and one.before[write.position] is not None:
+                return one
+        return None
+
     def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
         """Return what reading back proves of a request that was put off; None: not executed."""
-        ((_, after),) = self._looked_up([write])
-        code, new = self._presence(write, after)
-        if code is not None:
-            return Executed(code)
-        return None if new == 0 else Doubtful(declined.reason)
+        ((_, presence),) = self._looked_for([write])
+        if presence.there:
+            return Executed(presence.code)
+        return None if presence.new == 0 else Doubtful(declined.reason)
 
-    def _looked_up(
-        self, writes: Sequence[RecordWrite]
-    ) -> Iterator[tuple[RecordWrite, RowSnapshot | None]]:
-        """Yield the records of the writes' rows as they are now; None where they are not read."""
+    def _looked_for(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, _Presence]]:
+        """Yield what the system has of the records now."""
+        for evidence in (self._by_key, self._by_twins, None):
+            own = [one for one in writes if self._evidence(one) is evidence]
+            if evidence is None:
+                yield from ((one, _Presence()) for one in own)
+            elif own:
+                yield from zip(own, self._presences(own, evidence), strict=True)
+
+    def _presences(self, writes: Sequence[RecordWrite], evidence: _Evidence) -> list[_Presence]:
         rows = [self._rows[write.position] for write in writes]
-        now: Snapshot = (None,) * len(rows)
-        if any(self._before[write.position] is not None for write in writes):
-            with suppress(RemoteRejected):
-                now, _ = look_up_rows(self._context.client, self._resource, rows, most=None)
-        yield from zip(writes, now, strict=True)
+        try:
+            now, _ = look_up_rows(self._context.client, evidence.resource, rows, most=None)
+        except RemoteRejected:
+            return [_Presence()] * len(writes)
+        return [
+            self._presence(write, after, evidence) for write, after in zip(writes, now, strict=True)
+        ]
 
-    def _presence(self, write: RecordWrite, after: RowSnapshot | None) -> _Presence:
-        before = self._before[write.position]
+    def _presence(
+        self, write: RecordWrite, after: RowSnapshot | None, evidence: _Evidence
+    ) -> _Presence:
+        """Compare the records of a row with those from before, others' of this job left out."""
+        before = evidence.before[write.position]
         if before is None or after is None:
-            return _UNKNOWN
-        of_others = {code for at, code in self._created.items() if at != write.position}
-        known = {record.code for record in before.found} | of_others
+            return _Presence()
+        others = {at: code for at, code in self._created.items() if at != write.position}
+        known = {record.code for record in before.found} | set(others.values())
         new = [record for record in after.found if record.code not in known]
-        return _Presence(next((one.code for one in new if one.same), None), len(new))
+        same = [record.code for record in new if record.same]
+        own = set(self._keys[write.position])
+        # Records of this job that were created, and whose codes nobody has told.
+        hidden = sum(not code and not own.isdisjoint(self._keys[at]) for at, code in others.items())
+        foreign = evidence.counts and len(same) > hidden + 1
+        if len(same) <= hidden or foreign:
+            return _Presence(new=max(0, len(new) - hidden))
+        return _Presence(there=True, code="" if hidden else same[0], new=len(new) - hidden)
+
+
+def _others_under_way(context: RunContext, job: Job) -> bool:
+    """Tell whether another upload of the same records has begun and is not over."""
+    journal = context.journal
+    whole = [one for one in journal.jobs() if one.what.place == job.what.place]
+    jobs = [part for one in whole for part in journal.parts_of(one) or [one]]
+    return any(
+        one.id != job.id and not one.state.is_unsent and not one.state.is_final for one in jobs
+    )
+
+
+def _last_of(stored: Sequence[StoredSnapshot], moment: Moment, rows: int) -> Snapshot:
+    found = [one.rows for one in stored if one.moment is moment]
+    return found[-1] if found else (None,) * rows
+
+
+def _with_twins(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
+    """Return a resource whose records are found by the fields that twins have in common."""
+    by_twins = ReadBack((twins,), (), creation.codes, ExistingPolicy.ADDED)
+    return replace(resource, read_back=by_twins)
 
 
 def _keys_of_rows(context: RunContext, job: Job) -> list[tuple[str, ...]]:

@@ -23,6 +23,9 @@ from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
 _MOST_DOUBTS_IN_A_ROW = 10
 """Writes in doubt, one after another, after which nothing more is sent until they are settled."""
 
+_LAST_ANSWERS_SECONDS = 5.0
+"""Longest wait for answers once a run is to end; what has none by then is in doubt."""
+
 _REPORT_SECONDS = 0.1
 _TICK_SECONDS = 0.5
 """Longest wait for a thread after which interrupts are looked for: Windows needs that."""
@@ -173,8 +176,9 @@ class RecordDispatch:
     def run(self, order: WriteOrder) -> None:
         """Carry out the writes of an order, as far as no error and no row of doubts stops it.
 
-        An interrupt, or a failure of the journal, still waits for the answers to what was sent; a
-        second one does not. Raises what ``WriteResult.stop`` has, and what a thread fails with.
+        An interrupt, or a failure of the journal, still waits a little for the answers to what was
+        sent; a second interrupt does not. Raises what ``WriteResult.stop`` has, and what a thread
+        fails with.
         """
         threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="record")
         stop: BaseException | None = None
@@ -267,8 +271,11 @@ class RecordDispatch:
         return ended.result.stop
 
     def _wind_up(self) -> None:
-        """Take down the answers to what was sent; nothing more is announced."""
+        """Take down the answers that come soon to what was sent; nothing more is announced."""
         self._closing = True
+        end = time.monotonic() + _LAST_ANSWERS_SECONDS
         while not all(one.done() for one in self._on_their_way) or not self._told.empty():
+            if time.monotonic() > end:
+                return
             with suppress(LocalDatabaseError):
                 self._take_down()

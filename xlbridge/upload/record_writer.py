@@ -143,6 +143,8 @@ class _Writer:
         open_ones = [one for one in self._writes if one.state in _OPEN]
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
+        if self._creator is not None:
+            self._creator.prepare(self._writes)
         options = self._context.options
         progress = RecordProgress(options.progress, len(self._writes), len(waiting))
         dispatch = RecordDispatch(self._write, self._record, options.at_once, progress.count)

@@ -9,6 +9,7 @@ from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import (
     Moment,
@@ -16,6 +17,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import file_hash, sent_rows
+from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlannedRow, RowAction
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import find_header_row, normalise_header
@@ -78,7 +80,8 @@ def _store_remote_codes(context: UploadContext, client: Client, job: Job) -> Non
     a system that does not answer leaves the codes out: the upload itself is over.
     """
     for part in context.journal.parts_of(job) or [job]:
-        if part.state not in {State.DONE, State.PARTIAL}:
+        known = given_codes(context.journal, part)
+        if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
             continue
         resource = context.catalogue.named(part.what.resource)
         try:
@@ -132,21 +135,34 @@ def _reason_text(job: Job) -> str:
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; of several that say the same, the new ones."""
+    given = given_codes(context.journal, job)
     stored = context.journal.snapshots(job.id)
-    after = [one.rows for one in stored if one.moment is not Moment.BEFORE]
+    after = [one.rows for one in stored if one.moment in {Moment.AFTER, Moment.CODES}]
     before = context.journal.snapshots_before(job.id)
-    if not after:
-        return {}
+    if not after or len(given) == len(job.what.rows):
+        return given
     now = after[-1]
     was: Snapshot = before[-1] if before else (None,) * len(now)
-    taken: set[str] = set()
-    codes = {}
+    taken = set(given.values())
+    codes = dict(given)
     for row, there, earlier in zip(job.what.rows, now, was, strict=True):
-        code = _remote_code(there, earlier, taken)
+        code = None if row in given else _remote_code(there, earlier, taken)
         if code is not None:
             taken.add(code)
             codes[row] = code
     return codes
+
+
+def given_codes(journal: Journal, job: Job) -> dict[int, str]:
+    """Return the codes that the system gave to records written one by one, by their rows."""
+    if not job.what.mode.is_by_record:
+        return {}
+    writes = journal.writes.of(job.id)
+    return {
+        job.what.rows[write.position]: write.record
+        for write in writes
+        if write.state is WriteState.APPLIED and write.record
+    }
 
 
 def _remote_code(

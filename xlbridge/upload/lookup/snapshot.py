@@ -69,12 +69,14 @@ class Moment(StrEnum):
     """Moment of a snapshot.
 
     Before sending, right after what was written, after the settle time, or to learn remote codes.
+    ``TWINS`` are the records that were equal to rows without a key before any of them was sent.
     """
 
     BEFORE = "before"
     WRITTEN = "written"
     AFTER = "after"
     CODES = "codes"
+    TWINS = "twins"
 
 
 class StoredSnapshot(NamedTuple):
