@@ -169,33 +169,41 @@ def kill_while_writing(
     toward_proxy: dict[str, str],
     proxy: LossyProxy,
 ) -> KillWhileWriting:
-    """Run a command and kill it between its first request of a method and the answer to that.
+    """Run a command and kill it between its first requests of a method and the answers to those.
 
-    A login does not count.
-    ``committed`` lets the request through then, and waits until ``is_there`` says so.
+    A login does not count. As many are awaited as are sent at once, with an option that is given.
+    ``committed`` lets the requests through then, and waits until ``is_there`` says so.
     """
 
     def kill(
-        method: str, command: list[str], *, committed: bool, is_there: Callable[[], bool]
+        method: str,
+        command: list[str],
+        *,
+        committed: bool,
+        is_there: Callable[[], bool],
+        at_once: int = 1,
     ) -> None:
-        asked, killed = threading.Event(), threading.Event()
+        asked, killed = threading.Semaphore(0), threading.Event()
 
         def decide(used: str, path: str) -> Fate:
-            if used != method or asked.is_set() or path.endswith("/autenticar"):
+            if used != method or path.endswith("/autenticar"):
                 return "pass"
-            asked.set()
+            asked.release()
             killed.wait()
             return "lose answer" if committed else "lose request"
 
         proxy.decide = decide
         log = tmp_path / "stderr"
-        with forks.running(clean_environment(home, **toward_proxy), command, log=log) as pid:
-            assert asked.wait(timeout=60), log.read_text("utf-8")
+        whole = [*command, "--at-once", str(at_once)]
+        with forks.running(clean_environment(home, **toward_proxy), whole, log=log) as pid:
+            for _ in range(at_once):
+                assert asked.acquire(timeout=60), log.read_text("utf-8")
             os.kill(pid, signal.SIGKILL)
         killed.set()
         deadline = time.monotonic() + 60
         while committed and not is_there():
             assert time.monotonic() < deadline, "the request was not carried out"
             time.sleep(0.02)
+        proxy.decide = lambda _method, _path: "pass"
 
     return kill

@@ -152,6 +152,7 @@ def test_one_at_a_time_go_in_the_order_of_the_sheet(
 
 
 @pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("at_once", [1, 4])
 def test_a_killed_run_goes_on_and_creates_nothing_twice(
     client: Client,
     proxy: LossyProxy,
@@ -159,20 +160,23 @@ def test_a_killed_run_goes_on_and_creates_nothing_twice(
     kill_while_writing: KillWhileWriting,
     tmp_path: Path,
     committed: bool,
+    at_once: int,
 ) -> None:
     names = described(9)
     path = make_types(tmp_path / "tipos.xlsx", names)
-
-    def is_there() -> bool:
-        return bool(codes_of(client, names))
-
     kill_while_writing(
-        "POST", ["upload", str(path), "--yes"], committed=committed, is_there=is_there
+        "POST",
+        ["upload", str(path), "--yes"],
+        committed=committed,
+        is_there=lambda: len(codes_of(client, names)) == at_once,
+        at_once=at_once,
     )
-    proxy.decide = lambda _method, _path: "pass"
+    (job,) = run("jobs")[1]["jobs"]
+    assert (job["state"], job["rows"]["unknown"]) == ("in_doubt", 9)
     code, report = run("resume", "--yes")
     assert (code, report["state"], report["rows"]["created"]) == (0, "done", 9), report
     assert len(codes_of(client, names)) == 9
+    assert posts(proxy, TYPES) == 9 + (0 if committed else at_once)
 
 
 def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(

@@ -9,7 +9,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
-from xlbridge.cli.upload_options import UploadArguments, consent_options
+from xlbridge.cli.upload_options import UploadArguments, at_once_option, consent_options
 from xlbridge.i18n import Text
 from xlbridge.upload import open_context
 
@@ -25,6 +25,7 @@ from xlbridge.upload import open_context
 )
 @click.argument("job_id", metavar="JOB")
 @consent_options
+@at_once_option
 @format_option
 def command(job_id: str, **given: Any) -> ExitCode:
     arguments = UploadArguments.of({**given, "annotate": None})

@@ -81,6 +81,15 @@ chunk_rows_option = option(
     en="Sends in parts of that many rows, each an upload of its own.",
 )
 
+at_once_option = option(
+    "--at-once",
+    type=click.IntRange(min=1, max=16),
+    default=4,
+    show_default=True,
+    pt="Registros gravados ao mesmo tempo, onde são gravados um a um.",
+    en="Records written at the same time, where they are written one by one.",
+)
+
 consent_options = combined(
     [
         option(
@@ -115,14 +124,7 @@ upload_options = combined(
             pt="Faz a prévia antes de enviar.",
             en="Previews before sending.",
         ),
-        option(
-            "--at-once",
-            type=click.IntRange(min=1, max=16),
-            default=4,
-            show_default=True,
-            pt="Registros gravados ao mesmo tempo, onde são gravados um a um.",
-            en="Records written at the same time, where they are written one by one.",
-        ),
+        at_once_option,
         status_copy_option,
         option(
             "--read-back/--no-read-back",
