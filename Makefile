@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FUZZ_SECONDS ?= 1200
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
@@ -10,7 +11,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-slow reliability truth lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-slow fuzz reliability truth lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -29,6 +30,13 @@ test-strict: $(VENV)/.dev ## what sends to a sandbox once more, to the strict on
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.dev ## the workbook gate and both JSON parsers, guided by coverage; findings become seeds
+	$(BIN)/python -m pip install --quiet atheris
+	for target in workbook listing body; do \
+	  PYTHONPATH=.:tests/fuzzing:tests/workbook $(BIN)/python tests/fuzzing/fuzz.py \
+	    $$target $(FUZZ_SECONDS) out/fuzz || exit 1; \
+	done
 
 reliability: $(VENV)/.dev ## kills, faults and a state machine; prints duplicates, losses and doubts
 	PYTHONPATH=.:tests:tests/reliability $(BIN)/python tests/reliability/report.py $(RELIABILITY_ARGS)

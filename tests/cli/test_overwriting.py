@@ -1,5 +1,6 @@
 """No command replaces a file of the user's that it was not asked to replace."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,28 @@ def test_a_check_replaces_no_workbook_that_is_not_its_own(
     assert mine.read_bytes() == SAMPLE.read_bytes()
     assert main([*check, "--force"]) == 1
     assert mine.read_bytes() != SAMPLE.read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a right of their own elsewhere")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate {sample} --force -o",
+        "validate {sample} --force --annotate",
+        "validate {sample} --force --fix",
+        "template cliente --force -o",
+        "resources new --from {sample} --force -o",
+    ],
+)
+def test_force_follows_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    taken, link = tmp_path / "taken.xlsx", tmp_path / "link.xlsx"
+    taken.write_bytes(b"the user's own")
+    link.symlink_to(taken)
+    assert main([*command.format(sample=SAMPLE).split(), str(link)]) == 2
+    assert "it is a link" in capsys.readouterr().err
+    assert (link.is_symlink(), taken.read_bytes()) == (True, b"the user's own")
 
 
 def test_a_check_replaces_its_own_reports_and_marked_copies(tmp_path: Path) -> None:

@@ -10,16 +10,23 @@ from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import replace_atomically, report_write_errors, require_distinct
 
 
-def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     real, link = tmp_path / "real" / "r.csv", tmp_path / "link.csv"
     real.write_text("old")
     link.symlink_to(real)
-    with replace_atomically(link) as temporary:
+    with pytest.raises(UsageError, match="it is a link"), replace_atomically(link):
+        pass
+    assert (link.is_symlink(), real.read_text()) == (True, "old")
+
+
+def test_a_link_that_comes_meanwhile_is_replaced_itself(tmp_path: Path) -> None:
+    real, target = tmp_path / "real.csv", tmp_path / "target.csv"
+    real.write_text("old")
+    with replace_atomically(target) as temporary:
         temporary.write_text("new")
-    assert link.is_symlink()
-    assert real.read_text() == "new"
-    assert list(real.parent.iterdir()) == [real]
+        target.symlink_to(real)
+    assert (target.is_symlink(), target.read_text(), real.read_text()) == (False, "new", "old")
 
 
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:

@@ -148,6 +148,7 @@ def test_rejects_have_the_layout_of_the_template_and_the_reasons(tmp_path: Path)
     assert sheet.cell(2, columns + 1).data_type == "n"
     assert sheet.cell(3, columns + 2).data_type == "s"
     assert sheet["D2"].number_format == "@"
+    assert sheet.cell(3, columns + 2).number_format == "@"
     assert len(sheet.data_validations.dataValidation) == len(RECEIVABLE.columns)
     assert INSTRUCTIONS_SHEET in book.sheetnames
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == RECEIVABLE.fingerprint
@@ -156,3 +157,14 @@ def test_rejects_have_the_layout_of_the_template_and_the_reasons(tmp_path: Path)
 def test_rejects_need_a_number_and_a_reason_for_each_row(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 rows, 2 numbers, 1 reasons"):
         write_rejects(tmp_path / "r.xlsx", RECEIVABLE, frame_of(RECEIVABLE, ROW), [1, 2], ["x"])
+
+
+def test_what_looks_like_a_formula_stays_a_text_when_its_cell_is_edited(tmp_path: Path) -> None:
+    path, frame = tmp_path / "rejects.xlsx", frame_of(RECEIVABLE, ROW, ROW)
+    own = {0: {"dataDeVencimento": "=HOJE()"}, 1: {"dataDeVencimento": "amanhã"}}
+    write_rejects(path, RECEIVABLE, frame, [2, 3], ["x", "y"], own)
+    sheet = openpyxl.load_workbook(path)[RECEIVABLE.name]
+    place = [column.name for column in RECEIVABLE.columns].index("dataDeVencimento") + 1
+    formula, words = sheet.cell(2, place), sheet.cell(3, place)
+    assert (formula.value, formula.data_type, formula.quotePrefix) == ("=HOJE()", "s", True)
+    assert (words.value, bool(words.quotePrefix)) == ("amanhã", False)

@@ -25,6 +25,13 @@ from xlbridge.i18n import Text
 _OWNER_ONLY = 0o600
 _FOLDER_OF_OWNER = 0o700
 _ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
+_IS_LINK = Text(
+    pt="é um link, e nada é gravado através de um", en="it is a link, and none is written through"
+)
+_WHERE_IT_LEADS = Text(
+    pt="Informe o arquivo a que ele leva, ou grave noutro.",
+    en="Give the file that it leads to, or write to another one.",
+)
 _MAX_PREFIX_LENGTH = 200
 """Characters of a name that its temporary file keeps: file systems allow 255 bytes."""
 
@@ -34,22 +41,21 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
 
     Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
-    other file behind. The content is on the disk before the name is. A link stays, and the file
-    that it leads to is replaced.
+    other file behind. The content is on the disk before the name is. Nothing is written through a
+    link: one that comes to be there meanwhile is replaced itself.
 
-    Raises ``UsageError`` when the file cannot be written there, and for what is no file: a
-    device, a pipe.
+    Raises ``UsageError`` when the file cannot be written there, and for what is no file: a link, a
+    device, a pipe; ``LocalFailure`` when this computer fails.
     """
     require_file_or_nothing(path)
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path):
             temporary.touch(exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
-            temporary.replace(target)
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -58,9 +64,11 @@ def require_file_or_nothing(path: Path) -> None:
     """Raise ``UsageError`` when something stands at ``path`` that a file cannot replace."""
     with report_write_errors(path):
         try:
-            mode = path.stat().st_mode
+            mode = path.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             return
+    if stat.S_ISLNK(mode):
+        raise _cannot_write(path, _IS_LINK, _WHERE_IT_LEADS)
     if not stat.S_ISREG(mode):
         raise _cannot_write(
             path,

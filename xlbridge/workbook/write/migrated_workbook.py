@@ -23,7 +23,7 @@ from xlbridge.workbook.edit.comments import read_comments
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.read import CellColumn
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.write.new_workbook import write_plain_text
+from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
 from xlbridge.workbook.write.template import template_workbook
 
 _EXTRA_COLUMN_WIDTH = 20
@@ -134,7 +134,10 @@ class _CellWriter:
         if value == "" and look.keys() <= {"num_format"}:
             return
         kind = self._kinds[column] if column < len(self._kinds) else None
-        form = self._format(_number_format(kind, value, look.get("num_format", "General")), look)
+        number_format = _number_format(kind, value, look.get("num_format", "General"))
+        if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
+            look = {**look, "quote_prefix": True}
+        form = self._format(number_format, look)
         if value == "":
             self._sheet.write_blank(row, column, None, form)
         elif isinstance(value, str):

@@ -109,6 +109,14 @@ def _os_error(error: XlsxFileError) -> OSError:
     return cause if isinstance(cause, OSError) else OSError(str(error))
 
 
+def looks_like_formula(text: str) -> bool:
+    """Tell whether a program takes a text for a formula once somebody has edited its cell.
+
+    Unless its format is that of texts, such a cell is to have ``quote_prefix`` in it.
+    """
+    return text.lstrip().startswith(("=", "+", "-", "@"))
+
+
 def write_plain_text(sheet: Worksheet, row: int, column: int, text: str, form: Format) -> int:
     """Write ``text`` as it is, whatever it looks like; row and column count from 0.
 

@@ -16,7 +16,11 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import REJECTS_COLUMNS
 from xlbridge.workbook.write.data_sheet import cell_format
-from xlbridge.workbook.write.new_workbook import new_workbook, write_plain_text
+from xlbridge.workbook.write.new_workbook import (
+    looks_like_formula,
+    new_workbook,
+    write_plain_text,
+)
 from xlbridge.workbook.write.template import template_workbook
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
@@ -64,10 +68,12 @@ def write_rejects(
         raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
     with template_workbook(path, resource, _REMARK_WIDTHS) as (book, sheet):
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
+        # A reason is the system's word, and the analyst edits beside it.
+        quoted = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
         _write_rows(
             [
                 *(
-                    _with_own_cells(sheet, writer, column.name, own)
+                    _with_own_cells(book, sheet, writer, column, own)
                     for column, writer in zip(
                         resource.columns,
                         _column_writers(book, sheet, resource.columns, frame),
@@ -75,7 +81,7 @@ def write_rejects(
                     )
                 ),
                 _ColumnWriter(sheet.write_number, rows, quiet),
-                _ColumnWriter(partial(write_plain_text, sheet), reasons, quiet),
+                _ColumnWriter(partial(write_plain_text, sheet), reasons, quoted),
             ]
         )
 
@@ -103,24 +109,30 @@ def _column_writers(
 
 
 def _with_own_cells(
+    book: xlsxwriter.Workbook,
     sheet: Worksheet,
     writer: _ColumnWriter,
-    column: str,
+    column: Column,
     own: Mapping[int, Mapping[str, str | float]],
 ) -> _ColumnWriter:
     """Return a writer that writes the analyst's own contents of some cells as they are."""
-    contents = {at: cells[column] for at, cells in own.items() if column in cells}
+    name, number_format = column.name, style.NUMBER_FORMATS[column.kind]
+    contents = {at: cells[name] for at, cells in own.items() if name in cells}
+    if not contents:
+        return writer
+    quoted = book.add_format({"num_format": number_format, "quote_prefix": True})
 
     def write(row: int, place: int, value: Any, form: Format) -> int:
         if row - 1 not in contents:
             return writer.write(row, place, value, form)
         if isinstance(value, str):
-            return write_plain_text(sheet, row, place, value, form)
+            is_like_formula = not column.kind.is_text and looks_like_formula(value)
+            return write_plain_text(sheet, row, place, value, quoted if is_like_formula else form)
         written: int = sheet.write_number(row, place, value, form)
         return written
 
     values = [contents.get(at, value) for at, value in enumerate(writer.values)]
-    return _ColumnWriter(write, values, writer.format) if contents else writer
+    return _ColumnWriter(write, values, writer.format)
 
 
 def _cell_writer(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Format], int]:

@@ -1,0 +1,103 @@
+"""What the fuzzer throws bytes at: the workbook gate with its parser, and both JSON parsers.
+
+A target takes whatever comes and returns; what it raises is a defect. The first byte chooses how
+the rest is taken, so that one file of the corpus holds all of an attempt.
+"""
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import xlsxwriter
+from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, packed, unpacked
+
+from xlbridge.client.listings.stream import InvalidJson, ListingReader, UnexpectedContent
+from xlbridge.errors import WorkbookRefused
+from xlbridge.sandbox.http.messages import parse_body
+from xlbridge.sandbox.problems import RequestError
+from xlbridge.settings import WorkbookLimits
+from xlbridge.wire.financial import ReceivableInput
+from xlbridge.wire.registry import ClientInput
+from xlbridge.wire.sales import SalesOrderInput
+from xlbridge.workbook.read import WorkbookArchive, assemble_workbook, parse_workbook
+from xlbridge.workbook.read.parsing import is_safe_to_parse
+
+PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
+"""Parts that a workbook's input may take the place of; any other number means the whole file."""
+
+_LIMITS = WorkbookLimits(file_size=2**22, total_size=2**24, part_size=2**24, cells=100_000)
+_MODELS = (ClientInput, ReceivableInput, SalesOrderInput)
+_LONGEST_PIECE = 63
+
+
+def read_sheet(attempt: bytes) -> None:
+    """Read a workbook, one part of which is the attempt's, as far as the gate lets it."""
+    place, content = attempt[:1] or b"\0", attempt[1:]
+    if place[0] < len(PARTS):
+        content = packed({**_good_parts(), PARTS[place[0]]: content})
+    with tempfile.NamedTemporaryFile(suffix=".xlsx") as file, suppress(WorkbookRefused):
+        file.write(content)
+        file.flush()
+        gate = WorkbookArchive(Path(file.name), _LIMITS)
+        gate.unpack()
+        # Any other file is parsed in a process of its own, which may die of it.
+        if is_safe_to_parse(gate.content):
+            assemble_workbook(parse_workbook(io.BytesIO(gate.content), None, _LIMITS))
+
+
+@cache
+def _good_parts() -> Mapping[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "good.xlsx")
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet("Plan1")
+            sheet.write_row(0, 0, HEADER)
+            sheet.write_row(1, 0, ["Padaria Estrela", 1, True])
+        return unpacked(path)
+
+
+def read_listing(attempt: bytes) -> None:
+    """Read a listing's answer in pieces of any length: what is found does not depend on them."""
+    size, answer = (attempt[0] if attempt else 0) % _LONGEST_PIECE + 1, attempt[1:]
+    in_pieces = _found(answer[at : at + size] for at in range(0, len(answer), size))
+    whole = _found(iter([answer]))
+    if in_pieces != whole:
+        raise AssertionError(f"{in_pieces!r} in pieces of {size}, {whole!r} at once")
+
+
+def _found(pieces: Iterator[bytes]) -> object:
+    """Return the records and the rest of an answer, or that it is none."""
+    try:
+        reader = ListingReader(pieces, {"data": "data", "success": "success"})
+        records = list(reader.records())
+    except (InvalidJson, UnexpectedContent):
+        return None
+    # NaN and its like are refused; what is read can be written again.
+    return json.dumps([records, reader.envelope], default=_spelt)
+
+
+def _spelt(number: object) -> str:
+    if not isinstance(number, Decimal):
+        raise TypeError
+    return format(number, "f")
+
+
+def read_body(attempt: bytes) -> None:
+    """Read the body of a request to the sandbox; what is read can be written again."""
+    choice, raw = (attempt[0] if attempt else 0), attempt[1:]
+    model = _MODELS[choice % len(_MODELS)]
+    with suppress(RequestError):
+        parse_body(model, raw, "application/json", strict=bool(choice & 0x80)).model_dump_json()
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    "workbook": read_sheet,
+    "listing": read_listing,
+    "body": read_body,
+}
+SEEDS = Path(__file__).with_name("seeds")
