@@ -28,6 +28,11 @@ class Page:
     def __init__(self, page: PlaywrightPage) -> None:
         self._page = page
 
+    @property
+    def tab(self) -> PlaywrightPage:
+        """The browser's own page, for what needs all of it."""
+        return self._page
+
     def open(self, path: Path, *, width: int, fragment: str = "") -> None:
         """Show a file in a window of a width in CSS pixels, and wait until it is loaded."""
         self._page.set_viewport_size({"width": width, "height": 800})

@@ -40,6 +40,9 @@ _COMMANDS: dict[str, Text] = {
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
     "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
+    "ui": Text(
+        pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
+    ),
     "batch": Text(
         pt="Muitos arquivos e exportações, na ordem certa, conforme um plano.",
         en="Many workbooks and exports, in the right order, by a plan.",

@@ -18,18 +18,25 @@ if TYPE_CHECKING:
 _BASE = "xlbridge.pages"
 
 
-def render_page(package: str, *, scripted: bool = False, **values: object) -> str:
+def render_page(
+    package: str, *, scripted: bool = False, served: bool = False, **values: object
+) -> str:
     """Return a page as HTML, in the active language.
 
     The folder ``page`` of ``package`` holds its ``page.html``, which extends
     ``xlbridge.pages/base.html``, its ``page.css``, and ``page.js`` where the page is ``scripted``.
     The template gets ``values``; its filter ``tojson`` passes data to the script. Lone surrogates,
-    which no file can hold, become question marks.
+    which no file can hold, become question marks. A page that is ``served`` does not stand alone:
+    it loads its style and scripts from ``/files/`` of its server, whose headers hold its policy.
     """
-    style = _source(f"{_BASE}/base.css") + _source(f"{package}/page/page.css")
-    script = _source(f"{package}/page/page.js") if scripted else None
+    style, script = "", None
+    if not served:
+        style = _source(f"{_BASE}/base.css") + _source(f"{package}/page/page.css")
+        script = _source(f"{package}/page/page.js") if scripted else None
     template = _environment().get_template(f"{package}/page/page.html")
-    page = template.render(values, language=active_language(), style=style, script=script)
+    page = template.render(
+        values, language=active_language(), served=served, style=style, script=script
+    )
     return page.encode("utf-8", "replace").decode()
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
-import uvicorn
-
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
@@ -30,9 +28,9 @@ from xlbridge.sandbox.seed import ProgressCallback, seed_database
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
 from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import prepare_account
+from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
 
-_LOOPBACK = "127.0.0.1"
 _STOP_SECONDS = 3
 
 
@@ -78,7 +76,7 @@ def serve(
     with ExitStack() as stack:
         if plan.while_stdin_open:
             stop_when_stdin_closes()
-        listener = stack.enter_context(_listen(plan.expose or _LOOPBACK, plan.port))
+        listener = stack.enter_context(listen(plan.expose or LOOPBACK, plan.port))
         storage = open_database(database_url(plan.database or str(default_database(settings))))
         stack.callback(storage.close)
         with translate_database_errors(storage.url):
@@ -121,52 +119,18 @@ def _ready_files(plan: ServeOptions, settings: Settings) -> list[Path]:
     return wanted if plan.database or plan.ready_file else [default_ready_file(settings)]
 
 
-def _listen(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # Named so that asyncio knows it for TCP, and answers without waiting for acknowledgements.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-    except (OSError, OverflowError) as error:
-        listener.close()
-        raise UsageError(
-            Text(
-                pt="Não é possível escutar em {address}:{port}: {error}",
-                en="Cannot listen on {address}:{port}: {error}",
-            ).format(address=address, port=port, error=error)
-        ) from error
-    return listener
-
-
 def _base_url(listener: socket.socket) -> str:
     address, port, *_ = listener.getsockname()
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-
 def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], None]) -> None:
-    config = uvicorn.Config(
+    server = Server(
         build_app(sandbox),
+        ready,
         http=timed_protocol(sandbox.behaviour.request_timeout.total_seconds()),
-        log_level="warning",
-        lifespan="off",
-        access_log=False,
-        server_header=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = _Server(config, ready)
     server.run(sockets=[listener])
     if not server.started:
         raise ConfigError(

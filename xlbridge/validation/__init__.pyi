@@ -1,4 +1,8 @@
 from .cells.column_cells import BoolArray as BoolArray
+from .cells.text_parsing import (
+    date_meanings as date_meanings,
+    number_meanings as number_meanings,
+)
 from .fixed_copy import (
     fix_workbook as fix_workbook,
     write_fixed_copy as write_fixed_copy,
@@ -37,4 +41,9 @@ from .results import (
     is_ok as is_ok,
 )
 from .schema_proposal import propose_schema as propose_schema
+from .sheet_findings import (
+    count_corrected as count_corrected,
+    row_numbers as row_numbers,
+)
+from .text import display as display
 from .typed_rows import type_rows as type_rows

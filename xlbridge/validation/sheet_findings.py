@@ -4,7 +4,7 @@ In a bad sheet there are as many findings as cells. Findings of the layout come 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -292,10 +292,13 @@ def count_corrected(findings: Sequence[Finding]) -> int:
     return sum(finding.corrected is not None for finding in findings)
 
 
-def row_numbers(findings: Sequence[Finding]) -> Iterable[int]:
+def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
     """Return Excel's numbers of the rows that findings are in."""
     if isinstance(findings, FindingSelection):
         return findings.rows()
+    if isinstance(findings, SheetFindings):
+        ahead = [finding.row or 0 for finding in findings.layout]
+        return ahead + findings.cells.rows(np.arange(len(findings.cells)))
     return [finding.row for finding in findings if finding.row is not None]
 
 

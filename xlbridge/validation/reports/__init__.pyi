@@ -1,4 +1,8 @@
 from .forms import FORMS as FORMS, PRINTABLE_FORMS as PRINTABLE_FORMS
 from .json_report import report_document as report_document
-from .model import Report as Report
+from .model import (
+    Report as Report,
+    RuleKey as RuleKey,
+    by_rule as by_rule,
+)
 from .text_report import closing_lines as closing_lines, report_lines as report_lines

@@ -239,6 +239,23 @@ class CellColumn:
         self.content += more.content
         self.texts += more.texts
 
+    def cell(self, place: int) -> "CellColumn":
+        """Return one cell as a column of its own."""
+        kinds, content = self.kinds[place : place + 1], self.content[8 * place : 8 * place + 8]
+        if kinds[0] != CellKind.TEXT:
+            return CellColumn(kinds, content)
+        index = memoryview(self.content).cast("q")[place]
+        return CellColumn(kinds, bytearray(8), [self.texts[index]])
+
+    def put(self, place: int, cell: "CellColumn") -> None:
+        """Replace one cell by the only one of another column."""
+        self.kinds[place] = cell.kinds[0]
+        content = bytes(cell.content)
+        if cell.kinds[0] == CellKind.TEXT:
+            content = array("q", [len(self.texts)]).tobytes()
+            self.texts.append(cell.texts[0])
+        self.content[8 * place : 8 * place + 8] = content
+
     def kind(self, place: int) -> CellKind:
         """Return what a cell is; one below the last is empty."""
         return CellKind(self.kinds[place]) if place < len(self.kinds) else CellKind.EMPTY

@@ -1,0 +1,174 @@
+"""A sheet is corrected over HTTP as the page does it: the copy has the corrections, and styles."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from conftest import RunningPage
+from openpyxl import load_workbook
+from sheets import Formula, write_records
+
+from xlbridge import validate
+
+
+@pytest.fixture
+def client(ui: RunningPage) -> Iterator[httpx.Client]:
+    headers = {"Origin": ui.address}
+    with httpx.Client(base_url=ui.address, headers=headers, follow_redirects=True) as opened:
+        opened.get(ui.link)
+        yield opened
+
+
+def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
+    answer = client.post(
+        "/api/open", content=path.read_bytes(), headers={"X-File-Name": quote(path.name)}
+    )
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def codes(sheet: dict[str, Any]) -> dict[str, int]:
+    return {rule["key"]: rule["count"] for rule in sheet["rules"]}
+
+
+def test_findings_are_those_of_validate(client: httpx.Client, samples: Path) -> None:
+    path = samples / "contasreceber-com-erros.xlsx"
+    sheet = opened(client, path)
+    report = validate(path)
+    assert (sheet["resource"], sheet["sheet"], sheet["header_row"]) == (
+        "contasreceber",
+        "Títulos",
+        3,
+    )
+    assert sheet["errors"] == sum(report.findings["severity"] == "error")
+    shown = client.get("/api/rows", params={"view": "wrong", "count": 500}).json()
+    columns = [column["letters"] for column in sheet["columns"]]
+    marked = {
+        f"{columns[int(place)]}{row['row']}" for row in shown["rows"] for place in row["marks"]
+    }
+    expected = report.findings
+    of_cells = expected[expected["row"] > sheet["header_row"]]
+    assert marked == set(of_cells["cell"].dropna())
+
+
+def test_typed_values_are_what_the_column_holds(client: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "títulos.xlsx"
+    wrong = {"codigoDaFilial": "x", "dataDeVencimento": "amanhã", "valorDoLancamento": "dez"}
+    write_records(path, "contasreceber", [wrong])
+    sheet = opened(client, path)
+    names = [column["name"] for column in sheet["columns"]]
+    typed = {"codigoDaFilial": "2", "dataDeVencimento": "2026-12-24", "valorDoLancamento": "7.25"}
+    cells = [
+        {"row": 2, "column": names.index(name), "value": value} for name, value in typed.items()
+    ]
+    sheet = client.post("/api/edit", json=cells).json()
+    assert (sheet["errors"], sheet["edited"]) == (0, 3)
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    report = validate(copy)
+    assert report.ok
+    assert len(report.findings) == 0
+    row = report.frame.iloc[0]
+    assert (row["codigoDaFilial"], str(row["dataDeVencimento"])[:10]) == (2, "2026-12-24")
+    assert str(row["valorDoLancamento"]) == "7.25"
+
+
+def test_steps_are_undone_and_done_again(client: httpx.Client, samples: Path) -> None:
+    before = opened(client, samples / "cliente-com-erros.xlsx")
+    column = before["columns"][0]
+    assert column["name"] == "nomeComercial"
+    cell = [{"row": 5, "column": 1, "value": "Padaria"}]
+    after = client.post("/api/edit", json=cell).json()
+    assert after["errors"] == before["errors"] - 1
+    undone = client.post("/api/step", json={"step": "undo"}).json()
+    assert (codes(undone), undone["edited"]) == (codes(before), 0)
+    again = client.post("/api/step", json={"step": "redo"}).json()
+    assert (codes(again), again["edited"]) == (codes(after), 1)
+
+
+def test_the_certain_corrections_of_a_rule_are_made_at_once(
+    client: httpx.Client, samples: Path
+) -> None:
+    sheet = opened(client, samples / "cliente-com-erros.xlsx")
+    fixable = next(rule for rule in sheet["rules"] if rule["code"] == "text-spaces")
+    shown = client.get("/api/fixes", params={"rule": fixable["key"]}).json()
+    assert shown["count"] == fixable["fixable"] >= 1
+    assert all(cell["before"] != cell["after"] for cell in shown["cells"])
+    after = client.post("/api/fix", json={"rule": fixable["key"]}).json()
+    assert fixable["key"] not in codes(after)
+    assert after["edited"] == shown["count"]
+
+
+def test_the_next_error_goes_round(client: httpx.Client, samples: Path) -> None:
+    opened(client, samples / "contasreceber-com-erros.xlsx")
+    expected = validate(samples / "contasreceber-com-erros.xlsx").findings
+    wrong = expected[(expected["row"] > 3) & expected["cell"].notna()]
+    place = {"row": 0, "column": -1}
+    seen = []
+    for _ in range(len(set(wrong["cell"]))):
+        place = client.get("/api/next-error", params=place).json()
+        seen.append((place["row"], place["column"]))
+        del place["position"]
+    assert len(set(seen)) == len(seen)
+    assert seen == sorted(seen)
+    first = client.get("/api/next-error", params=place).json()
+    assert (first["row"], first["column"]) == seen[0]
+
+
+def test_a_cell_that_a_formula_computes_is_not_changed(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "formula.xlsx"
+    write_records(path, "contasreceber", [{"valorDoLancamento": Formula("=1+1")}])
+    sheet = opened(client, path)
+    place = [column["name"] for column in sheet["columns"]].index("valorDoLancamento")
+    answer = client.post("/api/edit", json=[{"row": 2, "column": place, "value": "3"}])
+    assert answer.status_code == 422
+    assert "a formula gives the value" in answer.json()["error"]["message"]
+
+
+def test_a_refused_file_says_why_and_the_page_goes_on(
+    client: httpx.Client, tmp_path: Path, samples: Path
+) -> None:
+    path = tmp_path / "texto.xlsx"
+    path.write_text("nada", encoding="utf-8")
+    answer = client.post("/api/open", content=path.read_bytes(), headers={"X-File-Name": "t.xlsx"})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"]
+    assert opened(client, samples / "cliente.xlsx")["errors"] == 0
+
+
+def test_the_file_name_cannot_leave_its_folder(
+    client: httpx.Client, ui: RunningPage, samples: Path
+) -> None:
+    content = (samples / "cliente.xlsx").read_bytes()
+    for name in ("../../outside.xlsx", "..\\..\\outside.xlsx", "/outside.xlsx", "..", ""):
+        headers = {"X-File-Name": quote(name)}
+        assert client.post("/api/open", content=content, headers=headers).status_code == 200
+    written = {path.parent.parent for path in ui.home.rglob("*.xlsx")}
+    assert written == {ui.home / "page"}
+
+
+def test_the_corrected_copy_keeps_the_rest_of_the_original(
+    client: httpx.Client, tmp_path: Path, samples: Path
+) -> None:
+    path = samples / "contasreceber-com-erros.xlsx"
+    opened(client, path)
+    client.post("/api/edit", json=[{"row": 4, "column": 0, "value": "1"}])
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    before, after = (load_workbook(it)["Títulos"] for it in (path, copy))
+    changed = [
+        one.coordinate
+        for line in before.iter_rows()
+        for one in line
+        if one.value != after[one.coordinate].value
+    ]
+    assert changed == ["A4"]
+    assert after["A4"].value == 1
+    assert repr(before["B3"].font) == repr(after["B3"].font)
+    assert repr(before["A4"].border) == repr(after["A4"].border)

@@ -1,0 +1,116 @@
+"""The whole story in a real browser: drop, correct, plan, send, done; by keyboard too."""
+
+import json
+from pathlib import Path
+
+from browser import Page
+from conftest import RunningPage
+from environment import Xlbridge
+from playwright.sync_api import Page as Tab
+from sheets import write_records
+
+
+def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
+    tab = page.tab
+    tab.set_default_timeout(60_000)
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.goto(ui.link)
+    tab.set_input_files('[data-testid="drop"]', path)
+    tab.locator("#known").wait_for()
+    return tab
+
+
+def send(tab: Tab) -> str:
+    tab.get_by_role("button", name="Send", exact=True).first.click()
+    tab.get_by_role("button", name="See the plan").click()
+    tab.get_by_test_id("send").click()
+    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
+    return tab.get_by_test_id("outcome").get_attribute("data-state") or ""
+
+
+def test_from_drop_to_done(page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge) -> None:
+    path = tmp_path / "clientes.xlsx"
+    records = [
+        {"cnpj": None, "seuCodigo": f"PAGE-{n}", "nomeComercial": f"Loja {n}"} for n in range(3)
+    ]
+    records[1]["nomeComercial"] = None
+    write_records(path, "cliente", records)
+    tab = begin(page, ui, path)
+    assert tab.get_by_test_id("resource").input_value() == "cliente"
+    tab.locator("#to-mend").click()
+    assert tab.get_by_test_id("rules").locator(".count").all_inner_texts() == ["1"]
+    tab.get_by_test_id("next-error").click()
+    tab.locator("#remark", has_text="required").wait_for()
+    tab.keyboard.type("Açougue Central")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    assert send(tab) == "done"
+    shown = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    assert [(job["state"], job["rows"]["created"]) for job in shown] == [("done", 3)]
+    tab.get_by_role("button", name="Uploads").click()
+    tab.get_by_test_id("jobs").get_by_text(shown[0]["job"]).wait_for()
+
+
+def test_what_the_system_refuses_comes_back_into_the_grid(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "titulos.xlsx"
+    write_records(path, "contasreceber", [{"codigoDoCliente": 987654}])
+    tab = begin(page, ui, path)
+    assert send(tab) == "rejected"
+    tab.get_by_test_id("download-rejects").wait_for()
+    tab.get_by_role("button", name="Correct", exact=True).first.click()
+    refused = tab.locator("#grid .refused")
+    refused.wait_for()
+    assert refused.get_attribute("aria-invalid") == "true"
+    assert "987654" in (refused.get_attribute("title") or "")
+
+
+def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "script.xlsx"
+    evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
+    write_records(path, "cliente", [{"nomeComercial": evil, "email": evil}])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="B2"]').wait_for()
+    cells = tab.locator("#grid .gridcell, #grid .cell").all_inner_texts()
+    assert evil in cells
+    assert tab.locator("main img, main script").count() == 0
+    assert tab.title() == "xlbridge"
+
+
+def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "bloco.xlsx"
+    write_records(path, "cliente", [{"nomeComercial": f"Loja {n}"} for n in range(3)])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator("#view").select_option("all")
+    first = tab.locator('[data-cell="A2"]')
+    first.click()
+    text = 'Um\tJ\r\n"Dois\nlinhas ""aqui"""\tF\r\n'
+    tab.evaluate(
+        """text => {
+            const data = new DataTransfer();
+            data.setData('text/plain', text);
+            document.activeElement.dispatchEvent(
+                new ClipboardEvent('paste', { clipboardData: data, cancelable: true }));
+        }""",
+        text,
+    )
+    tab.locator("#counts", has_text="cells changed").wait_for()
+    assert tab.locator('[data-cell="A2"]').text_content() == "Um"
+    assert tab.locator('[data-cell="A3"]').text_content() == 'Dois\nlinhas "aqui"'
+    assert tab.locator('[data-cell="B3"]').text_content() == "F"
+    tab.locator("#undo").click()
+    tab.locator('[data-cell="A2"]', has_text="Loja 0").wait_for()
+
+
+def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples: Path) -> None:
+    asked: list[str] = []
+    page.tab.on("request", lambda request: asked.append(request.url))
+    tab = begin(page, ui, samples / "contasreceber-com-erros.xlsx")
+    tab.locator("#to-mend").click()
+    tab.locator("#grid .error").first.wait_for()
+    assert asked
+    assert all(url.startswith(ui.address) for url in asked)

@@ -1,0 +1,58 @@
+"""Serve an application on an address of this computer, and tell when it answers.
+
+Used by the sandbox and the page; needs uvicorn, which an extra brings.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+
+LOOPBACK = "127.0.0.1"
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Open a listening socket; port 0 is any free one.
+
+    Raises ``UsageError`` when the address cannot be listened on.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # Named so that asyncio knows it for TCP, and answers without waiting for acknowledgements.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise UsageError(
+            Text(
+                pt="Não é possível escutar em {address}:{port}: {error}",
+                en="Cannot listen on {address}:{port}: {error}",
+            ).format(address=address, port=port, error=error)
+        ) from error
+    return listener
+
+
+class Server(uvicorn.Server):
+    """Server of one application until a signal ends it, or ``stop``; ``ready`` is called once."""
+
+    def __init__(self, app: Any, ready: Callable[[], None], **options: Any) -> None:
+        quiet: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "access_log": False}
+        super().__init__(uvicorn.Config(app, server_header=False, **quiet, **options))
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and call ``ready``."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def stop(self) -> None:
+        """End when the requests that run are answered."""
+        self.should_exit = True

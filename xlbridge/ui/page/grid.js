@@ -1,0 +1,344 @@
+// Grid of a sheet: only the rows in sight are in the page, fetched in windows.
+// Typing goes into a transparent text area over the current cell, so that dead keys work.
+
+const ROW_HEIGHT = 28;
+const HEAD_HEIGHT = 44;
+const CELL_WIDTH = 150;
+const NUMBER_WIDTH = 64;
+const WINDOW = 100;
+
+export class Grid {
+  // handlers: fetchRows(start, count, renew), edit(cells), current(row, cell), nextError()
+  constructor(root, handlers) {
+    this.root = root;
+    this.handlers = handlers;
+    this.columns = [];
+    this.total = 0;
+    this.windows = new Map();
+    this.at = 0; // position in the view
+    this.column = 0; // place in the row
+    this.anchor = null; // the other corner of a selected block
+    this.input = document.createElement("textarea");
+    this.input.setAttribute("aria-label", root.getAttribute("aria-label"));
+    this.input.rows = 1;
+    this.input.spellcheck = false;
+    this.head = element("div", "head");
+    this.head.setAttribute("role", "row");
+    this.space = element("div", "space");
+    this.lines = element("div", "lines");
+    root.append(this.head, this.lines, this.space, this.input);
+    root.addEventListener("scroll", () => this.draw());
+    root.addEventListener("mousedown", (event) => this.pointAt(event));
+    root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
+    this.input.addEventListener("keydown", (event) => this.key(event));
+    this.input.addEventListener("input", () => this.input.classList.add("typing"));
+    this.input.addEventListener("compositionstart", () => this.input.classList.add("typing"));
+    this.input.addEventListener("paste", (event) => this.paste(event));
+    this.input.addEventListener("copy", (event) => this.copy(event));
+    this.input.addEventListener("blur", () => this.commit());
+    new ResizeObserver(() => this.draw()).observe(root);
+  }
+
+  setColumns(columns) {
+    this.columns = columns;
+    this.root.setAttribute("aria-colcount", columns.length + 1);
+    const cells = [cell("number", "", "columnheader")];
+    for (const column of columns) {
+      const text = `${column.letters} · ${column.header}`;
+      const one = cell("", text, "columnheader");
+      one.title = column.name ? `${text} → ${column.name}` : text;
+      cells.push(one);
+    }
+    this.head.replaceChildren(...cells);
+  }
+
+  async load({ renew = false, keep = true } = {}) {
+    this.windows.clear();
+    const start = keep ? this.firstVisible() : 0;
+    if (!keep) {
+      this.root.scrollTop = 0;
+      this.at = 0;
+    }
+    await this.fetch(Math.floor(start / WINDOW), renew);
+    this.draw();
+  }
+
+  async fetch(number, renew = false) {
+    if (this.windows.has(number)) return;
+    this.windows.set(number, null);
+    const asked = this.windows;
+    const answer = await this.handlers.fetchRows(number * WINDOW, WINDOW, renew);
+    if (answer === null || !asked.has(number)) return;
+    this.total = answer.total;
+    this.root.setAttribute("aria-rowcount", this.total + 1);
+    this.space.style.height = `${this.total * ROW_HEIGHT + 40}px`;
+    this.space.style.width = `${NUMBER_WIDTH + this.columns.length * CELL_WIDTH}px`;
+    this.windows.set(number, answer.rows);
+    this.draw();
+  }
+
+  firstVisible() {
+    return Math.max(0, Math.floor(this.root.scrollTop / ROW_HEIGHT));
+  }
+
+  rowAt(at) {
+    const rows = this.windows.get(Math.floor(at / WINDOW));
+    return rows ? rows[at % WINDOW] : undefined;
+  }
+
+  textAt(at, column) {
+    const row = this.rowAt(at);
+    return row ? row.cells[column] : "";
+  }
+
+  draw() {
+    const first = this.firstVisible();
+    const last = Math.min(this.total, first + Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2);
+    const lines = [];
+    for (let at = first; at < last; at += 1) {
+      const row = this.rowAt(at);
+      if (row === undefined) {
+        this.fetch(Math.floor(at / WINDOW));
+        continue;
+      }
+      lines.push(this.line(row, at));
+    }
+    if (this.total === 0) {
+      lines.push(element("p", "nothing", this.root.dataset.nothing || ""));
+    }
+    this.lines.replaceChildren(...lines);
+    this.placeInput();
+  }
+
+  line(row, at) {
+    const line = element("div", "line");
+    line.setAttribute("role", "row");
+    line.setAttribute("aria-rowindex", at + 2);
+    line.style.top = `${HEAD_HEIGHT + at * ROW_HEIGHT}px`;
+    line.append(cell("number", row.row, "rowheader"));
+    row.cells.forEach((text, place) => {
+      const marks = row.marks[place] || [];
+      const classes = [];
+      if (marks.length) classes.push(worst(marks));
+      if (row.edited.includes(place)) classes.push("edited");
+      if (this.isSelected(at, place)) classes.push("range");
+      if (at === this.at && place === this.column) classes.push("here");
+      const one = cell(classes.join(" "), text, "gridcell");
+      one.dataset.at = at;
+      one.dataset.place = place;
+      one.dataset.cell = `${this.columns[place].letters}${row.row}`;
+      if (marks.length) {
+        one.setAttribute("aria-invalid", worst(marks) === "warning" ? "false" : "true");
+        one.title = marks.map((mark) => mark.message).join("\n");
+      }
+      line.append(one);
+    });
+    return line;
+  }
+
+  isSelected(at, place) {
+    if (this.anchor === null) return false;
+    const [top, bottom] = [this.anchor.at, this.at].sort((a, b) => a - b);
+    const [left, right] = [this.anchor.column, this.column].sort((a, b) => a - b);
+    return at >= top && at <= bottom && place >= left && place <= right;
+  }
+
+  placeInput() {
+    this.input.style.top = `${HEAD_HEIGHT + this.at * ROW_HEIGHT}px`;
+    this.input.style.left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
+  }
+
+  pointAt(event) {
+    const one = event.target.closest("[data-at]");
+    if (one === null) return;
+    event.preventDefault();
+    this.commit();
+    this.move(Number(one.dataset.at), Number(one.dataset.place), event.shiftKey);
+    this.input.focus({ preventScroll: true });
+  }
+
+  move(at, column, extend = false) {
+    if (this.total === 0) return;
+    this.anchor = extend ? this.anchor || { at: this.at, column: this.column } : null;
+    this.at = Math.min(Math.max(at, 0), this.total - 1);
+    this.column = Math.min(Math.max(column, 0), this.columns.length - 1);
+    const top = this.at * ROW_HEIGHT;
+    const inner = this.root.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
+    if (top < this.root.scrollTop) this.root.scrollTop = top;
+    if (top > this.root.scrollTop + inner) this.root.scrollTop = top - inner;
+    const left = this.column * CELL_WIDTH;
+    const wide = this.root.clientWidth - NUMBER_WIDTH - CELL_WIDTH;
+    if (left < this.root.scrollLeft) this.root.scrollLeft = left;
+    if (left > this.root.scrollLeft + wide) this.root.scrollLeft = left - Math.max(wide, 0);
+    this.draw();
+    this.tell();
+  }
+
+  tell() {
+    const row = this.rowAt(this.at);
+    if (row) this.handlers.current(row, this.column);
+  }
+
+  key(event) {
+    if (event.isComposing) return;
+    const typing = this.input.classList.contains("typing");
+    const moves = {
+      ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+      PageUp: [-20, 0], PageDown: [20, 0],
+    };
+    if (event.key === "Enter") {
+      event.preventDefault();
+      this.commit();
+      this.move(this.at + (event.shiftKey ? -1 : 1), this.column);
+    } else if (event.key === "Escape") {
+      this.stop();
+    } else if (event.key === "F2") {
+      this.begin(this.textAt(this.at, this.column));
+    } else if (event.key === "F8") {
+      event.preventDefault();
+      this.commit();
+      this.handlers.nextError();
+    } else if (typing) {
+      return;
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      event.preventDefault();
+      this.clear();
+    } else if (event.key === "Home" && event.ctrlKey) {
+      this.move(0, 0);
+    } else if (event.key === "End" && event.ctrlKey) {
+      this.move(this.total - 1, this.columns.length - 1);
+    } else if (event.ctrlKey && event.key.toLowerCase() === "z") {
+      event.preventDefault();
+      this.handlers.step(event.shiftKey ? "redo" : "undo");
+    } else if (event.ctrlKey && event.key.toLowerCase() === "y") {
+      event.preventDefault();
+      this.handlers.step("redo");
+    } else if (moves[event.key]) {
+      event.preventDefault();
+      const [down, right] = moves[event.key];
+      this.move(this.at + down, this.column + right, event.shiftKey);
+    }
+  }
+
+  begin(text) {
+    this.input.value = text;
+    this.input.classList.add("typing");
+    this.input.focus({ preventScroll: true });
+    this.input.select();
+  }
+
+  stop() {
+    this.input.value = "";
+    this.input.classList.remove("typing");
+  }
+
+  commit() {
+    if (!this.input.classList.contains("typing")) return;
+    const value = this.input.value;
+    this.stop();
+    if (value !== this.textAt(this.at, this.column)) {
+      this.change([{ at: this.at, column: this.column, value }]);
+    }
+  }
+
+  clear() {
+    const cells = [];
+    this.eachSelected((at, column) => cells.push({ at, column, value: "" }));
+    this.change(cells);
+  }
+
+  eachSelected(visit) {
+    const other = this.anchor || { at: this.at, column: this.column };
+    for (let at = Math.min(other.at, this.at); at <= Math.max(other.at, this.at); at += 1) {
+      const left = Math.min(other.column, this.column);
+      for (let column = left; column <= Math.max(other.column, this.column); column += 1) {
+        visit(at, column);
+      }
+    }
+  }
+
+  change(cells) {
+    const known = cells.filter((one) => this.rowAt(one.at) && this.columns[one.column]);
+    if (known.length) {
+      this.handlers.edit(
+        known.map((one) => ({ row: this.rowAt(one.at).row, place: one.column, value: one.value })),
+      );
+    }
+  }
+
+  async paste(event) {
+    if (this.input.classList.contains("typing")) return;
+    event.preventDefault();
+    const block = parseClipboard(event.clipboardData.getData("text/plain"));
+    const last = Math.floor((this.at + block.length - 1) / WINDOW);
+    for (let number = Math.floor(this.at / WINDOW); number <= last; number += 1) {
+      await this.fetch(number);
+    }
+    const cells = [];
+    block.forEach((line, down) =>
+      line.forEach((value, right) =>
+        cells.push({ at: this.at + down, column: this.column + right, value }),
+      ),
+    );
+    this.change(cells);
+  }
+
+  copy(event) {
+    if (this.input.classList.contains("typing")) return;
+    event.preventDefault();
+    const lines = new Map();
+    this.eachSelected((at, column) => {
+      if (!lines.has(at)) lines.set(at, []);
+      lines.get(at).push(quoteCell(this.textAt(at, column)));
+    });
+    const text = [...lines.values()].map((line) => line.join("\t")).join("\n");
+    event.clipboardData.setData("text/plain", text);
+  }
+}
+
+function element(name, classes, text) {
+  const one = document.createElement(name);
+  if (classes) one.className = classes;
+  if (text !== undefined) one.textContent = text;
+  return one;
+}
+
+function cell(classes, text, role) {
+  const one = element("div", `cell ${classes}`, text);
+  one.setAttribute("role", role);
+  return one;
+}
+
+function worst(marks) {
+  const order = ["error", "refused", "warning"];
+  return order.find((name) => marks.some((mark) => mark.severity === name));
+}
+
+function quoteCell(text) {
+  return /["\t\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// Text of Excel's clipboard: cells between tabs, those with breaks or quotes between quotes.
+export function parseClipboard(text) {
+  const rows = [[]];
+  let value = "";
+  let quoted = false;
+  const body = text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  for (let at = 0; at < body.length; at += 1) {
+    const sign = body[at];
+    if (quoted) {
+      if (sign === '"' && body[at + 1] === '"') {
+        value += '"';
+        at += 1;
+      } else if (sign === '"') quoted = false;
+      else value += sign;
+    } else if (sign === '"' && value === "") quoted = true;
+    else if (sign === "\t" || sign === "\n") {
+      rows.at(-1).push(value);
+      value = "";
+      if (sign === "\n") rows.push([]);
+    } else value += sign;
+  }
+  rows.at(-1).push(value);
+  return rows;
+}
