@@ -3,30 +3,14 @@
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from environment import clean_environment, credentials
 from forked import Zygote
+from running_page import RunningPage
 
 from xlbridge.sandbox import RunningSandbox
-
-
-@dataclass(frozen=True)
-class RunningPage:
-    """A page that answers: its launch link, its address, its process and its home."""
-
-    link: str
-    pid: int
-    home: Path
-    ready_file: Path
-
-    @property
-    def address(self) -> str:
-        parts = urlsplit(self.link)
-        return f"{parts.scheme}://{parts.netloc}"
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from conftest import RunningPage
+from running_page import RunningPage
+
+from xlbridge.sandbox import RunningSandbox
 
 
 @contextmanager
@@ -69,6 +71,15 @@ def test_every_answer_has_the_strict_policy(ui: RunningPage) -> None:
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["cache-control"] == "no-store"
         assert "style=" not in client.get("/").text
+
+
+def test_no_answer_holds_the_password(ui: RunningPage, empty_sandbox: RunningSandbox) -> None:
+    with enter(ui) as client:
+        client.post("/api/export", json={"listing": "clientes"}, headers={"Origin": ui.address})
+        paths = ("/", "/files/page.js", "/api/jobs", "/api/sheet", "/api/exported?listing=clientes")
+        answers = [client.get(path) for path in paths]
+    assert all(empty_sandbox.password not in answer.text for answer in answers)
+    assert empty_sandbox.password not in ui.ready_file.read_text("utf-8")
 
 
 def test_the_button_ends_it(ui: RunningPage) -> None:

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from conftest import RunningPage
 from openpyxl import load_workbook
+from running_page import RunningPage
 from sheets import Formula, write_records
 
 from xlbridge import validate

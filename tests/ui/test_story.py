@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from browser import Page
-from conftest import RunningPage
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab
+from running_page import RunningPage
 from sheets import write_records
 
 
@@ -21,7 +21,7 @@ def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
 
 
 def send(tab: Tab) -> str:
-    tab.get_by_role("button", name="Send", exact=True).first.click()
+    tab.locator("[data-view=send]").click()
     tab.get_by_role("button", name="See the plan").click()
     tab.get_by_test_id("send").click()
     tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
@@ -47,7 +47,7 @@ def test_from_drop_to_done(page: Page, ui: RunningPage, tmp_path: Path, xlbridge
     assert send(tab) == "done"
     shown = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [(job["state"], job["rows"]["created"]) for job in shown] == [("done", 3)]
-    tab.get_by_role("button", name="Uploads").click()
+    tab.locator("[data-view=jobs]").click()
     tab.get_by_test_id("jobs").get_by_text(shown[0]["job"]).wait_for()
 
 
@@ -59,7 +59,7 @@ def test_what_the_system_refuses_comes_back_into_the_grid(
     tab = begin(page, ui, path)
     assert send(tab) == "rejected"
     tab.get_by_test_id("download-rejects").wait_for()
-    tab.get_by_role("button", name="Correct", exact=True).first.click()
+    tab.locator("[data-view=mend]").click()
     refused = tab.locator("#grid .refused")
     refused.wait_for()
     assert refused.get_attribute("aria-invalid") == "true"

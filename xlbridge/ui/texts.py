@@ -56,8 +56,8 @@ _TEXTS: Mapping[str, Text] = {
     "next_error": Text(pt="Próximo erro (F8)", en="Next error (F8)"),
     "undo": Text(pt="Desfazer", en="Undo"),
     "redo": Text(pt="Refazer", en="Redo"),
-    "fix_all": Text(pt="Corrigir os {n} certos", en="Fix the {n} that are certain"),
-    "fix_what": Text(pt="Serão corrigidas {n} células:", en="{n} cells will be corrected:"),
+    "fix_all": Text(pt="Corrigir todos: {n}", en="Fix all: {n}"),
+    "fix_what": Text(pt="Células que serão corrigidas: {n}", en="Cells to be corrected: {n}"),
     "fix_do": Text(pt="Corrigir", en="Correct"),
     "close": Text(pt="Voltar", en="Back"),
     "edited": Text(pt="células alteradas: {n}", en="cells changed: {n}"),
@@ -75,8 +75,8 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "planning": Text(pt="Procurando os registros no sistema…", en="Looking up the records…"),
     "has_errors": Text(
-        pt="A planilha tem {n} erros. Corrija-os, ou envie só as linhas boas.",
-        en="The sheet has {n} errors. Correct them, or send the good rows only.",
+        pt="Erros na planilha: {n}. Corrija-os, ou envie só as linhas boas.",
+        en="Errors in the sheet: {n}. Correct them, or send the good rows only.",
     ),
     "good_rows": Text(pt="Enviar só as linhas boas", en="Send the good rows only"),
     "update_existing": Text(
@@ -94,7 +94,7 @@ _TEXTS: Mapping[str, Text] = {
     "type_token": Text(
         pt="Para gravar em produção, digite {token}", en="To write to production, type {token}"
     ),
-    "send_rows": Text(pt="Enviar {n} linhas", en="Send {n} rows"),
+    "send_rows": Text(pt="Enviar · linhas: {n}", en="Send · rows: {n}"),
     "nothing_to_send": Text(pt="Nada a enviar.", en="Nothing to send."),
     "cancel": Text(pt="Interromper", en="Stop"),
     "sending": Text(pt="Enviando…", en="Sending…"),
@@ -116,7 +116,7 @@ _TEXTS: Mapping[str, Text] = {
     "rejected": Text(pt="rejeitadas", en="rejected"),
     "listing": Text(pt="Listagem", en="Listing"),
     "export_run": Text(pt="Exportar", en="Export"),
-    "export_done": Text(pt="{n} registros.", en="{n} records."),
+    "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
     "download_export": Text(pt="Baixar", en="Download"),
 }
 
