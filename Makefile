@@ -62,6 +62,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/calls.py
 	$(BIN)/python benchmarks/upload.py
+	$(BIN)/python benchmarks/records.py
 	$(BIN)/python benchmarks/batch.py
 
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
