@@ -20,11 +20,37 @@ Bad data is never raised: it is returned as findings. What is raised is one of t
 """
 
 import errno
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.i18n import Text, untranslated
+
+
+def understood_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the one known name that a name stands for, but for case, accents, hyphens and plural;
+    None where there is none, or more than one."""
+    forms = {each: _simplified(each) for each in known}
+    same = [each for each, form in forms.items() if form == _simplified(name)]
+    return name if name in forms else same[0] if len(same) == 1 else None
+
+
+def _simplified(name: str) -> str:
+    bare = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(filter(str.isalnum, bare)).rstrip("s")
+
+
+_MEANT = Text(pt="Seria {name}? ", en="Did you mean {name}? ")
+
+
+def suggestion(name: str, known: Iterable[str]) -> Text:
+    """Return a question for the known name that is most like a mistyped one, or nothing."""
+    # Only what goes wrong needs it.
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.casefold(), known, 1)
+    return _MEANT.format(name=close[0]) if close else untranslated("")
 
 
 class XlbridgeError(Exception):

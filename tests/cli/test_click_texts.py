@@ -1,6 +1,7 @@
 """What click itself tells is told in the language of all other messages."""
 
 import ast
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 from environment import Xlbridge
 
 from xlbridge.cli.click_texts import BY_ENGLISH
-from xlbridge.cli.main import main
+from xlbridge.cli.examples import EXAMPLES
+from xlbridge.cli.main import main, root
+from xlbridge.errors import understood_name
+from xlbridge.export import find_listing
 from xlbridge.i18n import set_language
+from xlbridge.resources import Catalogue
 
 _MISNAMED = (
     "No options defined but a name was passed ({name}). Did you mean to declare an argument "
@@ -152,3 +157,63 @@ def test_lists_of_commands_cut_no_sentence_short(
     assert usage.endswith("...")
     assert len(told) > 5
     assert not [line for line in told if line.endswith("...")]
+
+
+def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command with its name, those of groups below them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield " ".join([*before, name]), found
+        if isinstance(found, click.Group):
+            yield from commands(found, *before, name)
+
+
+def test_helps_end_with_examples_that_can_be_typed() -> None:
+    known = dict(commands(root))
+    assert known.keys() >= EXAMPLES.keys()
+    for name, lines in EXAMPLES.items():
+        assert known[name].epilog
+        for line in lines:
+            words = shlex.split(line)
+            assert words[: len(name.split())] == name.split()
+            longest = max((n for n in known if line.startswith(n)), key=len)
+            parser = known[longest].make_parser(click.Context(known[longest]))
+            given = words[len(longest.split()) :]
+            _, rest, _ = parser.parse_args(list(given))
+            assert rest == [], line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["valdate"], "'validate'?"),
+        (["batch", "pln"], "'plan'?"),
+        (["template", "clente"], "Did you mean cliente?"),
+        (["export", "clente", "-o", "a.xlsx"], "Did you mean clientes?"),
+        (["whoami", "--profile", "homolog"], "Did you mean homologacao?"),
+    ],
+)
+def test_what_is_mistyped_has_a_suggestion(
+    xlbridge: Xlbridge, home: Path, arguments: list[str], told: str
+) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "profiles.toml").write_text(
+        '[profiles.homologacao]\nbase_url = "https://h.example"\nemail = "a@h.example"\n', "utf-8"
+    )
+    done = xlbridge(*arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("name", ["cliente", "clientes", "Cliente", "CLIENTES"])
+def test_a_resource_and_a_listing_are_known_by_either_name(catalogue: Catalogue, name: str) -> None:
+    assert catalogue.named(name).name == "cliente"
+    assert find_listing(name).name == "clientes"
+
+
+def test_what_is_close_to_two_names_is_neither() -> None:
+    assert understood_name("pessoa", ["pessoas", "Pessoa-s"]) is None
+    assert understood_name("pessoas", ["pessoas", "pessoa"]) == "pessoas"
+    assert understood_name("nota fiscal de serviço", ["nota-fiscal-de-servico"]) is not None

@@ -134,8 +134,29 @@ def _as_json(check: DiagnosticCheck) -> dict[str, object]:
     }
 
 
+_NAMES = {
+    text.en: text
+    for text in (
+        Text(pt="versões", en="versions"),
+        Text(pt="configuração", en="settings"),
+        Text(pt="pasta", en="home"),
+        Text(pt="rede", en="network"),
+        Text(pt="extra sandbox", en="sandbox-extra"),
+        Text(pt="senha", en="password"),
+        Text(pt="endereço", en="address"),
+        Text(pt="acesso", en="login"),
+        Text(pt="resposta", en="answers"),
+        Text(pt="relógio", en="clock"),
+        Text(pt="diário", en="journal"),
+        Text(pt="recursos", en="schemas"),
+    )
+}
+"""Names of checks by the stable ones."""
+
+
 def _print(check: DiagnosticCheck) -> None:
     verdict = Text(pt="ok", en="ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
-    print_result(f"{verdict!s:9} {check.name:14} {check.message}")
+    name = _NAMES.get(check.name, check.name)
+    print_result(f"{verdict!s:9} {name!s:14} {check.message}")
     if not check.ok and check.advice:
         print_result(f"{'':9} {'':14} → {check.advice}")

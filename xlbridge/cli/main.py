@@ -12,6 +12,7 @@ import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.examples import examples_of
 from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
 from xlbridge.cli.process import (
     exit_at_once,
@@ -87,6 +88,7 @@ class _LazyGroup(click.Group):
         with heavy_imports():
             command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
         command.options_metavar = str(_OPTIONS)
+        _add_examples(cmd_name, command)
         if cmd_name in _WITHOUT_ENVIRONMENT:
             return command
         from xlbridge.cli.environment import add_environment_options
@@ -103,6 +105,13 @@ class _LazyGroup(click.Group):
             return command
         return add_environment_options(command)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            raise click.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [str(_OPTIONS), str(_SUBCOMMAND)]
 
@@ -114,6 +123,12 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(str(Text(pt="Comandos", en="Commands"))):
             formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
+
+
+def _add_examples(name: str, command: click.Command) -> None:
+    command.epilog = examples_of(name)
+    for part, below in getattr(command, "commands", {}).items():
+        below.epilog = examples_of(f"{name} {part}")
 
 
 def _choose_language(

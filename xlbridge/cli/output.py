@@ -90,6 +90,25 @@ def readable(value: object) -> object:
     return value
 
 
+_LABELS = {
+    text.en: text
+    for text in (
+        Text(pt="perfil", en="profile"),
+        Text(pt="produção", en="production"),
+        Text(pt="origem", en="source"),
+        Text(pt="escolhido", en="chosen"),
+        Text(pt="pasta", en="home"),
+        Text(pt="senha", en="password"),
+    )
+} | {"base_url": Text(pt="endereço", en="base_url"), "email": Text(pt="e-mail", en="email")}
+"""Names of fields that are ours; those of the interface are Portuguese as they are."""
+
+
+def label(name: str) -> str:
+    """Return the name of a field as a person reads it."""
+    return str(_LABELS.get(name, name))
+
+
 def print_json(document: Any) -> None:
     """Print the result as one JSON document, indented where a person reads it.
 

@@ -1,13 +1,16 @@
 """``xlbridge profiles``: the configured environments, never their passwords."""
 
+from collections.abc import Mapping
+
 import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
-from xlbridge.cli.output import print_json, print_result, readable, remark
+from xlbridge.cli.output import label, print_json, print_result, readable, remark
 from xlbridge.client import parse_base_url
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
+    PasswordSource,
     Profile,
     ProfileSource,
     choose_profile,
@@ -61,7 +64,18 @@ def command(default: str | None, remove: str | None, form: str) -> None:
         print_json({"version": 1, "profiles": listed})
         return
     for profile in listed:
-        print_result("  ".join(f"{name}: {readable(value)}" for name, value in profile.items()))
+        told = ((label(name), _SOURCES.get(value, value)) for name, value in profile.items())
+        print_result("  ".join(f"{name}: {readable(value)}" for name, value in told))
+
+
+_SOURCES: Mapping[object, Text] = {
+    ProfileSource.FILE: Text(pt="arquivo", en="file"),
+    ProfileSource.ENVIRONMENT: Text(pt="variáveis de ambiente", en="environment"),
+    ProfileSource.EMBEDDED: Text(pt="embutido", en="embedded"),
+    PasswordSource.KEYRING: Text(pt="chaveiro", en="keyring"),
+    PasswordSource.NOWHERE: Text(pt="falta", en="missing"),
+}
+"""Places of profiles and passwords; a file and the environment are called alike for both."""
 
 
 def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[str, object]:

@@ -4,7 +4,7 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
-from xlbridge.cli.output import print_json, print_result, readable, remark
+from xlbridge.cli.output import label, print_json, print_result, readable, remark
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import SYSTEM_INFO
@@ -28,4 +28,4 @@ def command(form: str) -> None:
         print_json({"version": 1, **where, "info": info})
         return
     for name, value in (where | info).items():
-        print_result(f"{name}: {readable(value)}")
+        print_result(f"{label(name)}: {readable(value)}")

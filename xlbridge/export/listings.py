@@ -3,7 +3,7 @@
 Source: the spec, Endpoints. Sheets, columns and filters follow from the operations' models.
 """
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing import Listing, PerRecord, PerValue
 from xlbridge.export.totals import TotalsSpec
@@ -360,14 +360,18 @@ LISTINGS: dict[str, Listing] = {
 
 
 def find_listing(name: str) -> Listing:
-    """Return the listing of that name. Raises ``UsageError`` when there is none."""
-    if name not in LISTINGS:
+    """Return the listing of that name, which may be written as that of a resource is.
+
+    Raises ``UsageError`` when there is none.
+    """
+    understood = understood_name(name, LISTINGS)
+    if understood is None:
         raise UsageError(
             Text(pt="Não existe a listagem {name!r}.", en="There is no listing {name!r}.").format(
                 name=name
             ),
-            Text(pt="Existem: {names}.", en="There are: {names}.").format(
-                names=", ".join(LISTINGS)
+            Text(pt="{meant}Existem: {names}.", en="{meant}There are: {names}.").format(
+                meant=suggestion(name, LISTINGS), names=", ".join(LISTINGS)
             ),
         )
-    return LISTINGS[name]
+    return LISTINGS[understood]

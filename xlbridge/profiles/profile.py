@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from xlbridge.errors import ConfigError, os_error_reason
+from xlbridge.errors import ConfigError, os_error_reason, suggestion
 from xlbridge.i18n import Text, untranslated
 from xlbridge.settings import (
     DEFAULT_SETTLE_SECONDS,
@@ -348,7 +348,9 @@ def _unknown_profile(name: str | None, known: ProfileFile) -> ConfigError:
     return ConfigError(
         NO_SUCH_PROFILE.format(name=name),
         Text(
-            pt="Existem: {names}. Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
-            en="There are: {names}. To make one: xlbridge login --profile NAME --url ADDRESS",
-        ).format(names=names),
+            pt="{meant}Existem: {names}. Para criar um: xlbridge login --profile NOME --url "
+            "ENDEREÇO",
+            en="{meant}There are: {names}. To make one: xlbridge login --profile NAME --url "
+            "ADDRESS",
+        ).format(meant=suggestion(name or "", known.profiles), names=names),
     )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import xlbridge
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
@@ -195,17 +195,17 @@ class Catalogue(Mapping[str, Resource]):
         return len(self._resources)
 
     def named(self, name: str) -> Resource:
-        """Return the resource of that name.
+        """Return the resource of that name, which may be written as that of a listing is.
 
         Raises ``UsageError`` naming the known ones when there is none.
         """
-        if name in self:
-            return self[name]
+        if understood := understood_name(name, self):
+            return self[understood]
         raise UsageError(
             Text(
-                pt="O recurso {name!r} não existe. Existem: {known}.",
-                en="There is no resource {name!r}. There are: {known}.",
-            ).format(name=name, known=", ".join(self))
+                pt="O recurso {name!r} não existe. {meant}Existem: {known}.",
+                en="There is no resource {name!r}. {meant}There are: {known}.",
+            ).format(name=name, meant=suggestion(name, self), known=", ".join(self))
         )
 
 
