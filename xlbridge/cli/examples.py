@@ -30,9 +30,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "batch": ("batch plan mes.yaml --month 2026-10", "batch run mes.yaml --month 2026-10"),
     "batch plan": ("batch plan mes.yaml --month 2026-10",),
     "batch run": ("batch run mes.yaml --month 2026-10",),
-    "batch resume": ("batch resume mes.yaml --month 2026-10",),
-    "batch status": ("batch status mes.yaml --month 2026-10",),
-    "batch proof": ("batch proof mes.yaml --month 2026-10",),
+    "batch resume": ("batch resume", "batch resume fechamento-2026-10"),
+    "batch status": ("batch status", "batch status fechamento-2026-10"),
+    "batch proof": ("batch proof", "batch proof fechamento-2026-10"),
     "batch rehearse": ("batch rehearse mes.yaml --month 2026-10",),
     "listings": ("listings", "listings --format json"),
     "export": (
