@@ -27,6 +27,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "retry": (f"retry {_JOB}", f"retry {_JOB} --file receber-corrigido.xlsx"),
     "resolve": (f'resolve {_JOB} --as applied --reason "Ana viu os títulos no sistema"',),
     "undo": (f"undo {_JOB}",),
+    "ui": ("ui",),
     "batch": ("batch plan mes.yaml --month 2026-10", "batch run mes.yaml --month 2026-10"),
     "batch plan": ("batch plan mes.yaml --month 2026-10",),
     "batch run": ("batch run mes.yaml --month 2026-10",),
