@@ -36,8 +36,9 @@ from xlbridge.files import make_private_folder, report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.pages import render_page
 from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.ui.cell_texts import value_text
 from xlbridge.ui.sending import Remote, error_json
-from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor, plain_text
+from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.texts import page_texts
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import cell_address
@@ -252,7 +253,7 @@ class PageApplication:
             with editor.lock:
                 found = editor.fixes(rule)
                 return [
-                    {"cell": cell_address(*place), "before": before, "after": plain_text(after)}
+                    {"cell": cell_address(*place), "before": before, "after": value_text(after)}
                     for place, (before, after) in found.items()
                 ]
 

@@ -6,7 +6,6 @@ validated as the command does; the corrected copy is the original with the edite
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from threading import RLock
@@ -16,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, active_language, localized_number
-from xlbridge.resources import Catalogue, Column, Kind
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.settings import WorkbookLimits
+from xlbridge.ui.cell_texts import shown_text, typed_value, value_text
 from xlbridge.validation import (
     ParseOptions,
     ValidatedSheet,
     count_corrected,
-    date_meanings,
-    display,
-    number_meanings,
     row_numbers,
     validate_workbook,
 )
@@ -35,7 +32,6 @@ from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells, read_workbook
 
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _COMPUTED = Text(
     pt="{cell}: o valor vem de uma fórmula; corrija a fórmula no Excel.",
     en="{cell}: a formula gives the value; correct the formula in Excel.",
@@ -155,7 +151,9 @@ class SheetEditor:
 
         Raises ``UsageError`` for a cell that a formula computes, or that is not in the sheet.
         """
-        self.put({place: self._typed(place, text) for place, text in values.items()})
+        self.put(
+            {place: typed_value(self._column(place[1]), text) for place, text in values.items()}
+        )
 
     def put(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Put values into cells, as one step that can be undone. Raises as ``edit`` does."""
@@ -253,7 +251,7 @@ class SheetEditor:
             {
                 "row": row,
                 "cells": [
-                    self._shown((row, cells.first_column + place))
+                    shown_text(cells, (row, cells.first_column + place))
                     for place in range(len(cells.columns))
                 ],
                 "marks": self._marks(row),
@@ -274,7 +272,7 @@ class SheetEditor:
         return [
             {
                 "letters": column_letters(place),
-                "header": "" if header is None else self._shown((header, place)),
+                "header": "" if header is None else shown_text(cells, (header, place)),
                 "name": names.get(place),
                 "required": (column := self._column(place)) is not None and column.required,
             }
@@ -340,43 +338,10 @@ class SheetEditor:
         header = self.validated.header_row or 0
         return None if column is None or finding.row <= header else (finding.row, column)
 
-    def _shown(self, place: CellPosition) -> str:
-        """Return a cell's text as Excel would show it."""
-        cells = self.cells
-        if place in cells.raw.errors:
-            return cells.raw.errors[place]
-        value = cells.columns[place[1] - cells.first_column].value(place[0] - 1)
-        if isinstance(value, datetime) and value.time() == datetime.min.time():
-            return display(value.date())
-        if isinstance(value, float):
-            return str(localized_number(display(value)))
-        return display(value)
-
     def _column(self, place: int) -> Column | None:
         sheet = self.validated
         names = {at: name for name, at in sheet.columns.items()}
         return None if sheet.resource is None else sheet.resource.by_name.get(names.get(place, ""))
-
-    def _typed(self, place: CellPosition, text: str) -> CorrectedValue:
-        """Return what a typed text stands for in a cell's column, as Excel would take it.
-
-        Numbers are read as the page's language writes them; a text that is none stays one, and
-        gets its finding.
-        """
-        column = self._column(place[1])
-        text = text.strip()
-        if column is None or not text:
-            return text
-        if column.kind in _NUMBERS and (number := number_meanings(text)) is not None:
-            pair = (number.native, number.foreign)
-            return _by_language(pair, text)
-        if (
-            column.kind is Kind.DATE
-            and ":" not in text
-            and (day := date_meanings(text)) is not None
-        ):
-            return _by_language((day.native, day.native or day.foreign), text)
-        return text
 
     def _require_editable(self, place: CellPosition) -> None:
         row, column = place
@@ -427,15 +392,6 @@ class SheetEditor:
             del self._edits[place]
 
 
-def _by_language(
-    pair: tuple[Decimal | date | None, Decimal | date | None], text: str
-) -> CorrectedValue:
-    """Return the value of a text that the page's language gives it, else the other's."""
-    first, second = pair if active_language() == "pt-BR" else pair[::-1]
-    value = first if first is not None else second
-    return text if value is None else value
-
-
 def _rule_text(rule: RuleKey) -> str:
     return f"{rule[0] or ''}:{rule[1]}"
 
@@ -447,12 +403,5 @@ def _mark(finding: Finding) -> dict[str, Any]:
         "code": finding.kind.code,
         "message": str(finding.message),
         "hint": str(finding.hint),
-        "corrected": None if finding.corrected is None else plain_text(finding.corrected),
+        "corrected": None if finding.corrected is None else value_text(finding.corrected),
     }
-
-
-def plain_text(value: CorrectedValue) -> str:
-    """Return a value as the page's language writes it."""
-    if isinstance(value, Decimal):
-        return str(localized_number(f"{value:f}"))
-    return display(value)

@@ -169,7 +169,7 @@ function showRemark(row, place) {
   const marks = row.marks[place] || [];
   const address = `${sheet.columns[place].letters}${row.row}`;
   const said = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
-  byId("remark").textContent = [address, row.cells[place], ...said].join(" · ");
+  byId("remark").textContent = [address, row.cells[place], ...said].filter(Boolean).join(" · ");
 }
 
 async function nextError() {
