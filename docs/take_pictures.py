@@ -1,7 +1,7 @@
 """Take the pictures of the page that the guides show, in both languages.
 
-Usage: python docs/take_pictures.py. Needs Chromium on the path and the extra ``dev``; works in a home
-of its own, against the embedded sandbox.
+Usage: python docs/take_pictures.py. Needs Chromium on the path and the extra ``dev``; works in a
+home of its own, against the embedded sandbox.
 """
 
 import json
