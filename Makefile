@@ -6,12 +6,17 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
 SENDING := tests/client tests/upload tests/batch tests/library tests/export
+# A share of what sends, each way of it: a minute or two, where all of it takes as long as the suite.
+STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/upload/test_undo.py \
+	tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
+	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
+	tests/export/test_round_trip.py tests/batch/test_linked_batch.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-slow fuzz reliability truth lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-slow fuzz reliability truth lint format bench templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -27,6 +32,9 @@ test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQ
 
 test-strict: $(VENV)/.dev ## what sends to a sandbox once more, to the strict one
 	$(PYTEST) --strict-sandbox $(or $(PYTEST_ARGS),$(SENDING))
+
+test-strict-sample: ## a share of test-strict, for every change
+	$(MAKE) test-strict PYTEST_ARGS='$(STRICT_SAMPLE)'
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)

@@ -11,6 +11,7 @@ from answering import answering
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
+import xlbridge as xb
 from xlbridge.sandbox import RunningSandbox
 
 
@@ -100,7 +101,10 @@ def own_sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 
 def test_import_logs_come_by_number_or_from_the_journal(
-    tmp_path: Path, own_sandbox: RunningSandbox, xlbridge: Xlbridge
+    tmp_path: Path,
+    own_sandbox: RunningSandbox,
+    xlbridge: Xlbridge,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whom = credentials(own_sandbox, XLBRIDGE_HOME=str(tmp_path / "home"))
     output, manifest = tmp_path / "l.csv", tmp_path / "l.json"
@@ -111,13 +115,18 @@ def test_import_logs_come_by_number_or_from_the_journal(
     sheet = ROOT / "samples" / "contasreceber.xlsx"
     sent = xlbridge("upload", sheet, "--mode", "queue", "--yes", "--format", "json", **whom)
     log = json.loads(sent.stdout)["log_id"]
-    assert xlbridge(*asked, **whom).returncode == 1
+    renamed = {**whom, "XLBRIDGE_PROFILE": "the system by another name"}
+    assert xlbridge(*asked, **renamed).returncode == 1
     document = json.loads(manifest.read_text("utf-8"))
     assert (document["seen"], document["complete"]) == ({"id": [log]}, False)
     assert [row["id"] for row in rows_of(output)] == [str(log)]
     assert xlbridge(*asked, "--id", str(log), **whom).returncode == 0
     assert json.loads(manifest.read_text("utf-8"))["complete"]
     assert xlbridge(*asked, "--id", "999999", **whom).returncode == 1
+    for name, value in whom.items():
+        monkeypatch.setenv(name, value)
+    with xb.connect() as erp:
+        assert list(erp.export("importacao").frames["importacao"]["id"]) == [log]
 
 
 def test_records_without_a_number_are_not_taken_for_one(tmp_path: Path, xlbridge: Xlbridge) -> None:

@@ -23,6 +23,7 @@ from xlbridge.export import (
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
+from xlbridge.upload import known_log_ids
 
 
 def export_overview(batch: Batch, step: ExportStep, before: Sequence[UnitOverview]) -> UnitOverview:
@@ -93,7 +94,17 @@ def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> 
     """
     prepared = _prepare_output(batch, export.step)
     client = batch.environments.client(export.step.profile)
+    prepared = _with_known(batch, export.step, prepared)
     _record_export(batch, export, prepared.run(client, on_progress=on_progress))
+
+
+def _with_known(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
+    """Return an export with the numbers that the journal knows, where no listing has them."""
+    if not prepared.is_by_number:
+        return prepared
+    client = batch.environments.client(step.profile)
+    settings = batch.environments.context(step.profile).settings
+    return prepared.with_known(known_log_ids(settings, client.identity, client.target.profile))
 
 
 def run_exports_on_cluster(
@@ -107,7 +118,7 @@ def run_exports_on_cluster(
     for export in exports:
         profile = export.step.profile
         try:
-            prepared = _prepare_output(batch, export.step)
+            prepared = _with_known(batch, export.step, _prepare_output(batch, export.step))
         except XlbridgeError as error:
             yield export, error
         else:
@@ -144,6 +155,7 @@ def _prepared(batch: Batch, step: ExportStep) -> PreparedExport:
             flat=step.flat,
             as_template=step.as_template,
             settled=step.settled,
+            known=(),
         ),
         OutputFile(batch.plan.folder / step.output),
         lambda: batch.environments.context(step.profile).catalogue,

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -33,7 +32,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload import Journal
+from xlbridge.upload import known_log_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,7 @@ def run_export(task: ExportArguments) -> ExitCode:
     with connect(settings, remark) as client, show_progress(export.listing.title) as activity:
         profile = client.target.profile
         if export.is_by_number:
-            export = export.with_known(_known_log_ids(settings, profile))
+            export = export.with_known(known_log_ids(settings, client.identity, profile))
         if task.since_last:
             export = export.since_last(settings.exports, profile)
         if task.scheduler is None:
@@ -110,16 +109,6 @@ def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
     if not task.force:
         export.require_replaceable()
     return export
-
-
-def _known_log_ids(settings: Settings, profile: str) -> tuple[int, ...]:
-    """Return the numbers of the import logs of uploads to an environment, oldest first."""
-    if not settings.journal.exists():
-        return ()
-    with closing(Journal(settings.journal)) as journal:
-        jobs = [one for job in journal.jobs() for one in (job, *journal.parts_of(job))]
-    logs = (job.last("log_id") for job in jobs if job.what.profile == profile)
-    return tuple(sorted({int(log) for log in logs if log is not None}))
 
 
 _DOWNLOADS_ON_CLUSTER = Text(

@@ -82,6 +82,11 @@ class Listing:
     per_value: PerValue | None = None
 
     @property
+    def is_by_number(self) -> bool:
+        """True when the interface lists the records nowhere, and their numbers must be known."""
+        return self.each is not None and self.each.source is None
+
+    @property
     def filters(self) -> tuple[Filter, ...]:
         """The filters that can be given for this listing."""
         queries = [self.operation.query]
@@ -162,8 +167,7 @@ def check_filters(listing: Listing, filters: Filters, known: Sequence[int] | Non
     ``known`` are numbers of records that the interface lists nowhere, None where nobody knows any.
     """
     _require_offered(listing, filters)
-    is_by_number = listing.each is not None and listing.each.source is None
-    if is_by_number and known is None and Filter.ID not in filters.given:
+    if listing.is_by_number and known is None and Filter.ID not in filters.given:
         raise InvalidFilter(_REQUIRED, [Filter.ID], listing=listing.name)
     for name, value in filters.given.items():
         if FILTERS[name].is_repeatable and len(value) > 1 and not _takes_several(listing, name):

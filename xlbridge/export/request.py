@@ -118,7 +118,7 @@ class PreparedExport:
     @property
     def is_by_number(self) -> bool:
         """True when the interface lists the records nowhere, and their numbers must be known."""
-        return self.listing.each is not None and self.listing.each.source is None
+        return self.listing.is_by_number
 
     def with_known(self, known: tuple[int, ...]) -> "PreparedExport":
         """Return the same export, of records whose numbers are known."""

@@ -32,7 +32,7 @@ from xlbridge.library.uploads import (
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
-from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions
+from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions, known_log_ids
 
 _LOGGER = logging.getLogger("xlbridge")
 
@@ -216,8 +216,10 @@ class Connection:
             Filter.ACTIVE: active,
             Filter.LIMIT: limit,
         }
+        wanted = find_listing(listing)
+        known = self._known_log_ids() if wanted.is_by_number else None
         request = ExportRequest(
-            listing=find_listing(listing).name,
+            listing=wanted.name,
             filters=read_filters(given),
             flat=flat,
             as_template=as_template,
@@ -225,9 +227,13 @@ class Connection:
             in_detail=with_files,
             keep_unknown=keep_unknown,
             at_once=at_once,
+            known=known,
         )
         load = partial(load_catalogue, self._settings.schemas)
         return export_request(self._client, request, load, on_progress)
+
+    def _known_log_ids(self) -> tuple[int, ...]:
+        return known_log_ids(self._settings, self._client.identity, self._client.target.profile)
 
     def close(self) -> None:
         """Close the connections, and end the embedded sandbox where this started it."""

@@ -18,6 +18,20 @@ from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.row_plan import PlanOptions
 
+
+def known_log_ids(settings: Settings, system: str, profile: str) -> tuple[int, ...]:
+    """Return the numbers of the import logs of uploads to a system, oldest first.
+
+    They are those of the home's journal, whatever the system's profile was called then.
+    """
+    if not settings.journal.exists():
+        return ()
+    with closing(Journal(settings.journal)) as journal:
+        jobs = [one for job in journal.jobs() for one in (job, *journal.parts_of(job))]
+    logs = (job.last("log_id") for job in jobs if job.is_of(system, profile))
+    return tuple(sorted({int(log) for log in logs if log is not None}))
+
+
 Progress = Callable[[Text], None]
 """Receives a line about each step of an upload; it may be called often."""
 

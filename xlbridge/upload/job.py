@@ -222,10 +222,13 @@ class Job:
             return dict(zip(self.what.rows, noted, strict=True))
         return {int(row): origin for row, origin in noted.items()}
 
+    def is_of(self, system: str, profile: str) -> bool:
+        """Tell whether the job belongs to a system; one of an earlier version knows its profile."""
+        return self.what.system == system if self.what.system else self.what.profile == profile
+
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` when the job belongs to another system."""
-        same = self.what.system == system if self.what.system else self.what.profile == profile
-        if not same:
+        if not self.is_of(system, profile):
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
