@@ -1,6 +1,8 @@
 """The whole story in a real browser: drop, correct, plan, send, done; by keyboard too."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 from browser import Page
@@ -114,3 +116,46 @@ def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples
     tab.locator("#grid .error").first.wait_for()
     assert asked
     assert all(url.startswith(ui.address) for url in asked)
+
+
+def tab_to(tab: Tab, selector: str) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(60):
+        if tab.evaluate("it => document.activeElement.matches(it)", selector):
+            return
+        tab.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.xlsx"
+    record = {"cnpj": None, "seuCodigo": "KEYS-1", "nomeComercial": None}
+    write_records(path, "cliente", [record])
+    tab = begin(page, ui, path)
+    tab_to(tab, "#to-mend")
+    tab.keyboard.press("Enter")
+    tab_to(tab, "#next-error")
+    tab.keyboard.press("Enter")
+    tab.locator("#remark", has_text="required").wait_for()
+    tab.keyboard.type("Padaria")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    tab.keyboard.press("Shift+Tab")
+    tab_to(tab, "#to-send")
+    tab.keyboard.press("Enter")
+    tab_to(tab, "#plan")
+    tab.keyboard.press("Enter")
+    tab.get_by_test_id("send").wait_for()
+    tab_to(tab, '[data-testid="send"]')
+    tab.keyboard.press("Enter")
+    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
+    assert tab.get_by_test_id("outcome").get_attribute("data-state") == "done"
+
+
+def test_a_lost_connection_is_told(page: Page, ui: RunningPage, samples: Path) -> None:
+    tab = begin(page, ui, samples / "contasreceber-com-erros.xlsx")
+    tab.locator("#to-mend").click()
+    tab.locator("#grid .error").first.wait_for()
+    os.kill(ui.pid, signal.SIGKILL)
+    tab.get_by_test_id("next-error").click()
+    tab.locator("#problem", has_text="xlbridge ui again").wait_for()
