@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 
-def save_with_libreoffice(files: Sequence[Path], folder: Path) -> list[Path]:
-    """Open workbooks in LibreOffice and save each as .xlsx under its name in ``folder``.
+def save_with_libreoffice(
+    files: Sequence[Path], folder: Path, extension: str = "xlsx"
+) -> list[Path]:
+    """Open workbooks in LibreOffice and save each as another kind under its name in ``folder``.
 
     Skips where there is no LibreOffice.
     """
     require_libreoffice()
     folder.mkdir(parents=True, exist_ok=True)
     profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
-    command = ["soffice", profile, "--headless", "--convert-to", "xlsx", "--outdir", folder]
+    command = ["soffice", profile, "--headless", "--convert-to", extension, "--outdir", folder]
     subprocess.run([*command, *files], check=True, capture_output=True)
-    return [folder / file.name for file in files]
+    return [folder / f"{file.stem}.{extension}" for file in files]
 
 
 def require_libreoffice() -> None:

@@ -82,10 +82,10 @@ class PlanFileError(XlbridgeError):
 
 
 class WorkbookRefused(XlbridgeError):
-    """A file is not an .xlsx workbook that can be read safely.
+    """A file is not a workbook that can be read safely.
 
     ``code`` is stable and says why: ``not-xlsx``, ``encrypted``, ``legacy-xls``, ``html``,
-    ``truncated``, ``too-large``, ``hostile``, ``unreadable``, ``worker-lost``.
+    ``csv-unclear``, ``truncated``, ``too-large``, ``hostile``, ``unreadable``, ``worker-lost``.
     """
 
     def __init__(self, code: str, message: Text, hint: Text | None = None) -> None:

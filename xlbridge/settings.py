@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,50 @@ def _limit(default: int, variable: str, unit: int = 1) -> Any:
     return field(default=default * unit, metadata={"variable": variable, "unit": unit})
 
 
+CSV_DELIMITERS: Mapping[str, str] = {";": ";", ",": ",", "tab": "\t", "|": "|"}
+"""Delimiters of a .csv file by the words that declare them."""
+
+CSV_ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp850")
+"""Encodings of a .csv file that may be declared, as Python names them."""
+
+CSV_DELIMITER_VARIABLE = "XLBRIDGE_CSV_DELIMITER"
+CSV_ENCODING_VARIABLE = "XLBRIDGE_CSV_ENCODING"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """Form of .csv files as the user declared it; None leaves it to what their content shows."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+def read_csv_form(environment: Mapping[str, str]) -> CsvForm:
+    """Read the form of .csv files from environment variables.
+
+    Raises ``ConfigError`` when one has none of the known values.
+    """
+    given = (
+        _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS)),
+        _read_choice(environment, CSV_ENCODING_VARIABLE, CSV_ENCODINGS),
+    )
+    return CsvForm(CSV_DELIMITERS[given[0]] if given[0] else None, given[1])
+
+
+def _read_choice(
+    environment: Mapping[str, str], variable: str, choices: Collection[str]
+) -> str | None:
+    text = environment.get(variable, "").lower()
+    if text and text not in choices:
+        raise ConfigError(
+            Text(
+                pt="{name} deve ser um destes: {choices}; não {text!r}.",
+                en="{name} must be one of these: {choices}; not {text!r}.",
+            ).format(name=variable, choices="  ".join(choices), text=text)
+        )
+    return text or None
+
+
 @dataclass(frozen=True, slots=True)
 class WorkbookLimits:
     """The limits of a workbook, each with the variable that sets it. Sizes are in bytes.
@@ -32,6 +76,8 @@ class WorkbookLimits:
     and ``text_per_row`` what they may have besides for each filled row.
     A parsing process gets ``memory`` of address space, and ``seconds`` of processor time with one
     more for each ``size_per_second`` of unpacked content.
+
+    ``csv`` is the declared form of those that are .csv files.
     """
 
     file_size: int = _limit(100, "XLBRIDGE_MAX_FILE_MB", _MB)
@@ -47,6 +93,7 @@ class WorkbookLimits:
     memory: int = _limit(2_048, "XLBRIDGE_MAX_MEMORY_MB", _MB)
     seconds: int = _limit(15, "XLBRIDGE_MAX_SECONDS")
     size_per_second: int = _limit(10, "XLBRIDGE_MB_PER_SECOND", _MB)
+    csv: CsvForm = CsvForm()
 
     def seconds_for(self, size: int) -> int:
         """Return the processor time that parsing ``size`` bytes of unpacked content may take."""
@@ -56,14 +103,15 @@ class WorkbookLimits:
 def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
     """Read the limits from environment variables.
 
-    Raises ``ConfigError`` when one is not a whole number over zero.
+    Raises ``ConfigError`` when one is not a whole number over zero, or the form of .csv files is
+    unknown.
     """
     given = {}
     for limit in fields(WorkbookLimits):
-        variable = limit.metadata["variable"]
+        variable = limit.metadata.get("variable", "")
         if text := environment.get(variable):
             given[limit.name] = _read_positive(variable, text) * limit.metadata["unit"]
-    return WorkbookLimits(**given)
+    return WorkbookLimits(**given, csv=read_csv_form(environment))
 
 
 def _read_positive(variable: str, text: str) -> int:

@@ -66,17 +66,6 @@ def repacked(source: Path, **changes: bytes) -> Path:
     return target
 
 
-def test_macros_are_refused(good: Path, catalogue: Catalogue) -> None:
-    with zipfile.ZipFile(good) as package:
-        types = package.read("[Content_Types].xml")
-    macros = types.replace(
-        b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml",
-        b"application/vnd.ms-excel.sheet.macroEnabled.main+xml",
-    )
-    assert macros != types
-    assert refusal(repacked(good, Content_Types=macros), catalogue) == "not-xlsx"
-
-
 def test_a_zip_of_something_else_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w") as package:

@@ -216,7 +216,7 @@ ARCHIVES: Mapping[str, tuple[str, Maker]] = {
     "no styles": ("good", _without(STYLES)),
     "document of another program": ("not-xlsx", lambda _: packed({"word/document.xml": b"<w/>"})),
     "macros": (
-        "not-xlsx",
+        "good",
         _replaced(TYPES, _XLSX_TYPE, b"application/vnd.ms-excel.sheet.macroEnabled.main+xml"),
     ),
     "other content type": ("not-xlsx", _replaced(TYPES, _XLSX_TYPE, b"text/xml")),

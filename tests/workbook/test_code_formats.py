@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.workbook.read import cell_number_formats
+from xlbridge.workbook.read import RawSheet, cell_number_formats
 
 PART = "xl/worksheets/sheet1.xml"
 
@@ -26,6 +26,6 @@ def test_the_formats_of_some_columns_are_found(tmp_path: Path, cells: str) -> No
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(PART, f'<sheetData><row r="2">{cells}</row></sheetData>')
     formats = {1: "0.00"}
-    assert cell_number_formats(path, PART, formats, {0, 2}) == {(2, 0): "0.00"}
-    assert cell_number_formats(path, PART, formats, set()) == {}
-    assert cell_number_formats(path, PART, {}, {0, 2}) == {}
+    assert cell_number_formats(path, RawSheet(part=PART), formats, {0, 2}) == {(2, 0): "0.00"}
+    assert cell_number_formats(path, RawSheet(part=PART), formats, set()) == {}
+    assert cell_number_formats(path, RawSheet(part=PART), {}, {0, 2}) == {}

@@ -1,33 +1,59 @@
-"""What other programs save under other formats is named, with the way to .xlsx."""
+"""The kind of a file is told by its content; what is none that is read is named."""
 
+import struct
 import zipfile
 from pathlib import Path
 
 import pytest
+from hostile_kinds import FILES
+from sheets import write_records
 
 from xlbridge.errors import WorkbookRefused, os_error_reason
+from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import validate_workbook
 from xlbridge.workbook.read import read_workbook
 
-ODS = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": "<a/>"}
-XLSB = {
-    "[Content_Types].xml": "<Types><Override PartName='/xl/workbook.bin' "
-    "ContentType='application/vnd.ms-excel.sheet.binary.macroEnabled.main'/></Types>",
-    "xl/workbook.bin": "x",
-}
+_MAIN = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
+_WITH_MACROS = b"application/vnd.ms-excel.sheet.macroEnabled.main+xml"
 
 
-@pytest.mark.parametrize(("parts", "named"), [(ODS, ".ods"), (XLSB, ".xlsb")])
-def test_other_spreadsheets_are_named(tmp_path: Path, parts: dict[str, str], named: str) -> None:
-    path = tmp_path / "a.xlsx"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+@pytest.mark.parametrize("kind", ["csv", "xls", "xlsb", "ods"])
+def test_other_kinds_are_read(kind: str, tmp_path: Path, catalogue: Catalogue) -> None:
+    path = tmp_path / f"clientes.{kind}"
+    path.write_bytes(FILES[f"good {kind}"][2](tmp_path))
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is not None
+    assert (judged.resource.name, list(judged.rows), list(judged.findings)) == ("cliente", [2], [])
+
+
+def test_a_workbook_with_macros_is_read(tmp_path: Path, catalogue: Catalogue) -> None:
+    source, path = write_records(tmp_path / "a.xlsx", "cliente", [{}]), tmp_path / "a.xlsm"
+    with zipfile.ZipFile(source) as good, zipfile.ZipFile(path, "w") as archive:
+        for entry in good.infolist():
+            archive.writestr(entry, good.read(entry).replace(_MAIN, _WITH_MACROS))
+        archive.writestr("xl/vbaProject.bin", b"\xd0\xcf")
+    assert validate_workbook(path, catalogue).ok
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "named"),
+    [
+        ("a.xls", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "legacy-xls", "Excel 97"),
+        ("a.xlsx", b"nome;cnpj\n", "not-xlsx", "texto"),
+        ("a.xls", struct.pack("<HHHH", 0x409, 4, 0x400, 16), "not-xlsx", ".xlsb"),
+    ],
+)
+def test_what_is_not_read_is_named(
+    name: str, content: bytes, code: str, named: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
     with pytest.raises(WorkbookRefused) as refused:
         read_workbook(path, WorkbookLimits())
-    assert refused.value.code == "not-xlsx"
+    assert refused.value.code == code
     assert named in refused.value.message.pt
-    assert ".xlsx" in str(refused.value.hint)
+    assert refused.value.hint is not None
 
 
 def test_a_failure_of_the_system_is_told_in_both_languages(tmp_path: Path) -> None:

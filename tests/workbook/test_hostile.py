@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from environment import ROOT, clean_environment, without_coverage
 from hostile_files import CASES, LONG, write_hostile
+from hostile_kinds import FILES, write_kinds
 
 _JUDGING = Path(__file__).with_name("judging.py")
 _MOST_SECONDS = 10
@@ -50,6 +51,21 @@ def test_each_hostile_file_has_its_outcome(
         name: (told["outcome"], expected)
         for name, told in outcomes.items()
         if told["outcome"] != (expected := CASES[name][0])
+    }
+    assert wrong == {}
+    slow = {name: told for name, told in outcomes.items() if told["seconds"] > _MOST_SECONDS}
+    assert slow == {}
+    assert peak["megabytes"] < _MOST_MEGABYTES
+
+
+def test_each_hostile_file_of_another_kind_has_its_outcome(tmp_path: Path, home: Path) -> None:
+    files = write_kinds(tmp_path)
+    *told, peak = judged(list(files.values()), home)
+    outcomes = dict(zip(files, told, strict=True))
+    wrong = {
+        name: (told["outcome"], expected)
+        for name, told in outcomes.items()
+        if told["outcome"] != (expected := FILES[name][1])
     }
     assert wrong == {}
     slow = {name: told for name, told in outcomes.items() if told["seconds"] > _MOST_SECONDS}

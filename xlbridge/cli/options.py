@@ -10,7 +10,13 @@ from typing import Any, get_args
 import click
 
 from xlbridge.i18n import Text
-from xlbridge.settings import SCHEMAS_VARIABLE
+from xlbridge.settings import (
+    CSV_DELIMITER_VARIABLE,
+    CSV_DELIMITERS,
+    CSV_ENCODING_VARIABLE,
+    CSV_ENCODINGS,
+    SCHEMAS_VARIABLE,
+)
 from xlbridge.validation import DateOrder, NumberStyle
 from xlbridge.validation.reports import PRINTABLE_FORMS
 
@@ -68,16 +74,31 @@ validate_format_option = option(
 
 def use_schemas(context: click.Context, folder: Path) -> None:
     """Set the environment for this command, and so for the sandbox that it may start."""
-    before = os.environ.get(SCHEMAS_VARIABLE)
-    os.environ[SCHEMAS_VARIABLE] = str(folder.resolve())
+    _set_variable(context, SCHEMAS_VARIABLE, str(folder.resolve()))
+
+
+def _set_variable(context: click.Context, name: str, value: str) -> None:
+    """Set a variable of the environment until the command ends."""
+    before = os.environ.get(name)
+    os.environ[name] = value
 
     def restore() -> None:
         if before is None:
-            os.environ.pop(SCHEMAS_VARIABLE, None)
+            os.environ.pop(name, None)
         else:
-            os.environ[SCHEMAS_VARIABLE] = before
+            os.environ[name] = before
 
     context.call_on_close(restore)
+
+
+def _set_as_variable(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
+    """Return what sets a variable to the value of an option that was given."""
+
+    def callback(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            _set_variable(context, name, value)
+
+    return callback
 
 
 def _use_given_schemas(
@@ -117,8 +138,32 @@ all_sheets_option = option(
     en="Checks every sheet of the workbook that has data for a resource, and one against another.",
 )
 
+csv_options = combined(
+    [
+        option(
+            "--delimiter",
+            type=click.Choice(list(CSV_DELIMITERS)),
+            callback=_set_as_variable(CSV_DELIMITER_VARIABLE),
+            is_eager=True,
+            expose_value=False,
+            pt="O separador das colunas de um .csv que não o deixa claro.",
+            en="The delimiter of a .csv file that does not show it.",
+        ),
+        option(
+            "--encoding",
+            type=click.Choice(CSV_ENCODINGS),
+            callback=_set_as_variable(CSV_ENCODING_VARIABLE),
+            is_eager=True,
+            expose_value=False,
+            pt="A codificação das letras de um .csv que não a deixa clara.",
+            en="The encoding of a .csv file that does not show it.",
+        ),
+    ]
+)
+
 parse_options = combined(
     [
+        csv_options,
         option(
             "--dates",
             type=click.Choice(get_args(DateOrder)),

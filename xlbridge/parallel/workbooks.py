@@ -39,7 +39,8 @@ from xlbridge.workbook.read import (
     WorkbookSource,
     assemble_workbook,
     file_content,
-    parse_workbook,
+    is_zip,
+    parse_file,
     read_workbook,
 )
 
@@ -142,7 +143,10 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
 
     The process may end over it. Raises what ``read_workbook`` raises. Linux only.
     """
-    gate = WorkbookArchive(path, limits)
+    content = file_content(path, limits)
+    if not is_zip(content):
+        return read_workbook(path, limits, sheet)
+    gate = WorkbookArchive(content, limits)
     gate.unpack()
     memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
     try:
@@ -152,11 +156,16 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
                 resource.RLIMIT_CPU, _cpu_seconds() + limits.seconds_for(gate.declared_size)
             ),
         ):
-            return assemble_workbook(parse_workbook(BytesIO(gate.content), sheet, limits))
+            return _parsed(path, gate.content, sheet, limits)
     except XlbridgeError:
         raise
     except BaseException:  # the parser's panics are no ``Exception``
         return read_workbook(path, limits, sheet)
+
+
+def _parsed(path: Path, content: bytes, sheet: str | None, limits: WorkbookLimits) -> WorkbookCells:
+    messages = parse_file(BytesIO(content), None, path.stem, sheet, limits)
+    return assemble_workbook(messages)
 
 
 @contextmanager
@@ -263,7 +272,7 @@ class _ValidateWorkbook:
         if sent.content is None:
             return self._validated(sent.workbook, catalogue)
         with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-            copy = Path(folder, "workbook.xlsx")
+            copy = Path(folder, sent.workbook.file.name)
             copy.write_bytes(sent.content)
             return self._validated(replace(sent.workbook, file=copy), catalogue)
 

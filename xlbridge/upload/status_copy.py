@@ -24,6 +24,7 @@ from xlbridge.validation import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.edit import write_remark_columns
 from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.write import as_xlsx
 
 _ACCEPTED = Text(pt="aceita", en="accepted")
 _REJECTED = Text(pt="rejeitada", en="rejected")
@@ -68,9 +69,10 @@ def write_status_copy(
         row: (str(status.state), status.reason, status.code)
         for row, status in row_statuses(context, job).items()
     }
-    write_remark_columns(
-        source, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
-    )
+    with as_xlsx(source, [job.what.sheet], context.settings.limits) as workbook:
+        write_remark_columns(
+            workbook, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
+        )
 
 
 def _store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:

@@ -23,6 +23,7 @@ from xlbridge.validation.results import (
 )
 from xlbridge.workbook import CellPosition, cell_address, column_index
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
+from xlbridge.workbook.write import as_xlsx
 
 _ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_CONVENTION = frozenset({"number-as-text", "date-as-text"})
@@ -66,14 +67,29 @@ def fix_workbook(
     sheets = [item for item in results if isinstance(item, ValidatedSheet)]
     if not sheets:
         return list(results)
-    copies = write_fixed_copy(sheets, target)
+    with as_xlsx(request.file, [sheet.sheet for sheet in sheets], limits) as workbook:
+        if workbook != request.file:
+            sheets = _validated_anew(sheets, replace(request, file=workbook), catalogue, limits)
+        copies = write_fixed_copy(sheets, target)
     left = validate_sheets(replace(request, file=target), catalogue, limits).sheets
     by_name = {sheet.sheet: sheet for sheet in left}
     fixed = [
-        replace(by_name[sheet.sheet], file=sheet.file, fixes=fixes)
+        replace(by_name[sheet.sheet], file=request.file, fixes=fixes)
         for sheet, fixes in zip(sheets, copies, strict=True)
     ]
     return [*fixed, *(item for item in results if not isinstance(item, ValidatedSheet))]
+
+
+def _validated_anew(
+    sheets: Sequence[ValidatedSheet],
+    request: ValidationRequest,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+) -> list[ValidatedSheet]:
+    """Return the sheets of the plain workbook that was made of a file of another kind: there the
+    numbers and dates that a .csv has as texts can be told and fixed."""
+    named = {sheet.sheet: sheet for sheet in validate_sheets(request, catalogue, limits).sheets}
+    return [named[sheet.sheet] for sheet in sheets]
 
 
 def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:

@@ -70,7 +70,7 @@ def validate_workbook(
     ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
     how far it is. ``mapping`` reads a sheet with a header of its own.
 
-    Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
+    Raises ``WorkbookRefused`` when the file is no readable workbook, ``UsageError`` when the file,
     sheet or resource does not exist, the resource cannot be told, or the mapping does not fit.
     """
     with gc_paused():
@@ -79,13 +79,16 @@ def validate_workbook(
         if mapping is not None:
             mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
             wanted = catalogue[mapping.resource]
-            lookup = partial(cell_number_formats, path, mapped.choice.cells.raw.part)
+            lookup = partial(cell_number_formats, path, mapped.choice.cells.raw)
             formats_of = mapped.formats_of(lookup)
-            return _validate_rows(
+            validated = _validate_rows(
                 path, wanted, mapped.choice, mapped.header, reading, on_column, formats_of
             )
-        choice = choose_sheet(cells, catalogue, resource, sheet)
-        return validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+        else:
+            choice = choose_sheet(cells, catalogue, resource, sheet)
+            validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+        validated.read_as = cells.read_as
+        return validated
 
 
 def validate_sheet(
@@ -104,7 +107,7 @@ def validate_sheet(
         findings = [_missing_header(wanted, cells), *_hidden_sheets(choice, None)]
         return ValidatedSheet(path, wanted, cells.name, findings=findings)
     header = match_header(cells, position, wanted)
-    formats_of = partial(cell_number_formats, path, cells.raw.part)
+    formats_of = partial(cell_number_formats, path, cells.raw)
     judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of)
     if outdated := outdated_template(fingerprint, wanted, cells, position):
         judged.findings = [*outdated, *judged.findings]
@@ -234,6 +237,7 @@ def validate_all_sheets(
         ]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)
+            sheet.read_as = cells.read_as
         return ValidatedWorkbook(sheets, skipped)
 
 

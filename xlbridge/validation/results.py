@@ -55,7 +55,8 @@ class ValidatedSheet:
     empty and nothing tells what it is for. ``not_records`` are Excel's numbers of the rows that are
     no records (totals, notes, struck-through rows, repeated headers), each with the code of its one
     finding, an error; no cell of such a row is judged, and it is not sent. ``fixes`` tells of the
-    copy in which what is certain was fixed: then the findings are those that are left.
+    copy in which what is certain was fixed: then the findings are those that are left. ``read_as``
+    says how a .csv file was read, which no other file needs.
 
     Of a mapped sheet ``headers`` are its own headers by the names of columns, ``constants`` the
     columns whose values the mapping gives, which are not in ``columns``.
@@ -75,6 +76,7 @@ class ValidatedSheet:
     fixes: FixedCopy | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
     constants: Collection[str] = ()
+    read_as: Text | None = None
 
     @property
     def errors(self) -> int:

@@ -104,6 +104,9 @@ def type_rows(
             )
             for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
                 found.add(position, cell.code, cell.details)
+            if cells.raw.only_texts:
+                # In such a file there is no other way to write them.
+                found.drop("number-as-text", "date-as-text")
             DisplayedCells(column, cells, place, rows, found).note_all(formats)
             note_shapes(column, filled, found)
             problems[column.name] = found

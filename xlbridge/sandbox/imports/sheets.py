@@ -16,6 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.sandbox.imports.records import UploadedLine, UploadedSheet
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.workbook.read import require_xlsx
 
 _CENTS = Decimal("0.01")
 _COMPARED_IN_COLUMN = frozenset({"code-shape", "code-decimals"})
@@ -33,6 +34,7 @@ def read_workbook(
         path = Path(folder) / "upload.xlsx"
         path.write_bytes(content)
         validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
+        require_xlsx(path)
     errors = [f for f in validated.error_findings() if f.kind.code not in _COMPARED_IN_COLUMN]
     if validated.header_row is None:
         return UploadedSheet([], [_problem(finding) for finding in errors])

@@ -209,6 +209,18 @@ class CellProblems:
             self.kinds = _kept(self.kinds, kept)
             self.said = _kept(self.said, kept)
 
+    def drop(self, *codes: str) -> None:
+        """Drop the problems of some kinds; none of them may be an error.
+
+        Only what reads several cells knows a first occurrence, and that comes later.
+        """
+        numbers = [_KIND_NUMBERS[code] for code in codes]
+        kept = ~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers)
+        if not kept.all():
+            self.positions = _kept(self.positions, kept)
+            self.kinds = _kept(self.kinds, kept)
+            self.said = _kept(self.said, kept)
+
     def keep(self, kept: BoolArray) -> "CellProblems":
         """Return the problems of the cells where ``kept`` is true, counted anew.
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from xlbridge.validation.reports.model import Report, SheetReport
 from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
+from xlbridge.workbook.write import as_xlsx
 
 
 def write(report: Report, target: Path) -> None:
@@ -11,7 +12,8 @@ def write(report: Report, target: Path) -> None:
     marked, and one more sheet that lists them.
 
     Where the workbook was fixed, the findings are what is left: the fixed copy is marked. The
-    report's limit is for what is printed, not for the copy. Errors come first in the list.
+    report's limit is for what is printed, not for the copy. Errors come first in the list. Of a
+    file of another kind than .xlsx the copy is a plain workbook.
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
@@ -34,4 +36,5 @@ def write(report: Report, target: Path) -> None:
         )
         for item in sheets
     ]
-    annotate(file, target, marked, summary)
+    with as_xlsx(file, [item.sheet for item in sheets]) as workbook:
+        annotate(workbook, target, marked, summary)

@@ -130,6 +130,8 @@ def _file(item: ReportItem, limit: int) -> Iterator[str]:
         return
     sheet = item.sheet
     yield f"{'✓' if sheet.ok else '✗'} {_headline(item)}"
+    if sheet.read_as is not None:
+        yield f"    {sheet.read_as}"
     if sheet.fixes:
         yield from fixes_text(sheet.fixes)
     for group in item.groups().values():

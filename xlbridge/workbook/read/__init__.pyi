@@ -1,3 +1,4 @@
+from .any_file import parse_file as parse_file
 from .archive import (
     WorkbookArchive as WorkbookArchive,
     file_content as file_content,
@@ -9,6 +10,13 @@ from .cells import (
     RawSheet as RawSheet,
     SheetCells as SheetCells,
 )
+from .file_kind import (
+    TEXT_ENDINGS as TEXT_ENDINGS,
+    FileKind as FileKind,
+    is_zip as is_zip,
+    kind_of_file as kind_of_file,
+    require_xlsx as require_xlsx,
+)
 from .number_formats import (
     DATE_PARTS as DATE_PARTS,
     cell_number_formats as cell_number_formats,
@@ -16,7 +24,6 @@ from .number_formats import (
     scale_factor as scale_factor,
     shown_date_parts as shown_date_parts,
 )
-from .parsing import parse_workbook as parse_workbook
 from .reader import (
     MEMORY_LIMITS_ENFORCED as MEMORY_LIMITS_ENFORCED,
     PendingWorkbook as PendingWorkbook,

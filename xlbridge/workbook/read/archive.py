@@ -1,4 +1,4 @@
-"""Safety checks of an .xlsx file as raw bytes, before anything in it is understood.
+"""Safety checks of a zip archive as raw bytes, before anything in it is understood.
 
 Every part is unpacked here once, piece by piece and under limits, so that a zip bomb, a false
 size or a document type definition is refused with its own message. The parts are parsed
@@ -21,7 +21,6 @@ from xlbridge.workbook.read.refusals import (
     damaged,
     hostile,
     part_encrypted,
-    refuse_unless_zip,
     too_large,
 )
 
@@ -62,11 +61,10 @@ class WorkbookArchive:
     ``declared_size`` is what the directory says that the parts have in all, in bytes.
     """
 
-    def __init__(self, path: Path, limits: WorkbookLimits) -> None:
-        """Read the file. Raises ``UsageError`` where it is missing, or ``WorkbookRefused``."""
-        self.content = file_content(path, limits)
+    def __init__(self, content: bytes, limits: WorkbookLimits) -> None:
+        """``content`` begins like a zip archive. Raises ``WorkbookRefused``."""
+        self.content = content
         self._limits = limits
-        refuse_unless_zip(self.content)
         if self.content.count(_DIRECTORY_ENTRY) > limits.entries:
             raise hostile(Text(pt="partes demais", en="too many parts"))
         try:

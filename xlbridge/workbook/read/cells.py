@@ -151,6 +151,10 @@ class RawSheet:
     percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
     workbook's styles that may show a number as something else, ``struck`` its styles that strike
     cells through. ``counts_from_1904`` tells how the workbook counts days.
+
+    ``only_texts`` tells that the file has no other cells, as a .csv. Where no part can be read
+    again, ``styles`` maps a column to the runs of cells that have one of the styles of ``formats``
+    or ``struck``: the first row, the last, the style.
     """
 
     errors: dict[CellPosition, str] = field(default_factory=dict)
@@ -161,6 +165,16 @@ class RawSheet:
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
     counts_from_1904: bool = False
+    only_texts: bool = False
+    styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+
+    def note_style(self, row: int, column: int, style: int) -> None:
+        """Note the style of a cell."""
+        runs = self.styles.setdefault(column, [])
+        if runs and runs[-1][1:] == (row - 1, style):
+            runs[-1] = (runs[-1][0], row, style)
+        else:
+            runs.append((row, row, style))
 
 
 class CellKind(IntEnum):

@@ -18,10 +18,14 @@ from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetLayout
 
 @dataclass(frozen=True, slots=True)
 class WorkbookStarted:
-    """The first that is known of a workbook: its template's fingerprint, its hidden sheets."""
+    """The first that is known of a workbook: its template's fingerprint, its hidden sheets.
+
+    ``read_as`` says how a file was read that does not say it itself, as a .csv.
+    """
 
     fingerprint: str | None
     hidden: Sequence[str]
+    read_as: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,8 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes:
 def _pack(message: ParserMessage) -> tuple[dict[str, Any], list[bytes | bytearray]]:
     match message:
         case WorkbookStarted():
-            return {"workbook": message.fingerprint, "hidden": message.hidden}, []
+            said = None if message.read_as is None else (message.read_as.pt, message.read_as.en)
+            return {"workbook": message.fingerprint, "hidden": message.hidden, "as": said}, []
         case SheetStarted():
             place = {"sheet": message.name, "left": message.first_column, "width": message.width}
             return place | {"raw": _pack_raw_sheet(message.raw)}, []
@@ -117,7 +122,8 @@ def _pack(message: ParserMessage) -> tuple[dict[str, Any], list[bytes | bytearra
 
 def _unpack(head: dict[str, Any], buffers: Sequence[bytes]) -> ParserMessage:
     if "workbook" in head:
-        return WorkbookStarted(head["workbook"], head["hidden"])
+        said = None if head["as"] is None else Text(*head["as"])
+        return WorkbookStarted(head["workbook"], head["hidden"], said)
     if "sheet" in head:
         return SheetStarted(
             head["sheet"], head["left"], head["width"], _unpack_raw_sheet(head["raw"])
@@ -153,6 +159,8 @@ def _pack_raw_sheet(raw: RawSheet) -> dict[str, Any]:
         "struck": list(raw.struck),
         "formats": list(raw.formats.items()),
         "from_1904": raw.counts_from_1904,
+        "only_texts": raw.only_texts,
+        "styles": list(raw.styles.items()),
     }
 
 
@@ -175,6 +183,11 @@ def _unpack_raw_sheet(raw: dict[str, Any]) -> RawSheet:
         struck=frozenset(raw["struck"]),
         formats=dict(raw["formats"]),
         counts_from_1904=raw["from_1904"],
+        only_texts=raw["only_texts"],
+        styles={
+            column: [(first, last, style) for first, last, style in runs]
+            for column, runs in raw["styles"]
+        },
     )
 
 

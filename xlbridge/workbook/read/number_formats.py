@@ -5,11 +5,12 @@ Also the styles that strike cells through.
 
 import re
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.address import CellPosition, column_index, column_letters
+from xlbridge.workbook.read.cells import RawSheet
 
 BUILT_IN: Mapping[int, str] = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
@@ -47,7 +48,14 @@ def style_number_formats(root: ET.Element) -> dict[int, str]:
     }
     styles = next((element for element in root if _local_name(element) == "cellXfs"), ())
     identities = (style.get("numFmtId", "0") for style in styles)
-    formats = (format_code(identity, codes.get(identity, "")) for identity in identities)
+    return telling_formats(
+        format_code(identity, codes.get(identity, "")) for identity in identities
+    )
+
+
+def telling_formats(formats: Iterable[str]) -> dict[int, str]:
+    """Return those formats of cell styles, given in their order, that may show a number as more
+    than its digits, without those that make a date of it."""
     return {
         style: code
         for style, code in enumerate(formats)
@@ -126,21 +134,29 @@ _STYLE_ATTRIBUTE = re.compile(rb"""\ss=["'](\d+)["']""")
 
 
 def cell_number_formats(
-    path: Path, part: str, formats: Mapping[int, str], columns: Collection[int]
+    path: Path, raw: RawSheet, formats: Mapping[int, str], columns: Collection[int]
 ) -> dict[CellPosition, str]:
     """Return the formats of the cells in some columns of a sheet.
 
-    ``part`` is the sheet's, ``formats`` are those that are looked for, by the style that has them,
-    ``columns`` are zero-based. Cells without an address are skipped.
+    ``raw`` are the sheet's facts, ``formats`` are those that are looked for, by the style that has
+    them, ``columns`` are zero-based. Cells without an address are skipped.
     """
     if not formats or not columns:
         return {}
+    if not raw.part:
+        return {
+            (row, column): formats[style]
+            for column in columns
+            for first, last, style in raw.styles.get(column, ())
+            if style in formats
+            for row in range(first, last + 1)
+        }
     letters = b"|".join(column_letters(column).encode() for column in columns)
     styles = b"|".join(str(style).encode() for style in formats)
     quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
     exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
     found = {}
-    for block in _part_blocks(path, part):
+    for block in _part_blocks(path, raw.part):
         cells = quick.findall(block) if _is_usual_markup(block) else _styled_cells(exact, block)
         for column, row, style in cells:
             code = formats.get(int(style))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.read.number_formats import struck_styles, style_number_formats
-from xlbridge.workbook.read.refusals import damaged, refuse_unless_workbook, unreadable
+from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,
     SHEETS_OF_PROPERTY,
@@ -18,8 +18,6 @@ from xlbridge.workbook.signature import (
     TEMPLATE_PROPERTY,
 )
 
-_CONTENT_TYPES = "[content_types].xml"
-_OPEN_DOCUMENT = "mimetype"
 _WORKBOOK = "xl/workbook.xml"
 _WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _CUSTOM = "docprops/custom.xml"
@@ -39,7 +37,6 @@ class Package:
         """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
         self._archive = archive
         self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
-        refuse_unless_workbook(self._read(_CONTENT_TYPES), self._read(_OPEN_DOCUMENT))
         if _WORKBOOK not in self._names:
             raise unreadable()
         self._sheet_parts = self._read_sheet_parts()

@@ -1,8 +1,8 @@
 """Parser process: a workbook on standard input, messages about its cells on standard output.
 
-Usage: python -m xlbridge.workbook.read.parser_process ARGUMENTS, a JSON object with ``sheet``,
-``limits`` and ``seconds``. Whatever a file does to this process, only it ends; its parent then
-refuses the file.
+Usage: python -m xlbridge.workbook.read.parser_process ARGUMENTS, a JSON object with ``kind``,
+``name``, ``sheet``, ``limits`` and ``seconds``. Whatever a file does to this process, only it ends;
+its parent then refuses the file.
 """
 
 import ctypes
@@ -11,9 +11,10 @@ import json
 import signal
 import sys
 
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import CsvForm, WorkbookLimits
+from xlbridge.workbook.read.any_file import parse_file
+from xlbridge.workbook.read.file_kind import FileKind
 from xlbridge.workbook.read.messages import send_messages
-from xlbridge.workbook.read.parsing import parse_workbook
 
 _END_WITH_PARENT = 1
 """``PR_SET_PDEATHSIG`` of Linux."""
@@ -22,13 +23,15 @@ _END_WITH_PARENT = 1
 def main() -> None:
     """Parse what standard input gives, under limits that the system enforces."""
     arguments = json.loads(sys.argv[1])
-    limits = WorkbookLimits(**arguments["limits"])
+    limits = WorkbookLimits(**arguments["limits"] | {"csv": CsvForm(**arguments["limits"]["csv"])})
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()
     _limit_resources(limits.memory, arguments["seconds"])
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()
-    send_messages(sys.stdout.buffer, parse_workbook(sys.stdin.buffer, arguments["sheet"], limits))
+    kind = None if arguments["kind"] is None else FileKind(arguments["kind"])
+    messages = parse_file(sys.stdin.buffer, kind, arguments["name"], arguments["sheet"], limits)
+    send_messages(sys.stdout.buffer, messages)
 
 
 def _end_with_parent() -> None:

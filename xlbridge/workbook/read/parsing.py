@@ -6,10 +6,12 @@ Runs only where memory and time are limited, or on files that are known to be sa
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO
+from types import MappingProxyType
+from typing import Any, BinaryIO
 
 from python_calamine import (
     CalamineError,
@@ -22,16 +24,15 @@ from python_calamine import (
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.read.budget import Budget
 from xlbridge.workbook.read.cells import CellEncoder, RawSheet
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import ParserMessage, RowsRead, SheetStarted, WorkbookStarted
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.read.refusals import (
-    cells_too_far_apart,
     duration_too_long,
-    hostile,
-    text_too_long,
-    too_large,
+    too_many_sheets,
     unreadable,
 )
 from xlbridge.workbook.read.shared_texts import SharedTexts
@@ -73,8 +74,8 @@ def _is_needed_part(name: str) -> bool:
 
 
 _ROWS_AT_ONCE = 4096
+_NOTHING: Mapping[CellPosition, object] = MappingProxyType({})
 _PANIC_MODULE = "pyo3_runtime"
-_CELL_TEXT = Text(pt="o texto das células", en="the cells' text")
 
 
 def parse_workbook(
@@ -89,23 +90,23 @@ def parse_workbook(
         package = Package(archive)
         yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
         formats = package.number_formats()
-        with _refuse_on_failure():
+        with refuse_on_failure():
             # The parser keeps a copy.
             workbook.seek(0)
             book = CalamineWorkbook.from_filelike(workbook)
-            budget, shared = _Budget(limits), SharedTexts(package)
+            budget, shared = Budget(limits), SharedTexts(package)
             if len(book.sheets_metadata) > limits.entries:
-                raise hostile(Text(pt="planilhas demais", en="too many sheets"))
+                raise too_many_sheets()
             for name in _chosen_sheets(book, package, sheet):
                 budget.check_shared(name, shared)
                 with scan_in_background(package, name, formats) as scanned:
                     content = _open_sheet(book, archive, package, name)
-                    if sheet is not None or not starts_like_ours(name, _first_texts(content)):
-                        yield from _parse_sheet(content, scanned, budget)
+                    if sheet is not None or not starts_like_ours_at(content):
+                        yield from parse_sheet(content, scanned, budget)
 
 
 @contextmanager
-def _refuse_on_failure() -> Iterator[None]:
+def refuse_on_failure() -> Iterator[None]:
     """Let whatever the parser fails with become a ``WorkbookRefused``."""
     try:
         yield
@@ -133,8 +134,10 @@ def _open_sheet(
     return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(name)
 
 
-def _first_texts(content: CalamineSheet) -> Iterator[object]:
-    yield from (row[0] for row in islice(content.iter_rows(), 2) if row)
+def starts_like_ours_at(content: CalamineSheet) -> bool:
+    """Return whether a sheet is named and begins like one that xlbridge adds."""
+    first_texts = (row[0] for row in islice(content.iter_rows(), 2) if row)
+    return starts_like_ours(content.name, first_texts)
 
 
 def _chosen_sheets(book: CalamineWorkbook, package: Package, sheet: str | None) -> list[str]:
@@ -146,19 +149,31 @@ def _chosen_sheets(book: CalamineWorkbook, package: Package, sheet: str | None) 
             for s in worksheets
             if s.visible == SheetVisibleEnum.Visible and s.name not in own
         ]
-    if all(sheet != s.name for s in worksheets):
+    require_sheet(sheet, [s.name for s in worksheets])
+    return [sheet]
+
+
+def require_sheet(sheet: str, names: Sequence[str]) -> None:
+    """Raise ``UsageError`` when a sheet is not among the names of the data sheets."""
+    if sheet not in names:
         raise UsageError(
             Text(
                 pt="Não há planilha {sheet!r}. Há: {names}.",
                 en="There is no sheet {sheet!r}. There are: {names}.",
-            ).format(sheet=sheet, names=", ".join(s.name for s in worksheets))
+            ).format(sheet=sheet, names=", ".join(names))
         )
-    return [sheet]
 
 
-def _parse_sheet(
-    content: CalamineSheet, scanned: Callable[[], RawSheet], budget: "_Budget"
+def parse_sheet(
+    content: CalamineSheet,
+    scanned: Callable[[], RawSheet],
+    budget: Budget,
+    replaced: Mapping[CellPosition, object] = _NOTHING,
 ) -> Iterator[ParserMessage]:
+    """Yield a sheet and its rows; ``scanned`` waits for the facts that its values do not show.
+
+    ``replaced`` gives the values of cells that the parser takes for something else.
+    """
     _top, left = content.start or (0, 0)
     bottom, right = content.end or (-1, -1)
     budget.take_cells((bottom + 1) * (right - left + 1))
@@ -166,6 +181,8 @@ def _parse_sheet(
     yield SheetStarted(content.name, left, width, scanned())
     rows = content.iter_rows() if width else iter(())
     encoders = [CellEncoder() for _ in range(width)]
+    if replaced:
+        rows = _with_values(rows, left, replaced)
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
         columns = [
             encoder.encode(values)
@@ -176,39 +193,16 @@ def _parse_sheet(
     budget.end_sheet(encoders)
 
 
-class _Budget:
-    """Budget of cells and text that all sheets of a workbook share."""
-
-    def __init__(self, limits: WorkbookLimits) -> None:
-        self._limits = limits
-        self._cells = 0
-        self._letters = 0
-
-    def take_cells(self, cells: int) -> None:
-        self._cells += cells
-        if self._cells > self._limits.cells:
-            raise cells_too_far_apart()
-
-    def check_texts(self, sheet: str, encoders: Sequence[CellEncoder]) -> None:
-        if max(encoder.longest for encoder in encoders) > self._limits.text_length:
-            raise text_too_long(sheet, self._limits.text_length)
-        rows = max(encoder.filled for encoder in encoders)
-        most = self._limits.text_size + rows * self._limits.text_per_row
-        if self._letters + _text_length(encoders) > most:
-            raise too_large(_CELL_TEXT, most)
-
-    def check_shared(self, sheet: str, shared: SharedTexts) -> None:
-        left = self._limits.text_size - self._letters
-        most = shared.letters_beyond(sheet, left, self._limits.text_per_row)
-        if most is not None:
-            raise too_large(_CELL_TEXT, most + self._letters)
-
-    def end_sheet(self, encoders: Sequence[CellEncoder]) -> None:
-        self._letters += _text_length(encoders)
-
-
-def _text_length(encoders: Sequence[CellEncoder]) -> int:
-    return sum(encoder.letters for encoder in encoders)
+def _with_values(
+    rows: Iterator[list[Any]], left: int, replaced: Mapping[CellPosition, object]
+) -> Iterator[list[Any]]:
+    by_row: defaultdict[int, list[tuple[int, object]]] = defaultdict(list)
+    for (row, column), value in replaced.items():
+        by_row[row].append((column - left, value))
+    for number, values in enumerate(rows, start=1):
+        for place, value in by_row.get(number, ()):
+            values[place] = value
+        yield values
 
 
 _MAX_SAFE_CELLS = 1_000_000

@@ -17,10 +17,17 @@ from threading import Timer
 from typing import BinaryIO
 
 from xlbridge.errors import XlbridgeError
+from xlbridge.i18n import Text
 from xlbridge.processes import helper_environment
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.archive import WorkbookArchive, file_content
 from xlbridge.workbook.read.cells import CellColumn, SheetCells
+from xlbridge.workbook.read.file_kind import (
+    FileKind,
+    is_zip,
+    kind_of_archive,
+    kind_of_plain_file,
+)
 from xlbridge.workbook.read.messages import (
     BrokenStream,
     ParserMessage,
@@ -37,12 +44,13 @@ class WorkbookCells:
     """The sheets that were read, in the workbook's order.
 
     ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
-    are the names of hidden sheets.
+    are the names of hidden sheets; ``read_as`` says how a .csv file was read.
     """
 
     fingerprint: str | None
     sheets: list[SheetCells] = field(repr=False)
     hidden: Sequence[str] = ()
+    read_as: Text | None = None
 
 
 WorkbookSource = Callable[[], WorkbookCells]
@@ -76,7 +84,7 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
             case RowsRead():
                 for column, more in zip(columns, message.columns, strict=True):
                     column.extend(more)
-    return WorkbookCells(begun.fingerprint, sheets, begun.hidden)
+    return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
 
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
@@ -88,15 +96,22 @@ _WALL_TIME_FACTOR = 20
 
 @contextmanager
 def parse_in_child(
-    path: Path, sheet: str | None, limits: WorkbookLimits, size: int
+    path: Path, kind: FileKind | None, sheet: str | None, limits: WorkbookLimits, size: int
 ) -> Iterator[PendingWorkbook]:
     """Parse a file in a process of its own, which begins at once and ends with the block.
 
-    ``size`` is that of the unpacked content. What is yielded waits for the workbook; it raises
-    what the parsing raised, or ``WorkbookRefused`` when the process did not live to tell.
+    ``kind`` is None for a zip archive, which tells its own; ``size`` is that of the unpacked
+    content. What is yielded waits for the workbook; it raises what the parsing raised, or
+    ``WorkbookRefused`` when the process did not live to tell.
     """
     seconds = limits.seconds_for(size)
-    arguments: dict[str, object] = {"sheet": sheet, "limits": asdict(limits), "seconds": seconds}
+    arguments: dict[str, object] = {
+        "kind": None if kind is None else kind.value,
+        "name": path.stem,
+        "sheet": sheet,
+        "limits": asdict(limits),
+        "seconds": seconds,
+    }
     # A thread reads along, so that the process never waits for a full pipe.
     with ThreadPoolExecutor(max_workers=1) as reader, _start_process(path, arguments) as process:
         watchdog = Timer(_WALL_TIME_FACTOR * seconds, process.kill)
@@ -136,7 +151,7 @@ def read_workbook(path: Path, limits: WorkbookLimits, sheet: str | None = None) 
     """Read one sheet of a workbook, or all visible ones that may hold data.
 
     Raises ``UsageError`` when there is no such file or sheet, ``WorkbookRefused`` when the file is
-    no .xlsx that can be read safely.
+    no workbook that can be read safely.
     """
     with start_reading(path, limits, sheet) as workbook:
         return workbook()
@@ -151,27 +166,54 @@ def start_reading(
     What is yielded waits for the workbook. Both raise as ``read_workbook`` does. Only a small file
     that is known to be harmless is parsed in this process, any other in one of its own.
     """
-    gate = WorkbookArchive(path, limits)
+    content = file_content(path, limits)
+    if is_zip(content):
+        with _reading_archive(path, WorkbookArchive(content, limits), limits, sheet) as workbook:
+            yield workbook
+        return
+    kind = kind_of_plain_file(path, content)
+    if kind is FileKind.CSV and len(content) <= _MAX_IN_PROCESS_SIZE:
+        yield _parsed_here(path, content, kind, sheet, limits)
+        return
+    size = len(content)
+    # It is for the process alone from here on.
+    del content
+    with parse_in_child(path, kind, sheet, limits, size) as workbook:
+        yield workbook
+
+
+@contextmanager
+def _reading_archive(
+    path: Path, gate: WorkbookArchive, limits: WorkbookLimits, sheet: str | None
+) -> Iterator[PendingWorkbook]:
     if gate.declared_size <= _MAX_IN_PROCESS_SIZE:
         gate.unpack()
+        kind = kind_of_archive(BytesIO(gate.content))
         # Nothing waits for these where a process beside this one parses.
-        from xlbridge.workbook.read.parsing import is_safe_to_parse, parse_workbook
+        from xlbridge.workbook.read.parsing import is_safe_to_parse
 
-        content = gate.content
-        if is_safe_to_parse(content):
-            yield PendingWorkbook(
-                lambda: assemble_workbook(parse_workbook(BytesIO(content), sheet, limits)),
-                is_here=lambda: True,
-            )
+        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(gate.content):
+            yield _parsed_here(path, gate.content, kind, sheet, limits)
             return
     if not MEMORY_LIMITS_ENFORCED:
         gate.unpack()
-    with parse_in_child(path, sheet, limits, gate.declared_size) as workbook:
+    with parse_in_child(path, None, sheet, limits, gate.declared_size) as workbook:
         if MEMORY_LIMITS_ENFORCED:
             gate.unpack()
         # Its content is for the process alone from here on.
         del gate
         yield workbook
+
+
+def _parsed_here(
+    path: Path, content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
+) -> PendingWorkbook:
+    from xlbridge.workbook.read.any_file import parse_file
+
+    return PendingWorkbook(
+        lambda: assemble_workbook(parse_file(BytesIO(content), kind, path.stem, sheet, limits)),
+        is_here=lambda: True,
+    )
 
 
 @contextmanager

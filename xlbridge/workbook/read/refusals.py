@@ -1,4 +1,4 @@
-"""Refusals of a file: what it is when it is no .xlsx, and the messages that its user reads."""
+"""Refusals of a file: what it is when it is no workbook, and the messages that its user reads."""
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import Text
@@ -104,6 +104,11 @@ def hostile(what: Text) -> WorkbookRefused:
     )
 
 
+def too_many_sheets() -> WorkbookRefused:
+    """The workbook has more sheets than parts are allowed."""
+    return hostile(Text(pt="planilhas demais", en="too many sheets"))
+
+
 def too_demanding() -> WorkbookRefused:
     """Reading the file took more memory or time than is allowed, or ended the reading process."""
     return hostile(
@@ -121,50 +126,107 @@ def cells_too_far_apart() -> WorkbookRefused:
     )
 
 
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_ZIP = b"PK\x03\x04"
-_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
-_MARKUP = (b"<!doctype html", b"<html", b"<table", b"<head", b"<meta")
-_XLSX = b"spreadsheetml.sheet.main+xml"
-_BINARY = b"sheet.binary.macroEnabled.main"
-_OPEN_DOCUMENT = b"application/vnd.oasis.opendocument.spreadsheet"
-_MACROS = b"sheet.macroEnabled.main+xml"
-
 _SAVE_AS = Text(
     pt="No Excel, use Salvar como > Pasta de Trabalho do Excel (.xlsx).",
     en="In Excel, use Save As > Excel Workbook (.xlsx).",
 )
 
 
-def refuse_unless_zip(content: bytes) -> None:
-    """Let pass what begins like a zip archive, as every .xlsx does.
+def empty_file() -> WorkbookRefused:
+    """The file has no bytes."""
+    return WorkbookRefused(
+        "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
+    )
 
-    Raises ``WorkbookRefused`` with a message for each of the usual other things.
-    """
-    if content.startswith(_ZIP):
-        return
-    if not content:
-        raise WorkbookRefused(
-            "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
-        )
-    if content.startswith(_OLE):
-        raise _ole_refusal(content)
-    if content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_MARKUP):
-        raise WorkbookRefused(
-            "html",
-            Text(
-                pt="O arquivo é uma página HTML com nome de planilha.",
-                en="The file is an HTML page named as a workbook.",
-            ),
-            _SAVE_AS,
-        )
-    raise WorkbookRefused(
+
+def web_page() -> WorkbookRefused:
+    """The file is an HTML page, as some programs write in place of a workbook."""
+    return WorkbookRefused(
+        "html",
+        Text(
+            pt="O arquivo é uma página HTML com nome de planilha.",
+            en="The file is an HTML page named as a workbook.",
+        ),
+        _SAVE_AS,
+    )
+
+
+def no_workbook() -> WorkbookRefused:
+    """The file is of no kind that is read."""
+    return WorkbookRefused(
+        "not-xlsx",
+        Text(
+            pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
+            en="The file is no .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
+        ),
+        _SAVE_AS,
+    )
+
+
+def no_xlsx() -> WorkbookRefused:
+    """The file is a workbook of another kind where only .xlsx is taken."""
+    return WorkbookRefused(
         "not-xlsx",
         Text(
             pt="O arquivo não é uma planilha .xlsx.",
             en="The file is not an .xlsx workbook.",
         ),
         _SAVE_AS,
+    )
+
+
+def text_with_other_name() -> WorkbookRefused:
+    """The file is a text, and its name does not say that it is a .csv."""
+    return WorkbookRefused(
+        "not-xlsx",
+        Text(
+            pt="O arquivo não é uma planilha do Excel: é um texto.",
+            en="The file is no Excel workbook: it is a text.",
+        ),
+        Text(
+            pt="Se são colunas separadas por um sinal, dê a ele um nome que termine em .csv.",
+            en="If it has columns parted by a sign, give it a name that ends in .csv.",
+        ),
+    )
+
+
+def other_archive() -> WorkbookRefused:
+    """The file is a zip archive of something else."""
+    return WorkbookRefused(
+        "not-xlsx",
+        Text(
+            pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
+            en="The file is a zip archive, but not an .xlsx workbook.",
+        ),
+        _SAVE_AS,
+    )
+
+
+def other_ole_file() -> WorkbookRefused:
+    """The file is of the old Office formats, and no workbook of Excel 97 or later."""
+    return WorkbookRefused(
+        "legacy-xls",
+        Text(
+            pt="O arquivo é do Office antigo, mas não é uma planilha do Excel 97 ou mais novo "
+            "(.xls).",
+            en="The file is of an old Office format, but no workbook of Excel 97 or later (.xls).",
+        ),
+        _SAVE_AS,
+    )
+
+
+def encrypted() -> WorkbookRefused:
+    """The workbook cannot be read without its password."""
+    return WorkbookRefused(
+        "encrypted",
+        Text(
+            pt="O arquivo está protegido por senha.",
+            en="The workbook is protected by a password.",
+        ),
+        Text(
+            pt="No Excel, retire a senha (Arquivo > Informações > Proteger) e salve.",
+            en="In Excel, remove the password (File > Info > Protect) and save.",
+        ),
     )
 
 
@@ -176,71 +238,18 @@ def part_encrypted() -> WorkbookRefused:
     )
 
 
-def _ole_refusal(content: bytes) -> WorkbookRefused:
-    if _ENCRYPTED_STREAM in content:
-        return WorkbookRefused(
-            "encrypted",
-            Text(
-                pt="O arquivo está protegido por senha.",
-                en="The workbook is protected by a password.",
-            ),
-            Text(
-                pt="No Excel, retire a senha (Arquivo > Informações > Proteger) e salve.",
-                en="In Excel, remove the password (File > Info > Protect) and save.",
-            ),
-        )
+def csv_unreadable(line: int, why: Text, hint: Text) -> WorkbookRefused:
+    """A line of a .csv file cannot be read."""
     return WorkbookRefused(
-        "legacy-xls",
+        "unreadable",
         Text(
-            pt="O arquivo está no formato antigo do Excel (.xls).",
-            en="The file is in Excel's old format (.xls).",
-        ),
-        _SAVE_AS,
+            pt="A linha {line} do .csv não pôde ser lida: {why}.",
+            en="Line {line} of the .csv file cannot be read: {why}.",
+        ).format(line=line, why=why),
+        hint,
     )
 
 
-def refuse_unless_workbook(content_types: bytes, open_document: bytes = b"") -> None:
-    """Let pass a package whose main part is an .xlsx workbook.
-
-    ``content_types`` is the part ``[Content_Types].xml``, ``open_document`` the part ``mimetype``
-    that other packages have instead. Raises ``WorkbookRefused``.
-    """
-    if open_document.startswith(_OPEN_DOCUMENT):
-        raise WorkbookRefused(
-            "not-xlsx",
-            Text(
-                pt="O arquivo é uma planilha OpenDocument (.ods); só .xlsx é aceita.",
-                en="The file is an OpenDocument spreadsheet (.ods); only .xlsx is accepted.",
-            ),
-            Text(
-                pt="No LibreOffice ou no Excel, use Salvar como e escolha Excel (.xlsx).",
-                en="In LibreOffice or Excel, use Save As and choose Excel (.xlsx).",
-            ),
-        )
-    for mark, told in _OTHER_WORKBOOKS:
-        if mark in content_types:
-            raise WorkbookRefused("not-xlsx", told, _SAVE_AS)
-    if _XLSX not in content_types:
-        raise WorkbookRefused("not-xlsx", _OTHER_ARCHIVE, _SAVE_AS)
-
-
-_OTHER_WORKBOOKS = (
-    (
-        _BINARY,
-        Text(
-            pt="O arquivo está no formato binário (.xlsb); só .xlsx é aceito.",
-            en="The workbook is in the binary format (.xlsb); only .xlsx is accepted.",
-        ),
-    ),
-    (
-        _MACROS,
-        Text(
-            pt="O arquivo tem macros (.xlsm); só .xlsx é aceito.",
-            en="The workbook holds macros (.xlsm); only .xlsx is accepted.",
-        ),
-    ),
-)
-_OTHER_ARCHIVE = Text(
-    pt="O arquivo é um zip, mas não é uma planilha .xlsx.",
-    en="The file is a zip archive, but not an .xlsx workbook.",
-)
+def csv_unclear(what: Text, hint: Text) -> WorkbookRefused:
+    """A .csv file does not show how it is written."""
+    return WorkbookRefused("csv-unclear", what, hint)

@@ -10,6 +10,7 @@ from .new_workbook import (
     print_across_pages as print_across_pages,
     write_plain_text as write_plain_text,
 )
+from .plain_workbook import as_xlsx as as_xlsx
 from .records import (
     write_records as write_records,
     write_rejects as write_rejects,

@@ -1,0 +1,189 @@
+"""Files of .csv: delimiter, encoding and decimals are told and said, or asked for."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from xlbridge.cli.main import main
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.resources import Catalogue
+from xlbridge.settings import CsvForm, WorkbookLimits
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook.read import WorkbookCells, read_workbook
+
+Writer = Callable[[bytes], Path]
+
+
+@pytest.fixture
+def csv_file(tmp_path: Path) -> Writer:
+    def write(content: bytes) -> Path:
+        path = tmp_path / "contas.csv"
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def rows(workbook: WorkbookCells) -> list[list[object]]:
+    (cells,) = workbook.sheets
+    return [cells.row(position) for position in range(cells.height)]
+
+
+def said(workbook: WorkbookCells) -> str:
+    assert workbook.read_as is not None
+    return workbook.read_as.pt
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
+def test_encoding_and_delimiter_are_told(csv_file: Writer, encoding: str, delimiter: str) -> None:
+    lines = [["codigo", "ação", "nº"], ["007", "São José", "1º"], ["", "“x”", "—"]]
+    text = "".join(delimiter.join(line) + "\r\n" for line in lines)
+    read = read_workbook(csv_file(text.encode(encoding)), WorkbookLimits())
+    assert rows(read) == lines
+    name = {"utf-8-sig": "UTF-8", "cp1252": "Windows-1252", "utf-16-le": "UTF-16"}
+    assert name.get(encoding, encoding.upper()) in said(read)
+    assert ("tabulação" if delimiter == "\t" else f"({delimiter})") in said(read)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a;b\r\n1,5;2\r\n3,5;4\r\n", [["a", "b"], ["1,5", "2"], ["3,5", "4"]]),
+        (b"a;b\n1,5;2,25\n3,5;4,75\n", [["a", "b"], ["1,5", "2,25"], ["3,5", "4,75"]]),
+        (b"sep=,\r\na,b\r\n1;2,3\r\n", [["a", "b"], ["1;2", "3"]]),
+        (b'a;b\n"x\ny;""z""";1\n', [["a", "b"], ['x\ny;"z"', "1"]]),
+        (b'a;b\n="007";5" cano\n', [["a", "b"], ["007", '5" cano']]),
+        (b"a;b\n\n1;2\n\n\n", [["a", "b"], ["", ""], ["1", "2"]]),
+        (
+            b"Relat\xf3rio\n\na;b;c\n1;2;3\n4;5;6\n",
+            [["Relatório", "", ""], ["", "", ""], *["abc", "123", "456"]],
+        ),
+        (
+            b"a;b;c\n1;2\n3;4;5\n6;7;8\n9;10;11\n12;13;14\n",
+            [
+                [*"abc"],
+                ["1", "2", ""],
+                ["3", "4", "5"],
+                ["6", "7", "8"],
+                ["9", "10", "11"],
+                ["12", "13", "14"],
+            ],
+        ),
+        (b"nome\nPadaria, Estrela\n", [["nome"], ["Padaria, Estrela"]]),
+        (b"a;b\r1;2\r", [["a", "b"], ["1", "2"]]),
+    ],
+    ids=[
+        "comma in numbers",
+        "two commas",
+        "sep line",
+        "quoted",
+        "kept as text",
+        "blank lines",
+        "title",
+        "ragged",
+        "one column",
+        "old Mac",
+    ],
+)
+def test_rows_stand_where_excel_puts_them(
+    csv_file: Writer, content: bytes, expected: list[object]
+) -> None:
+    read = read_workbook(csv_file(content), WorkbookLimits())
+    assert rows(read) == [list(row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a;b,c\n1;2,3\n", ["--delimiter", "ponto e vírgula (;) e vírgula (,)"]),
+        (b"a;b,c\n1\n2\n3\n", ["--delimiter", "nenhum"]),
+        ("a;b\nS\u00e3o;\u00e7\n".encode("cp850"), ["--encoding", "linha 2"]),
+        ("SITUA\u00c7\u00c3O;b\n1;2\n".encode("cp850"), ["--encoding", "linha 1"]),
+        (b"a;b\nS\xc3\xa3o;1\nS\xe3o;2\n", ["linha 3", "UTF-8"]),
+        (b"\xef\xbb\xbfa;b\nS\xe3o;2\n", ["linha 2", "UTF-8"]),
+        (b"a;b\n1;\x002\n", ["linha 2", "nulos"]),
+        (b'a;b\n"x;1\ny;2\n', ["aspas"]),
+        (b'a;b\n"x"y;1\n', ["linha 2", "aspas"]),
+    ],
+    ids=[
+        "two delimiters",
+        "no delimiter",
+        "MS-DOS",
+        "MS-DOS capitals",
+        "mixed",
+        "false mark",
+        "NUL",
+        "open quote",
+        "quote within",
+    ],
+)
+def test_what_is_open_is_refused_with_the_way_out(
+    csv_file: Writer, content: bytes, words: list[str]
+) -> None:
+    with pytest.raises(WorkbookRefused) as refused:
+        read_workbook(csv_file(content), WorkbookLimits())
+    told = f"{refused.value.message.pt} {refused.value.hint.pt if refused.value.hint else ''}"
+    assert [word for word in words if word not in told] == []
+
+
+def test_a_declared_form_is_taken(csv_file: Writer) -> None:
+    path = csv_file("a;b,c\n1;ã,ç\n".encode("cp850"))
+    limits = WorkbookLimits(csv=CsvForm(delimiter=";", encoding="cp850"))
+    assert rows(read_workbook(path, limits)) == [["a", "b,c"], ["1", "ã,ç"]]
+
+
+def test_a_file_of_another_name_is_no_csv(tmp_path: Path) -> None:
+    path = tmp_path / "contas.xlsx"
+    path.write_bytes(b"a;b\n1;2\n")
+    with pytest.raises(WorkbookRefused) as refused:
+        read_workbook(path, WorkbookLimits())
+    assert refused.value.code == "not-xlsx"
+    assert ".csv" in str(refused.value.hint)
+
+
+def test_a_csv_has_one_sheet(csv_file: Writer) -> None:
+    path = csv_file(b"a;b\n1;2\n")
+    assert read_workbook(path, WorkbookLimits(), "contas").sheets[0].name == "contas"
+    with pytest.raises(UsageError):
+        read_workbook(path, WorkbookLimits(), "Plan2")
+
+
+CLIENTS = "nomeComercial;natureza;cnpj\r\nPadaria São João;J;11.222.333/0001-81\r\n"
+
+
+@pytest.mark.parametrize("size", [1, 4_000])
+def test_a_small_and_a_large_one_are_read_alike(
+    csv_file: Writer, catalogue: Catalogue, size: int
+) -> None:
+    header, row, _ = CLIENTS.split("\r\n")
+    path = csv_file("\r\n".join([header, *[row] * size]).encode("cp1252"))
+    judged = validate_workbook(path, catalogue)
+    assert len(judged.rows) == size
+    assert judged.sheet == "contas"
+    assert judged.read_as is not None
+    assert "Windows-1252" in judged.read_as.pt
+
+
+def test_the_report_says_how_it_was_read(
+    csv_file: Writer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_LANG", "pt-BR")
+    path = csv_file(CLIENTS.encode("cp1252"))
+    assert main(["validate", str(path)]) == 0
+    assert "Lido como CSV: separador ponto e vírgula (;)" in capsys.readouterr().out
+
+
+def test_the_options_declare_the_form(csv_file: Writer) -> None:
+    path = csv_file(CLIENTS.replace("ã", "Æ").encode("cp850", "replace"))
+    assert main(["validate", str(path), "--encoding", "cp850"]) == 0
+    assert main(["validate", str(path), "--encoding", "cp1252", "--delimiter", ","]) == 1
+
+
+@pytest.mark.parametrize("variable", ["XLBRIDGE_CSV_DELIMITER", "XLBRIDGE_CSV_ENCODING"])
+def test_an_unknown_form_is_refused(
+    csv_file: Writer, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "morse")
+    assert main(["validate", str(csv_file(CLIENTS.encode()))]) == 2

@@ -1,0 +1,119 @@
+"""Twins: the same sheet as .xlsx, .xls, .xlsb, .ods and .csv has the same findings."""
+
+import csv
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from environment import ROOT
+from libreoffice import save_with_libreoffice
+from made_sheets import write_made_sheets
+from xlsb_writer import write_xlsb
+
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import validate_workbook
+from xlbridge.workbook.read import read_workbook
+
+SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
+AS_TEXT = frozenset({"number-as-text", "date-as-text"})
+
+Findings = list[tuple[object, ...]]
+
+
+def findings(
+    path: Path, catalogue: Catalogue, resource: str | None = None
+) -> tuple[Findings, str | None]:
+    """Return all that a report tells of a file but for its name, and the resource's name."""
+    judged = validate_workbook(path, catalogue, resource=resource)
+    told: Findings = [
+        (f.kind.code, f.column, f.cell, f.row, f.value, f.message, f.corrected)
+        for f in judged.findings
+    ]
+    return told, None if judged.resource is None else judged.resource.name
+
+
+def different(
+    pairs: Sequence[tuple[Path, Path]], catalogue: Catalogue
+) -> dict[str, tuple[Findings, Findings]]:
+    """Return the findings of twins that differ."""
+    wrong = {}
+    for one, other in pairs:
+        here, resource = findings(one, catalogue)
+        there, _ = findings(other, catalogue, resource)
+        if here != there:
+            only = [f for f in here if f not in there], [f for f in there if f not in here]
+            wrong[other.name] = only
+    return wrong
+
+
+@pytest.mark.parametrize("kind", ["xls", "ods"])
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_twins_of_libreoffice_have_the_same_findings(
+    kind: str, count: int, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    sources = [*SAMPLES, *write_made_sheets(tmp_path, count, seed=19)]
+    # It computes formulas when it opens a workbook: all twins are its own.
+    plain = save_with_libreoffice(sources, tmp_path / "xlsx")
+    twins = save_with_libreoffice(sources, tmp_path / kind, kind)
+    assert different(list(zip(plain, twins, strict=True)), catalogue) == {}
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_twins_in_binary_records_have_the_same_findings(
+    count: int, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    # The format has no formula without a result.
+    sources = [path for path in SAMPLES if path.name != "contaspagar-com-erros.xlsx"]
+    sources += write_made_sheets(tmp_path, count, seed=20)
+    pairs = [(path, write_xlsb(path, tmp_path / f"{path.stem}.xlsb")) for path in sources]
+    assert different(pairs, catalogue) == {}
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_csv_is_judged_as_a_workbook_of_texts(
+    count: int, tmp_path: Path, catalogue: Catalogue
+) -> None:
+    wrong = {}
+    for path in [*SAMPLES, *write_made_sheets(tmp_path, count, seed=21)]:
+        _, resource = findings(path, catalogue)
+        rows = shown_rows(path)
+        plain, twin = tmp_path / "texts.xlsx", tmp_path / "texts.csv"
+        with xlsxwriter.Workbook(plain) as book:
+            page = book.add_worksheet("texts")
+            for number, row in enumerate(rows):
+                for column, text in enumerate(row):
+                    page.write_string(number, column, text)
+        with twin.open("w", encoding="cp1252", errors="replace", newline="") as file:
+            csv.writer(file, delimiter=";").writerows(rows)
+        of_texts, _ = findings(plain, catalogue, resource)
+        expected = [finding for finding in of_texts if finding[0] not in AS_TEXT]
+        found, _ = findings(twin, catalogue, resource)
+        if found != expected:
+            wrong[path.name] = found, expected
+    assert wrong == {}
+
+
+def shown_rows(path: Path) -> list[list[str]]:
+    """Return a sheet's rows as Excel in Brazil saves them as .csv."""
+    cells = read_workbook(path, WorkbookLimits()).sheets[0]
+    blank = [""] * cells.first_column
+    return [blank + [shown(v) for v in cells.row(position)] for position in range(cells.height)]
+
+
+def shown(value: Any) -> str:
+    match value:
+        case bool():
+            return "VERDADEIRO" if value else "FALSO"
+        case float():
+            return str(int(value)) if value == int(value) else repr(value).replace(".", ",")
+        case dt.datetime():
+            return value.strftime("%d/%m/%Y %H:%M")
+        case dt.date():
+            return value.strftime("%d/%m/%Y")
+        case _:
+            # What Windows-1252 lacks comes out as a question mark, in both.
+            return str(value).encode("cp1252", "replace").decode("cp1252")

@@ -1,0 +1,93 @@
+"""Facts of a sheet in Excel's binary formats, .xls and .xlsb: what values do not show.
+
+Both write the same things in records of different widths: styles, errors, formulas.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.number_formats import scale_factor, telling_formats
+
+ERRORS: Mapping[int, str] = {
+    0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?",
+    0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA",
+}  # fmt: skip
+"""Errors by their number ([MS-XLSB], 2.5.97.2)."""
+
+_AREA = frozenset({0x25, 0x45, 0x65})
+_CALL = frozenset({0x22, 0x42, 0x62})
+_SUM_MARK = b"\x19\x10"
+_CALL_SIZE = 4
+_COLUMN_MASK = 0x3FFF
+_SUMMING = frozenset({0, 4, 5, 6, 7, 169})
+"""Numbers of COUNT, SUM, AVERAGE, MIN, MAX and COUNTA."""
+
+_SUBTOTAL = 344
+
+
+@dataclass(slots=True)
+class BookStyles:
+    """Styles of a workbook's cells: the formats that tell more than digits, those struck through,
+    and how many times their number some show."""
+
+    formats: dict[int, str] = field(default_factory=dict)
+    struck: frozenset[int] = frozenset()
+    scaling: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, codes: Iterable[str], fonts: Sequence[int], struck: set[int]) -> "BookStyles":
+        """Take the format and the font of each style, and which fonts strike cells through."""
+        formats = telling_formats(codes)
+        scaling = {s: factor for s, code in formats.items() if (factor := scale_factor(code)) != 1}
+        marked = frozenset(style for style, font in enumerate(fonts) if font in struck)
+        return cls(formats, marked, scaling)
+
+
+class SheetFacts:
+    """Facts of a sheet, noted record by record; rows and columns are zero-based in the file."""
+
+    def __init__(self, styles: BookStyles, *, counts_from_1904: bool = False) -> None:
+        self.raw = RawSheet(
+            formats=styles.formats, struck=styles.struck, counts_from_1904=counts_from_1904
+        )
+        self._styles = styles
+
+    def note_style(self, row: int, column: int, style: int) -> None:
+        """Note the style of a cell where it tells something."""
+        if style in self._styles.scaling:
+            self.raw.scaled[row + 1, column] = self._styles.scaling[style]
+        if style in self._styles.formats or style in self._styles.struck:
+            self.raw.note_style(row + 1, column, style)
+
+    def note_error(self, row: int, column: int, number: int) -> None:
+        """Note a cell that shows an error."""
+        self.raw.errors[row + 1, column] = ERRORS.get(number, "#N/A")
+
+    def note_formula(self, row: int, column: int, tokens: bytes, row_format: str) -> None:
+        """Note a formula; ``row_format`` is how its tokens write the number of a row."""
+        self.raw.layout.note_formula(row + 1, column)
+        if _sums_up(tokens, column, row_format):
+            self.raw.layout.summed_rows.add(row + 1)
+
+
+def _sums_up(tokens: bytes, column: int, row_format: str) -> bool:
+    """Return whether a formula sums up a part of its own column, or is a subtotal."""
+    called = _called_function(tokens)
+    if called == _SUBTOTAL:
+        return True
+    area = struct.Struct(f"<B{row_format}{row_format}HH")
+    if len(tokens) != area.size + _CALL_SIZE or tokens[0] not in _AREA:
+        return False
+    *_, first, last = area.unpack_from(tokens)
+    is_sum = called in _SUMMING or tokens[area.size :].startswith(_SUM_MARK)
+    return is_sum and first & _COLUMN_MASK == last & _COLUMN_MASK == column
+
+
+def _called_function(tokens: bytes) -> int | None:
+    """Return the number of the function that a formula calls last."""
+    if len(tokens) < _CALL_SIZE or tokens[-_CALL_SIZE] not in _CALL:
+        return None
+    (number,) = struct.unpack_from("<H", tokens, len(tokens) - 2)
+    return int(number) & 0x7FFF

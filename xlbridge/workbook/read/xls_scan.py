@@ -1,0 +1,151 @@
+"""Scan of an .xls workbook's records for what the parser does not tell ([MS-XLS], BIFF8).
+
+Runs only where memory and time are limited.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+
+from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
+from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.number_formats import format_code
+from xlbridge.workbook.read.ole_file import OleFile
+from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
+
+_BOF, _EOF = 0x809, 0x0A
+_FONT, _FORMAT, _STYLE = 0x31, 0x41E, 0xE0
+_FILEPASS, _DATEMODE, _BOUNDSHEET = 0x2F, 0x22, 0x85
+_ROW, _COLUMNS, _MERGED, _FORMULA, _ERROR = 0x208, 0x7D, 0xE5, 0x06, 0x205
+_RUNS = {0xBD: 6, 0xBE: 2}
+"""Records of several cells in a row, with the size of each: numbers, blanks."""
+
+_CELLS = frozenset({_FORMULA, _ERROR, 0x201, 0x203, 0x204, 0xFD, 0x27E})
+_BIFF8 = 0x600
+_STRUCK, _HIDDEN_ROW, _IS_ERROR = 0x8, 0x20, 2
+_SKIPPED_FONT = 4
+"""The number that no font has: those after the fourth count one on."""
+
+_Record = tuple[int, bytes]
+
+
+class XlsScan:
+    """The records of an .xls workbook."""
+
+    def __init__(self, content: bytes) -> None:
+        """Raise ``WorkbookRefused`` when the records are damaged or encrypted."""
+        # The format keeps the template's mark where no reader looks.
+        self.fingerprint: str | None = None
+        self._stream = OleFile(content).stream("Workbook")
+        self._from_1904 = False
+        self._places: dict[str, int] = {}
+        self._styles = BookStyles()
+        try:
+            self._read_globals()
+        except struct.error as error:
+            raise damaged() from error
+
+    def sheet(self, name: str) -> RawSheet:
+        """Return the facts of a sheet."""
+        facts = SheetFacts(self._styles, counts_from_1904=self._from_1904)
+        try:
+            for kind, data in self._records(self._places.get(name, len(self._stream))):
+                _note_record(facts, kind, data)
+        except struct.error as error:
+            raise damaged() from error
+        return facts.raw
+
+    def booleans(self, _name: str) -> Mapping[CellPosition, bool]:
+        """Return no cell: a boolean is stored as one."""
+        return {}
+
+    def _records(self, start: int) -> Iterator[_Record]:
+        """Yield the records of the part that begins there, without those of parts within it."""
+        at, depth = start, 0
+        while at + 4 <= len(self._stream):
+            kind, size = struct.unpack_from("<HH", self._stream, at)
+            data = self._stream[at + 4 : at + 4 + size]
+            at += 4 + size
+            depth += (kind == _BOF) - (kind == _EOF)
+            if depth <= 0:
+                return
+            if depth == 1:
+                yield kind, data
+
+    def _read_globals(self) -> None:
+        codes: dict[int, str] = {}
+        formats, fonts = list[int](), list[int]()
+        struck = list[bool]()
+        for kind, data in self._records(0):
+            if kind == _FONT:
+                struck.append(bool(struct.unpack_from("<H", data, 2)[0] & _STRUCK))
+            elif kind == _FORMAT:
+                codes[struct.unpack_from("<H", data)[0]] = _text(data, 2, "<H")
+            elif kind == _STYLE:
+                font, number = struct.unpack_from("<HH", data)
+                fonts.append(font)
+                formats.append(number)
+            else:
+                self._read_global(kind, data)
+        written = (format_code(str(number), codes.get(number, "")) for number in formats)
+        marked = {
+            font + (font >= _SKIPPED_FONT) for font, is_struck in enumerate(struck) if is_struck
+        }
+        self._styles = BookStyles.of(written, fonts, marked)
+
+    def _read_global(self, kind: int, data: bytes) -> None:
+        """Read a record about the workbook as a whole."""
+        if kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
+            raise other_ole_file()
+        if kind == _FILEPASS:
+            raise encrypted()
+        if kind == _DATEMODE:
+            self._from_1904 = data[:1] == b"\x01"
+        if kind == _BOUNDSHEET:
+            self._places[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
+
+
+def _text(data: bytes, at: int, length_format: str) -> str:
+    (length,) = struct.unpack_from(length_format, data, at)
+    at += struct.calcsize(length_format)
+    (wide,) = struct.unpack_from("<B", data, at)
+    if wide & 1:
+        return data[at + 1 : at + 1 + 2 * length].decode("utf-16-le", "replace")
+    return data[at + 1 : at + 1 + length].decode("latin-1")
+
+
+def _note_record(facts: SheetFacts, kind: int, data: bytes) -> None:
+    if kind in _CELLS:
+        _note_cell(facts, kind, data)
+    elif kind in _RUNS:
+        row, first = struct.unpack_from("<HH", data)
+        for number, at in enumerate(range(4, len(data) - 3, _RUNS[kind])):
+            facts.note_style(row, first + number, struct.unpack_from("<H", data, at)[0])
+    elif kind == _ROW:
+        row, height, flags = struct.unpack_from("<H4xH4xH", data)
+        if flags & _HIDDEN_ROW or not height:
+            facts.raw.layout.hidden_rows.add(row + 1)
+    elif kind == _COLUMNS:
+        first, last, width, flags = struct.unpack_from("<HHH2xH", data)
+        if flags & 1 or not width:
+            facts.raw.layout.hidden_columns.append((first, last))
+    elif kind == _MERGED:
+        (count,) = struct.unpack_from("<H", data)
+        for number in range(count):
+            top, bottom, left, right = struct.unpack_from("<HHHH", data, 2 + 8 * number)
+            facts.raw.layout.merged.append((top + 1, left, bottom + 1, right))
+
+
+def _note_cell(facts: SheetFacts, kind: int, data: bytes) -> None:
+    row, column, style = struct.unpack_from("<HHH", data)
+    facts.note_style(row, column, style)
+    if kind == _ERROR:
+        number, is_error = struct.unpack_from("<BB", data, 6)
+        if is_error:
+            facts.note_error(row, column, number)
+    elif kind == _FORMULA:
+        what, number, mark = struct.unpack_from("<BxB3xH", data, 6)
+        if mark == 0xFFFF and what == _IS_ERROR:
+            facts.note_error(row, column, number)
+        (size,) = struct.unpack_from("<H", data, 20)
+        facts.note_formula(row, column, data[22 : 22 + size], "H")

@@ -1,0 +1,169 @@
+"""Scan of an .xlsb workbook's records for what the parser does not tell ([MS-XLSB]).
+
+Runs only where memory and time are limited.
+"""
+
+import posixpath
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+from xml.etree import ElementTree as ET
+
+from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
+from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.number_formats import format_code
+from xlbridge.workbook.read.refusals import damaged, unreadable
+from xlbridge.workbook.signature import TEMPLATE_PROPERTY
+
+_WORKBOOK, _RELATIONS = "xl/workbook.bin", "xl/_rels/workbook.bin.rels"
+_STYLES, _CUSTOM = "xl/styles.bin", "docprops/custom.xml"
+_PROPERTIES, _SHEET = 153, 156
+_FORMAT, _FONT, _STYLE, _STYLES_BEGIN, _STYLES_END = 44, 43, 47, 617, 618
+_ROW, _COLUMNS, _MERGED = 0, 60, 176
+_ERROR, _FORMULA_TEXT, _FORMULA_NUMBER, _FORMULA_BOOLEAN, _FORMULA_ERROR = 3, 8, 9, 10, 11
+_CELLS = range(1, 12)
+_FORMULA_VALUE = {_FORMULA_NUMBER: 8, _FORMULA_BOOLEAN: 1, _FORMULA_ERROR: 1}
+_STRUCK, _HIDDEN_ROW = 0x8, 0x10
+_MOST_BYTES = 4
+
+_Record = tuple[int, bytes]
+
+
+class XlsbScan:
+    """The records of an .xlsb workbook that passed the gate."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        """Raise ``WorkbookRefused`` when the records are damaged."""
+        self._archive = zipfile.ZipFile(stream)
+        self._names = {entry.filename.lower(): entry.filename for entry in self._archive.infolist()}
+        self._from_1904 = False
+        self._parts: dict[str, str] = {}
+        try:
+            self._read_workbook()
+            self._styles = self._read_styles()
+        except struct.error as error:
+            raise damaged() from error
+        self.fingerprint = self._read_fingerprint()
+
+    def sheet(self, name: str) -> RawSheet:
+        """Return the facts of a sheet."""
+        facts = SheetFacts(self._styles, counts_from_1904=self._from_1904)
+        row = 0
+        try:
+            for kind, data in self._records(self._parts.get(name, "")):
+                if kind == _ROW:
+                    row, height, flags = struct.unpack_from("<I4xHxB", data)
+                    if flags & _HIDDEN_ROW or not height:
+                        facts.raw.layout.hidden_rows.add(row + 1)
+                else:
+                    _note_record(facts, row, kind, data)
+        except struct.error as error:
+            raise damaged() from error
+        return facts.raw
+
+    def booleans(self, _name: str) -> Mapping[CellPosition, bool]:
+        """Return no cell: a boolean is stored as one."""
+        return {}
+
+    def _read(self, name: str) -> bytes:
+        return self._archive.read(self._names[name]) if name in self._names else b""
+
+    def _records(self, part: str) -> Iterator[_Record]:
+        content = self._read(part)
+        at = 0
+        while at < len(content):
+            kind, at = _variable(content, at, 2)
+            size, at = _variable(content, at, _MOST_BYTES)
+            yield kind, content[at : at + size]
+            at += size
+
+    def _read_workbook(self) -> None:
+        targets = {e.get("Id", ""): e.get("Target", "") for e in self._parsed(_RELATIONS)}
+        for kind, data in self._records(_WORKBOOK):
+            if kind == _PROPERTIES:
+                self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
+            elif kind == _SHEET:
+                relation, at = _text(data, 8)
+                name, _ = _text(data, at)
+                target = targets.get(relation, "")
+                path = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+                self._parts[name] = posixpath.normpath(path).lower()
+
+    def _read_styles(self) -> BookStyles:
+        codes: dict[int, str] = {}
+        formats, fonts = list[int](), list[int]()
+        struck, count, within = set[int](), 0, False
+        for kind, data in self._records(_STYLES):
+            if kind in (_STYLES_BEGIN, _STYLES_END):
+                within = kind == _STYLES_BEGIN
+            elif kind == _FORMAT:
+                codes[struct.unpack_from("<H", data)[0]] = _text(data, 2)[0]
+            elif kind == _FONT:
+                if struct.unpack_from("<H", data, 2)[0] & _STRUCK:
+                    struck.add(count)
+                count += 1
+            elif kind == _STYLE and within:
+                number, font = struct.unpack_from("<2xHH", data)
+                formats.append(number)
+                fonts.append(font)
+        written = (format_code(str(number), codes.get(number, "")) for number in formats)
+        return BookStyles.of(written, fonts, struck)
+
+    def _read_fingerprint(self) -> str | None:
+        for element in self._parsed(_CUSTOM):
+            if element.get("name") == TEMPLATE_PROPERTY:
+                return "".join(element.itertext()).strip() or None
+        return None
+
+    def _parsed(self, name: str) -> ET.Element:
+        try:
+            # The gate refused definitions and bounded the size.
+            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
+        except ET.ParseError as error:
+            raise unreadable() from error
+
+
+def _variable(content: bytes, at: int, most: int) -> tuple[int, int]:
+    """Return a number of seven bits in each byte, and the place of what follows."""
+    number = 0
+    for place in range(most):
+        if at >= len(content):
+            raise damaged()
+        byte = content[at]
+        at += 1
+        number |= (byte & 0x7F) << 7 * place
+        if not byte & 0x80:
+            break
+    return number, at
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    (length,) = struct.unpack_from("<I", data, at)
+    end = at + 4 + 2 * length
+    return data[at + 4 : end].decode("utf-16-le", "replace"), end
+
+
+def _note_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
+    if kind in _CELLS:
+        _note_cell(facts, row, kind, data)
+    elif kind == _COLUMNS:
+        first, last, width, flags = struct.unpack_from("<III4xH", data)
+        if flags & 1 or not width:
+            facts.raw.layout.hidden_columns.append((first, last))
+    elif kind == _MERGED:
+        top, bottom, left, right = struct.unpack_from("<IIII", data)
+        facts.raw.layout.merged.append((top + 1, left, bottom + 1, right))
+
+
+def _note_cell(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
+    column, style = struct.unpack_from("<II", data)
+    facts.note_style(row, column, style & 0xFFFFFF)
+    if kind in (_ERROR, _FORMULA_ERROR):
+        facts.note_error(row, column, struct.unpack_from("<B", data, 8)[0])
+    if kind >= _FORMULA_TEXT:
+        value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
+        at = 8 + (value or _FORMULA_VALUE[kind]) + 2
+        (size,) = struct.unpack_from("<I", data, at)
+        facts.note_formula(row, column, data[at + 4 : at + 4 + size], "I")
