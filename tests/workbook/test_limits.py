@@ -11,7 +11,6 @@ from xlbridge.errors import ConfigError, WorkbookRefused
 from xlbridge.settings import WorkbookLimits, read_limits
 from xlbridge.workbook.read import read_workbook
 
-
 LIMITS = [field for field in fields(WorkbookLimits) if "variable" in field.metadata]
 
 

@@ -72,6 +72,8 @@ def command(
             judged = validate_single_sheet(
                 request, context.settings.schemas, context.settings.limits
             )
+        if judged.read_as is not None:
+            remark(judged.read_as)
         good_rows = arguments.options.good_rows
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
             return report_invalid_sheet(judged, arguments.options.mode, arguments.form)

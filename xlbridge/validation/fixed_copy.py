@@ -68,13 +68,14 @@ def fix_workbook(
     if not sheets:
         return list(results)
     with as_xlsx(request.file, [sheet.sheet for sheet in sheets], limits) as workbook:
+        read_as = sheets[0].read_as
         if workbook != request.file:
             sheets = _validated_anew(sheets, replace(request, file=workbook), catalogue, limits)
         copies = write_fixed_copy(sheets, target)
     left = validate_sheets(replace(request, file=target), catalogue, limits).sheets
     by_name = {sheet.sheet: sheet for sheet in left}
     fixed = [
-        replace(by_name[sheet.sheet], file=request.file, fixes=fixes)
+        replace(by_name[sheet.sheet], file=request.file, fixes=fixes, read_as=read_as)
         for sheet, fixes in zip(sheets, copies, strict=True)
     ]
     return [*fixed, *(item for item in results if not isinstance(item, ValidatedSheet))]

@@ -17,7 +17,7 @@ from xlbridge.validation.headers.header_row import (
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.write import MigratedColumn, SourceFormatting, write_migrated
+from xlbridge.workbook.write import MigratedColumn, SourceFormatting, as_xlsx, write_migrated
 
 _FIRST_LAYOUT = 1
 
@@ -52,6 +52,13 @@ def migrate(
     source cannot be read, ``UsageError`` when it has no header of the resource's or one twice,
     or the target cannot be written.
     """
+    with as_xlsx(source, [] if sheet is None else [sheet], limits) as workbook:
+        return _migrate(workbook, target, resource, limits, sheet)
+
+
+def _migrate(
+    source: Path, target: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
+) -> Migration:
     workbook = read_workbook(source, limits, sheet)
     layout = _layout_of(workbook, resource)
     earlier = at_layout(resource, layout)

@@ -130,6 +130,7 @@ def _file(item: ReportItem) -> dict[str, Any]:
         "errors": sheet.errors,
         "warnings": sheet.warnings,
         "cut": item.truncated,
+        "readAs": None if sheet.read_as is None else str(sheet.read_as),
         "fixes": [line.strip() for line in fixes_text(sheet.fixes)] if sheet.fixes else [],
         **_details(item),
     }

@@ -123,6 +123,7 @@ def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> di
         "truncated": item.truncated,
         "findings": findings,
         **({"fixed": fixes_json(sheet.fixes)} if sheet.fixes else {}),
+        **({"read_as": str(sheet.read_as)} if sheet.read_as else {}),
     }
 
 

@@ -2,11 +2,13 @@
 
 import re
 import zipfile
+import zlib
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
 from xlbridge.workbook.read.refusals import (
+    damaged,
     empty_file,
     encrypted,
     no_workbook,
@@ -107,7 +109,10 @@ def kind_of_file(path: Path) -> FileKind:
     with path.open("rb") as file:
         if is_zip(file.read(len(_ZIP))):
             file.seek(0)
-            return kind_of_archive(file)
+            try:
+                return kind_of_archive(file)
+            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise damaged() from error
         file.seek(0)
         return kind_of_plain_file(path, file.read())
 

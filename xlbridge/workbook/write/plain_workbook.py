@@ -41,7 +41,7 @@ def as_xlsx(
     ``sheets`` are names that are needed besides those of the visible sheets. What is made is gone
     when the block ends. Raises what ``read_workbook`` raises.
     """
-    if kind_of_file(path) is FileKind.XLSX:
+    if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:

@@ -209,6 +209,7 @@
     }
     const place = say(words.place, { resource: file.resource, sheet: file.sheet });
     box.append(make("p", { class: "quiet" }, place), pills(file));
+    if (file.readAs) box.append(make("p", { class: "quiet" }, file.readAs));
     const total = file.errors + file.warnings;
     if (file.cut) {
       const note = say(words.cut, { shown: count(file.findings.length), total: count(total) });
