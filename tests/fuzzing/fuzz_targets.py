@@ -24,7 +24,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
-from xlbridge.workbook.read import WorkbookArchive, assemble_workbook, parse_workbook
+from xlbridge.workbook.read import WorkbookArchive, assemble_workbook, is_zip, parse_file
 from xlbridge.workbook.read.parsing import is_safe_to_parse
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
@@ -40,14 +40,15 @@ def read_sheet(attempt: bytes) -> None:
     place, content = attempt[:1] or b"\0", attempt[1:]
     if place[0] < len(PARTS):
         content = packed({**_good_parts(), PARTS[place[0]]: content})
-    with tempfile.NamedTemporaryFile(suffix=".xlsx") as file, suppress(WorkbookRefused):
-        file.write(content)
-        file.flush()
-        gate = WorkbookArchive(Path(file.name), _LIMITS)
+    if not is_zip(content):
+        return
+    with suppress(WorkbookRefused):
+        gate = WorkbookArchive(content, _LIMITS)
         gate.unpack()
         # Any other file is parsed in a process of its own, which may die of it.
         if is_safe_to_parse(gate.content):
-            assemble_workbook(parse_workbook(io.BytesIO(gate.content), None, _LIMITS))
+            stream = io.BytesIO(gate.content)
+            assemble_workbook(parse_file(stream, None, "fuzz", None, _LIMITS))
 
 
 @cache

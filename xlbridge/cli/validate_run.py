@@ -20,7 +20,7 @@ from xlbridge.cli.output import (
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
+from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings
 from xlbridge.validation import ValidatedSheet, ValidationRequest, ValidationResult
 from xlbridge.validation.cross_sheet import registered_codes
 from xlbridge.validation.reports import (
@@ -75,7 +75,7 @@ def report_results(
     if task.fixed is not None:
         with failures.noted(_NOTHING_FIXED):
             results = _fix(task.fixed, request, results, settings)
-    report = Report.of(results, task.limit, _reading_options(task))
+    report = Report.of(results, task.limit, _reading_options(task, settings.limits.csv))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
         write_report(report, task.form, task.output)
@@ -88,7 +88,7 @@ def report_results(
     return gravest([_exit_code(report), unwritten])
 
 
-def _reading_options(task: ValidateArguments) -> list[str]:
+def _reading_options(task: ValidateArguments, csv: CsvForm) -> list[str]:
     """Return the options that say how files are read, as they were given."""
     given = {
         "--resource": task.resource,
@@ -96,6 +96,10 @@ def _reading_options(task: ValidateArguments) -> list[str]:
         "--map": task.mapping,
         "--dates": task.dates,
         "--numbers": task.numbers,
+        "--delimiter": next(
+            (w for w, sign in CSV_DELIMITERS.items() if sign == csv.delimiter), None
+        ),
+        "--encoding": csv.encoding,
     }
     return [text for name, value in given.items() if value for text in (name, str(value))]
 
