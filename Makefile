@@ -76,7 +76,8 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates --force
 
-reference: $(VENV)/.runtime ## writes docs/reference/ and the client's stub anew from the code
+reference: $(VENV)/.runtime ## writes docs/reference/, the client's stub and the fields of models anew from the code
+	$(BIN)/python docs/generate_model_fields.py
 	$(BIN)/python docs/generate_reference.py
 	$(BIN)/python docs/generate_client_stub.py
 

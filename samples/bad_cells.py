@@ -5,60 +5,10 @@ the catalogue of findings, chosen from the schema files by hand.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class ErrorCell:
-    """A cell that shows one of Excel's errors."""
-
-    shown: str
-
-
-@dataclass(frozen=True, slots=True)
-class UncalculatedFormula:
-    """A formula without a stored result."""
-
-    formula: str
-
-
-@dataclass(frozen=True, slots=True)
-class CopyOf:
-    """The content of the same column in another row."""
-
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A cell that is replaced. ``row`` counts the records from 1; a code of None is harmless."""
-
-    row: int
-    column: str
-    content: Any
-    code: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BadSheet:
-    """A bad sample: where its table stands, and what is wrong in it.
-
-    ``blank_before`` names the records above which a row is left blank. ``renamed`` changes
-    headers, ``added`` appends columns; ``layout`` lists the findings of the header, by column.
-    """
-
-    sheet: str
-    title: str | None
-    header_row: int
-    first_column: int
-    blank_before: tuple[int, ...]
-    damages: tuple[Damage, ...]
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    added: tuple[str, ...] = ()
-    layout: Mapping[str, str] = field(default_factory=dict)
-
+from bad_records import BAD_RECORDS
+from bad_sheet import BadSheet, CopyOf, Damage, ErrorCell, UncalculatedFormula
 
 _CLIENT = BadSheet(
     sheet="Plan1",
@@ -224,30 +174,11 @@ _SERVICE_INVOICE = BadSheet(
     ),
 )
 
-_PRODUCT_TYPE = BadSheet(
-    sheet="Tipos",
-    title="Tipos de produto a cadastrar",
-    header_row=3,
-    first_column=1,
-    blank_before=(5,),
-    damages=(
-        Damage(1, "descricaoDoTipoDeProduto", None, "required-missing"),
-        Damage(2, "descricaoDoTipoDeProduto", "Peça" + " de reposição" * 12, "text-length"),
-        Damage(3, "codigoDoTipoDeProduto", "doze", "type-integer"),
-        Damage(4, "codigoDoTipoDeProduto", 0, "value-range"),
-        Damage(5, "codigoDoTipoDeProduto", "105", "number-as-text"),
-        Damage(8, "codigoDoTipoDeProduto", CopyOf(7), "duplicate-in-sheet"),
-        Damage(11, "descricaoDoTipoDeProduto", CopyOf(10), "duplicate-in-sheet"),
-        Damage(13, "descricaoDoTipoDeProduto", ErrorCell("#N/A"), "cell-error"),
-        Damage(14, "codigoDoTipoDeProduto", 12.5, "type-integer"),
-    ),
-)
-
 BAD_SHEETS: Mapping[str, BadSheet] = {
     "cliente": _CLIENT,
     "contaspagar": _PAYABLE,
     "contasreceber": _RECEIVABLE,
     "enderecamento-de-produto": _ADDRESSING,
     "nota-fiscal-servico": _SERVICE_INVOICE,
-    "tipo-de-produto": _PRODUCT_TYPE,
+    **BAD_RECORDS,
 }

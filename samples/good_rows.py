@@ -5,6 +5,21 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
+from good_records import (
+    client_category,
+    client_type,
+    contact,
+    cost_centre,
+    inventory,
+    product,
+    product_type,
+    service_forecast,
+    spending_limit,
+    stock_entry,
+    stock_output,
+    supplier,
+)
+
 from xlbridge.resources.checks import is_boleto
 from xlbridge.sandbox.areas.registry.seed_demo import (
     cnpj_number,
@@ -33,7 +48,6 @@ _EXPENSES = (
 )
 _COST_CENTRES = ("01.001", "01.002", "01.003", "02.001")
 _SERVICES = ("01.07", "07.02", "14.01", "17.01")
-_MATERIALS = ("Matéria-prima", "Embalagem", "Produto acabado", "Ferramenta", "Peça de reposição")
 _FIRST_DAY = date(2026, 9, 1)
 _SLIPS_BEGAN_AGAIN = date(2025, 2, 22)
 
@@ -143,21 +157,24 @@ def addressing(random: Random, number: int) -> Row:
     }
 
 
-def product_type(_random: Random, number: int) -> Row:
-    """Return a product type; every third one is given its code by the system."""
-    return {
-        "codigoDoTipoDeProduto": 100 + number if number % 3 else None,
-        "descricaoDoTipoDeProduto": f"{_MATERIALS[number % len(_MATERIALS)]}, linha {number}",
-    }
-
-
 MAKERS: Mapping[str, tuple[Callable[[Random, int], Row], int]] = {
+    "categoriacliente": (client_category, 8),
+    "centrodecusto": (cost_centre, 20),
     "cliente": (client, 48),
+    "clientecontato": (contact, 40),
     "contaspagar": (payable, 40),
     "contasreceber": (receivable, 60),
     "enderecamento-de-produto": (addressing, 50),
+    "entrada": (stock_entry, 50),
+    "fornecedor": (supplier, 30),
+    "inventario": (inventory, 3),
     "nota-fiscal-servico": (service_invoice, 36),
+    "planejamento": (spending_limit, 48),
+    "previsao": (service_forecast, 24),
+    "produto": (product, 60),
+    "saida": (stock_output, 40),
     "tipo-de-produto": (product_type, 12),
+    "tipocliente": (client_type, 8),
 }
 """How a row of each resource is made, and how many rows the good sample has."""
 

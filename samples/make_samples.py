@@ -15,7 +15,8 @@ from typing import Any
 import openpyxl
 import xlsxwriter
 import yaml
-from bad_cells import BAD_SHEETS, BadSheet, CopyOf, ErrorCell, UncalculatedFormula
+from bad_cells import BAD_SHEETS
+from bad_sheet import BadSheet, CopyOf, ErrorCell, UncalculatedFormula
 from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows
 from xlsxwriter.worksheet import Worksheet
 

@@ -44,6 +44,40 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
         "ativo": True,
     },
     "tipo-de-produto": {"descricaoDoTipoDeProduto": "Matéria-prima"},
+    "tipocliente": {"descricaoDoTipoDeCliente": "Atacadista"},
+    "categoriacliente": {"descricaoDaCategoriaDeCliente": "Ouro"},
+    "centrodecusto": {
+        "codigoDoCentroDeCusto": "03.001",
+        "descricaoDoCentroDeCusto": "Marketing",
+    },
+    "clientecontato": {"codigoDoCliente": 1001, "nome": "Maria Aparecida"},
+    "produto": {"descricaoDoProduto": "Parafuso", "codigoInterno": "PAR-1", "valorUnitario": 0.25},
+    "saida": {"codigoDaFilial": 1, "quantidade": 2.5, "documento": "OS-1"},
+    "entrada": {"codigoDaFilial": 1, "dataDaEntrada": date(2026, 10, 1), "quantidade": 2.5},
+    "planejamento": {
+        "codigoDaFilial": 1,
+        "codigoDoCentroDeCusto": "01.001",
+        "codigoDoItemDeLancamento": "2.01.001",
+        "ano": 2027,
+        "mes": 1,
+        "valorLimite": 1500.0,
+    },
+    "previsao": {
+        "codigoDaFilial": 1,
+        "codigoDoCliente": 1001,
+        "codigoDoServicoPrestado": "14.01",
+        "valorDoServico": 1500.0,
+        "dataDeInicio": date(2026, 11, 1),
+        "dataDeTermino": date(2027, 10, 31),
+        "mesesEntreEmissoes": 1,
+        "percentualDeReajuste": 4.5,
+        "emissaoAutomatica": False,
+    },
+    "inventario": {
+        "codigoDaFilial": 1,
+        "codigoDoAlmoxarifado": 1,
+        "carregarBaseDeProdutos": True,
+    },
 }
 """A row of each resource that no rule complains about."""
 

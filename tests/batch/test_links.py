@@ -63,7 +63,8 @@ def new_client(client: Client) -> Any:
         ({"codigoCliente": "cnpj"}, "contasreceber", "'codigoCliente' .*: codigoDoCliente"),
         ({"historico": "cnpj"}, "contasreceber", "historico refers to no registry.*: codigoDoClie"),
         ({"codigoDaFilial": "cnpj"}, "contasreceber", "codigoDaFilial takes nothing but codes"),
-        ({"codigoDoFornecedor": "cnpj"}, "contaspagar", "nothing but codes; allowed here: –"),
+        ({"codigoDoFornecedor": "cnpj"}, "contaspagar", None),
+        ({"codigoDaContaCorrente": "cnpj"}, "contaspagar", "refers to no registry"),
         (
             {"codigoDoCliente": "nomeComercial"},
             "contasreceber",
@@ -145,7 +146,7 @@ def test_only_the_linked_column_differs(catalogue: Catalogue) -> None:
 def test_resources_without_the_column_are_as_they_were(catalogue: Catalogue) -> None:
     forms = linked_catalogue(BY_OWN_CODE, catalogue)
     changed = {name for name in catalogue if forms[name] is not catalogue[name]}
-    assert changed == {"contasreceber", "nota-fiscal-servico"}
+    assert changed == {"clientecontato", "contasreceber", "nota-fiscal-servico", "previsao"}
 
 
 def test_a_template_of_the_resource_is_not_outdated(tmp_path: Path, catalogue: Catalogue) -> None:

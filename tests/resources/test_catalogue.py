@@ -4,23 +4,38 @@ import types
 import typing
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import REFERENCES, Catalogue, Kind, register_checks, row_model
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.findings import CATALOGUE
+from xlbridge.resources.model_columns import completed
+from xlbridge.resources.yaml_files import YamlDocument
 
 RESOURCES = (
+    "categoriacliente",
+    "centrodecusto",
     "cliente",
+    "clientecontato",
     "contaspagar",
     "contasreceber",
     "enderecamento-de-produto",
+    "entrada",
+    "fornecedor",
+    "inventario",
     "nota-fiscal-servico",
+    "planejamento",
+    "previsao",
+    "produto",
+    "saida",
     "tipo-de-produto",
+    "tipocliente",
 )
 PYTHON_TYPES = {
     Kind.INTEGER: int,
@@ -33,8 +48,8 @@ PYTHON_TYPES = {
 
 def test_the_resources_are_shipped(catalogue: Catalogue) -> None:
     assert tuple(catalogue) == RESOURCES
-    with pytest.raises(UsageError, match="cliente, contaspagar"):
-        catalogue.named("fornecedores")
+    with pytest.raises(UsageError, match="cliente, clientecontato, contaspagar"):
+        catalogue.named("vendedor")
 
 
 def plain_type(annotation: object) -> type:
@@ -69,10 +84,13 @@ def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) ->
 
 
 @pytest.mark.parametrize("name", RESOURCES)
-def test_pandera_reads_the_same_file(catalogue: Catalogue, name: str) -> None:
+def test_pandera_reads_the_same_file(catalogue: Catalogue, name: str, tmp_path: Path) -> None:
     resource = catalogue[name]
     register_checks()
-    schema = pa.DataFrameSchema.from_yaml(resource.source)
+    whole = tmp_path / "whole.yaml"
+    content = completed(YamlDocument(resource.source.read_text(encoding="utf-8")).content)
+    whole.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    schema = pa.DataFrameSchema.from_yaml(whole)
     assert list(schema.columns) == list(resource.by_name)
     for column in resource.columns:
         declared = schema.columns[column.name]

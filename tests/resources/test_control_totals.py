@@ -6,7 +6,8 @@ import pytest
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue
-from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.resources.catalogue import read_schema_file
+from xlbridge.resources.extensions import shipped_folder
 from xlbridge.resources.resource import ControlTotals
 
 

@@ -11,8 +11,9 @@ import yaml
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Mode, column_changes_since, load_catalogue, schema_file_format
-from xlbridge.resources.catalogue import read_schema_file, shipped_folder
+from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.resources.extensions import shipped_folder
 
 GOOD = """\
 schema_type: dataframe

@@ -106,9 +106,12 @@ def _spaced(good: float) -> str:
     return f"R$\N{NO-BREAK SPACE}{good:,.2f}".replace(",", " ").replace(".", ",")
 
 
+_FIRST_DATES = {"dataDeEmissao", "dataDeInicio"}
+
+
 def _day(column: Column) -> date:
     """A day over 12 that comes before or after what the row's other date is."""
-    return date(2026, 1, 25) if column.name == "dataDeEmissao" else date(2027, 12, 25)
+    return date(2026, 1, 25) if column.name in _FIRST_DATES else date(2027, 12, 25)
 
 
 def _as_day(form: str) -> Spoil:

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import xlbridge
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
-from xlbridge.resources.extensions import installed_schema_folders
+from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
+from xlbridge.resources.model_columns import completed
 from xlbridge.resources.resource import (
     ControlTotals,
     ExistingPolicy,
@@ -53,7 +53,8 @@ def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
 
 def read_shipped_file(path: Path) -> Resource:
     """Read a schema file that came with xlbridge, which is known to be right."""
-    return _resource(path, YamlDocument(path.read_text(encoding="utf-8")).content)
+    content = YamlDocument(path.read_text(encoding="utf-8")).content
+    return _resource(path, completed(content))
 
 
 def _resource(path: Path, root: _Content) -> Resource:
@@ -165,18 +166,6 @@ def _paths(body: _Content | None) -> ImportPaths:
         queue_name=body.get("queue"),
         needs_processar=body.get("needs_processar", False),
     )
-
-
-_PACKAGE = Path(xlbridge.__file__).parent
-
-
-def shipped_folder(folder: str) -> Path:
-    """Return the folder ``schemas`` or ``templates`` that came with xlbridge.
-
-    An installed wheel carries them inside the package; a checkout has them beside it.
-    """
-    packed = _PACKAGE / "_data" / folder
-    return packed if packed.is_dir() else _PACKAGE.parent / folder
 
 
 class Catalogue(Mapping[str, Resource]):

@@ -1,4 +1,6 @@
-"""Rules and resources that other installed packages bring, which they name by entry points.
+"""Folders of schema files: those that came with xlbridge, and those of other installed packages.
+
+Installed packages name rules and resources by entry points.
 
 An entry point of the group ``xlbridge.checks`` names a module that declares rules; one of the
 group ``xlbridge.resources`` a package with schema files in its folder.
@@ -14,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import xlbridge
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 
@@ -23,6 +26,16 @@ if TYPE_CHECKING:
 _CHECKS, _RESOURCES = "xlbridge.checks", "xlbridge.resources"
 _METADATA_FOLDERS = (".dist-info", ".egg-info")
 _METADATA_OF_EGG = "egg-info"
+
+
+def shipped_folder(folder: str) -> Path:
+    """Return the folder ``schemas`` or ``templates`` that came with xlbridge.
+
+    An installed wheel carries them inside the package; a checkout has them beside it.
+    """
+    package = Path(xlbridge.__file__).parent
+    packed = package / "_data" / folder
+    return packed if packed.is_dir() else package.parent / folder
 
 
 def import_installed_checks() -> None:

@@ -14,6 +14,7 @@ from xlbridge.wire.registry import (
     CLIENT_LIST,
     CLIENT_TYPE_LIST,
     COST_CENTRE_LIST,
+    PRODUCT_TYPE_LIST,
     SUPPLIER_LIST,
 )
 from xlbridge.wire.stock import STOCK_BALANCES_OF_BRANCH
@@ -68,6 +69,11 @@ REFERENCES: Mapping[str, Reference] = {
         title=Text(pt="os tipos de cliente", en="the client types"),
         operation=CLIENT_TYPE_LIST,
         key="codigoDoTipoDeCliente",
+    ),
+    "tipo-de-produto": Reference(
+        title=Text(pt="os tipos de produto", en="the product types"),
+        operation=PRODUCT_TYPE_LIST,
+        key="codigoDoTipoDeProduto",
     ),
     "filial": Reference(
         title=Text(pt="as filiais", en="the branches"),

@@ -175,8 +175,13 @@ class ReadBack:
         """The lookup by the system's own number, None where the sheet has no column for it."""
         if not self.number_columns:
             return None
-        lists = (name for way in self.lookups if not way.assumed for name in way.operation_names)
-        return Lookup({name: name for name in self.codes}, tuple(dict.fromkeys(lists)))
+        promised = [way for way in self.lookups if not way.assumed]
+        lists = (name for way in promised or self.lookups for name in way.operation_names)
+        return Lookup(
+            {name: name for name in self.codes},
+            tuple(dict.fromkeys(lists)),
+            assumed=not promised,
+        )
 
     @property
     def renamed(self) -> tuple[str, ...]:

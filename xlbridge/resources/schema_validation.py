@@ -10,6 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES
 from xlbridge.resources.checks.rules import checks_of
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
+from xlbridge.resources.model_columns import completed
 from xlbridge.resources.pandera_form import normalized
 from xlbridge.resources.resource import column_changes_since, layout_changes, wire_model
 from xlbridge.resources.schema_format import schema_file_format
@@ -41,7 +42,7 @@ def validated_document(path: Path, taken: Mapping[str, Path]) -> YamlDocument:
     document = read_document(path)
     if isinstance(document, Mistake):
         raise _schema_file_error(path, [document])
-    document.content = normalized(document.content, path)
+    document.content = normalized(completed(document.content), path)
     mistakes = mistakes_of(document, schema_file_format())
     mistakes = mistakes or [*_duplicate_resource(document, taken), *_contradictions(document)]
     if mistakes:

@@ -25,6 +25,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     issuers,
     payment_methods,
     portfolios,
+    product_types,
     products,
     sections,
     sellers,
@@ -47,6 +48,7 @@ REGISTRY_TITLES: Mapping[str, Text] = {
     accounts.name: Text(pt="contas correntes", en="current accounts"),
     portfolios.name: Text(pt="carteiras", en="portfolios"),
     payment_methods.name: Text(pt="formas de pagamento", en="payment methods"),
+    product_types.name: Text(pt="tipos de produto", en="product types"),
     client_types.name: Text(pt="tipos de cliente", en="client types"),
     sellers.name: Text(pt="vendedores", en="sellers"),
     abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
@@ -105,6 +107,7 @@ class StandIns:
             "produto": lambda code: self._need(products, code, {"price": 0, "weight": 0}),
             "centro-de-custo": lambda code: self._need(cost_centres, code),
             "tipo-de-cliente": lambda code: self._need(client_types, code),
+            "tipo-de-produto": lambda code: self._need(product_types, code),
             "filial": self._branch,
         }
 

@@ -94,8 +94,8 @@ def choose_sheets(
 def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
     """Return the resources that are imported, then those whose records are created one by one.
 
-    The second come into question where none of the first fits: a sheet that was recognised before
-    they were there stays recognised.
+    The second come into question where none of the first fits well: a sheet that was recognised
+    before they were there stays recognised.
     """
     found: tuple[list[Resource], list[Resource]] = ([], [])
     for resource in resources:
@@ -120,7 +120,7 @@ def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resou
     if len(leading) > 1:
         raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
     if not leading:
-        nearly = _best_near_fit([cells], filled)
+        nearly = _first_near_fit([cells], filled)
         return None if nearly is None else nearly[1]
     return leading[0][1]
 
@@ -192,10 +192,11 @@ def _choose_by_headers(
 ) -> tuple[SheetCells, Resource | None]:
     leading = _first_fits(sheets, catalogue.values())
     if not leading:
-        if nearly := _best_near_fit(sheets, catalogue.values()):
+        if nearly := _first_near_fit(sheets, catalogue.values()):
             return nearly
-        if joined := resource_of_joined(sheets, catalogue.values()):
-            return joined
+        for resources in _by_precedence(catalogue.values()):
+            if joined := resource_of_joined(sheets, resources):
+                return joined
         if any(cells.has_data(0) for cells in sheets):
             raise _no_fit(catalogue, hidden)
         return sheets[0], None
@@ -208,19 +209,23 @@ def _choose_by_headers(
 def _first_fits(
     sheets: Sequence[SheetCells], resources: Iterable[Resource]
 ) -> list[tuple[SheetCells, Resource]]:
-    """Return the pairs that fit best, by precedence; a whole fit of a creation gives way to an
-    imported resource that lacks a few columns and has as many of the others."""
+    """Return the pairs that fit best, by precedence.
+
+    An imported resource gives way where it knows less than half of the headers, or lacks a few
+    columns, and another fits wholly and knows more.
+    """
     imported, created = _by_precedence(resources)
-    leading = _best_fits(sheets, imported)
-    if leading:
+    leading, later = _best_fits(sheets, imported), _best_fits(sheets, created)
+    if not later:
         return leading
-    later = _best_fits(sheets, created)
-    nearly = _best_near_fit(sheets, imported) if later else None
-    if nearly is None:
-        return later
-    named, _ = nearly_matched_columns(*nearly)
     most = max(len(matched_columns(*fit)[0]) for fit in later)
-    return [nearly] if len(named) >= most else later
+    if leading:
+        known, strange = matched_columns(*leading[0])
+        return leading if len(known) >= min(strange, most) else later
+    nearly = _best_near_fit(sheets, imported)
+    if nearly is None or len(nearly_matched_columns(*nearly)[0]) < most:
+        return later
+    return [nearly]
 
 
 def _best_fits(
@@ -235,6 +240,14 @@ def _best_fits(
                 fits.append(((len(known), -strange), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     return [fit[1:] for fit in fits if fit[0] == best]
+
+
+def _first_near_fit(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> tuple[SheetCells, Resource] | None:
+    """Return the one pair that fits but for a few required columns, by precedence."""
+    imported, created = _by_precedence(resources)
+    return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
 def _best_near_fit(

@@ -1,0 +1,55 @@
+"""Form of the bad samples: which cells are replaced, and by what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCell:
+    """A cell that shows one of Excel's errors."""
+
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class UncalculatedFormula:
+    """A formula without a stored result."""
+
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOf:
+    """The content of the same column in another row."""
+
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A cell that is replaced. ``row`` counts the records from 1; a code of None is harmless."""
+
+    row: int
+    column: str
+    content: Any
+    code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BadSheet:
+    """A bad sample: where its table stands, and what is wrong in it.
+
+    ``blank_before`` names the records above which a row is left blank. ``renamed`` changes
+    headers, ``added`` appends columns; ``layout`` lists the findings of the header, by column.
+    """
+
+    sheet: str
+    title: str | None
+    header_row: int
+    first_column: int
+    blank_before: tuple[int, ...]
+    damages: tuple[Damage, ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    added: tuple[str, ...] = ()
+    layout: Mapping[str, str] = field(default_factory=dict)

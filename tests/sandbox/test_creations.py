@@ -1,0 +1,52 @@
+"""Rows of every sheet, created one by one by the operation that the sheet's file names."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+from good_rows import MAKERS, make_rows
+from servers import log_in, sandbox_on
+
+from xlbridge.resources import Resource, load_catalogue, row_model
+
+CREATED = [r for r in load_catalogue().values() if r.create is not None]
+
+
+@cache
+def good_rows(resource: str) -> list[dict[str, Any]]:
+    return make_rows(resource, min(12, MAKERS[resource][1]), "creations")
+
+
+def as_json(resource: Resource, row: dict[str, Any]) -> dict[str, Any]:
+    model = row_model(resource)
+    assert model is not None
+    filled = {n: pd.Timestamp(v) if hasattr(v, "month") else v for n, v in row.items()}
+    record = model.model_validate({n: v for n, v in filled.items() if v is not None})
+    sent: dict[str, Any] = record.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return sent
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A sandbox in which nobody else opens inventories."""
+    with sandbox_on(tmp_path_factory.mktemp("creations")) as running, log_in(running) as client:
+        yield client
+
+
+@pytest.mark.parametrize("resource", CREATED, ids=lambda resource: resource.name)
+def test_good_rows_are_taken_and_come_back(fresh: httpx.Client, resource: Resource) -> None:
+    assert resource.create is not None
+    operation = resource.create.operation
+    assert operation.body is row_model(resource)
+    for row in good_rows(resource.name):
+        body = as_json(resource, row)
+        answer = fresh.post(operation.path, json=body)
+        assert answer.status_code == 200, (row, answer.text)
+        data = answer.json()["data"]
+        shared = data.keys() & body.keys()
+        assert {name: data[name] for name in shared} == {name: body[name] for name in shared}
+        if resource.read_back is not None:
+            assert None not in [data[name] for name in resource.read_back.codes]
