@@ -1,6 +1,8 @@
 """A mistake in a schema file is named with the file, the place, and what is allowed there."""
 
 import json
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,12 +10,14 @@ import jsonschema_rs
 import pytest
 import yaml
 
+import xlbridge
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Mode, column_changes_since, load_catalogue, schema_file_format
+from xlbridge.resources import Kind, Mode, column_changes_since, load_catalogue, schema_file_format
 from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources.model_columns import FIELDS_FILE
 
 GOOD = """\
 schema_type: dataframe
@@ -397,3 +401,46 @@ def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
     assert column_changes_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
     assert column_changes_since(changes, 2) == later
     assert column_changes_since(changes, 3) == {}
+
+
+SHORT = """\
+title: Tipos
+metadata:
+  resource: tipo
+  model: registry.ProductTypeInput
+  create: {operation: registry.product_types.create}
+  columns: {descricaoDoTipoDeProduto: {title_en: Name, example: Peça}}
+columns:
+  codigoDoTipoDeProduto: {}
+  descricaoDoTipoDeProduto:
+    title: Nome
+    description: O nome.
+    str_length: {min_value: 3, max_value: 9}
+"""
+
+
+def test_a_column_takes_from_the_model_what_the_file_does_not_state(tmp_path: Path) -> None:
+    path = tmp_path / "tipo.yaml"
+    path.write_text(SHORT, encoding="utf-8")
+    code, name = read_schema_file(path).columns
+    assert (code.kind, code.required, code.references) == (Kind.INTEGER, False, "tipo-de-produto")
+    assert code.checks["less_than_or_equal_to"] == {"value": 2**31 - 1}
+    assert (name.kind, name.required, name.title.pt) == (Kind.TEXT, True, "Nome")
+    assert name.checks == {"str_length": {"min_value": 3, "max_value": 9}}
+
+
+def test_a_column_with_a_dtype_is_as_the_file_states_it(tmp_path: Path) -> None:
+    path = tmp_path / "tipo.yaml"
+    stated = "codigoDoTipoDeProduto: {dtype: str, nullable: true}"
+    text = SHORT.replace("codigoDoTipoDeProduto: {}", stated)
+    path.write_text(text, encoding="utf-8")
+    code = read_schema_file(path).columns[0]
+    assert (code.kind, code.checks, code.references, code.description) == (Kind.TEXT, {}, None, "")
+
+
+def test_what_the_models_say_of_fields_is_written_down_anew(tmp_path: Path) -> None:
+    written = tmp_path / FIELDS_FILE
+    script = Path(__file__).parents[2] / "docs" / "generate_model_fields.py"
+    subprocess.run([sys.executable, script, written], check=True)
+    committed = Path(xlbridge.__file__).parent / "resources" / FIELDS_FILE
+    assert committed.read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
