@@ -126,7 +126,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (
             STEP + "    upload: a.xlsx\n    resource: cliente\n    mode: preview\n",
-            ":7: steps.um.mode: 'preview' is not known; allowed here: auto, direct, queue, records.",
+            ":7: steps.um.mode: 'preview' is not known; allowed here: auto, direct, queue, rec",
         ),
         (
             STEP + "    upload: a.xlsx\n    resource: cliente\n    output: b.xlsx\n",
