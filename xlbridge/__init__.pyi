@@ -6,6 +6,7 @@ from .i18n import (
 from .library import (
     Connection as Connection,
     ExportedFrames as ExportedFrames,
+    Processing as Processing,
     Report as Report,
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,

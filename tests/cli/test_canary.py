@@ -67,6 +67,7 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["upload", bad, "--yes"]
     yield ["retry", "unknown"]
     yield ["undo", "unknown"]
+    yield ["process", "pedidos", "--id", "1", "--yes"]
     yield ["resolve", "unknown", "--as", "applied", "--reason", "seen"]
     plan = folder / "plan.yaml"
     plan.write_text(PLAN, encoding="utf-8")

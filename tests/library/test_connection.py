@@ -212,3 +212,24 @@ def test_own_resources_are_sent_by_a_connection_that_knows_them(
     with xb.connect(schemas=tmp_path) as erp:
         outcome = erp.upload(report, yes=True)
     assert (outcome.resource, outcome.state) == ("parceiro", "rejected")
+
+
+def test_records_are_processed_once_by_their_numbers_or_a_sheet(
+    erp: xb.Connection, tmp_path: Path
+) -> None:
+    orders = erp.export("pedidos").frames["pedidos"]
+    pending = orders[orders["pendente"]]["numeroDoPedido"].tolist()[:2]
+    sheet = tmp_path / "pedidos.xlsx"
+    pd.DataFrame({"numeroDoPedido": pending}).to_excel(sheet, index=False)
+    with pytest.raises(xb.errors.UsageError):
+        erp.process("pedidos", pending)
+    plan = erp.plan_process("pedidos", file=sheet)
+    assert (plan.job, plan.ok, plan.rows["unknown"]) == (None, True, 2)
+    done = erp.process("pedidos", file=sheet, confirm=plan.token)
+    assert (done.state, done.ok, done.rows["processed"]) == ("done", True, 2)
+    assert done.records["row"].tolist() == [2, 3]
+    again = erp.process("pedidos", pending, yes=True)
+    assert (again.ok, again.records["outcome"].tolist()) == (True, ["already", "already"])
+    for numbers in ({}, {"ids": pending, "file": sheet}, {"ids": pending, "at_once": 0}):
+        with pytest.raises(xb.errors.UsageError):
+            erp.process("pedidos", yes=True, **numbers)  # type: ignore[arg-type]

@@ -37,6 +37,7 @@ def test_there_are_no_other_public_names() -> None:
     assert dir(xb) == [
         "Connection",
         "ExportedFrames",
+        "Processing",
         "Report",
         "UploadOutcome",
         "UploadPlan",

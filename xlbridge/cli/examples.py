@@ -26,6 +26,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "resume": ("resume", f"resume {_JOB}"),
     "retry": (f"retry {_JOB}", f"retry {_JOB} --file receber-corrigido.xlsx"),
     "resolve": (f'resolve {_JOB} --as applied --reason "Ana viu os títulos no sistema"',),
+    "process": (
+        "process pedidos pedidos.xlsx --plan",
+        "process nfe --id 1831,1833",
+    ),
     "undo": (f"undo {_JOB}",),
     "ui": ("ui",),
     "batch": ("batch plan mes.yaml --month 2026-10", "batch run mes.yaml --month 2026-10"),

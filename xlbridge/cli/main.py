@@ -40,6 +40,10 @@ _COMMANDS: dict[str, Text] = {
         en="Sends again only what was rejected and has been fixed.",
     ),
     "resolve": Text(pt="Decide um envio em dúvida.", en="Decides an upload in doubt."),
+    "process": Text(
+        pt="Processa pedidos, notas, inventários e arquivos em lote.",
+        en="Processes orders, invoices, inventories and files in bulk.",
+    ),
     "undo": Text(pt="Desfaz o que um envio gravou.", en="Reverses what an upload wrote."),
     "ui": Text(
         pt="O mesmo trabalho numa página do navegador.", en="The same work in a browser page."
@@ -65,6 +69,9 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
+_MODULES = {"process": "process_records"}
+"""The commands that live elsewhere: ``process`` is the process of a command."""
+
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
@@ -85,8 +92,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        module = _MODULES.get(cmd_name, cmd_name)
         with heavy_imports():
-            command: click.Command = importlib.import_module(f"xlbridge.cli.{cmd_name}").command
+            command: click.Command = importlib.import_module(f"xlbridge.cli.{module}").command
         command.options_metavar = str(_OPTIONS)
         _add_examples(cmd_name, command)
         if cmd_name in _WITHOUT_ENVIRONMENT:

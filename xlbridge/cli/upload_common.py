@@ -1,7 +1,7 @@
 """Shared by the commands about uploads: reports, status copies and exit codes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.output import doubt_kept, print_error, print_json, print_result, remark
@@ -9,6 +9,7 @@ from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
+from xlbridge.resources import Mode
 from xlbridge.upload import (
     Job,
     State,
@@ -44,6 +45,7 @@ def save_status_copy(
 
     Raises ``UsageError`` when the target is the workbook itself, or cannot be written.
     """
+    job.require_upload()
     # It reads and writes workbooks, which most commands about jobs do not.
     with heavy_imports():
         from xlbridge.upload import write_status_copy
@@ -90,19 +92,49 @@ def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> E
     return exit_code_of(error) if settled else ExitCode.IN_DOUBT
 
 
+def job_document(context: UploadContext, job: Job) -> dict[str, Any]:
+    """Return the report of a job as JSON: of an upload, an undo or a processing."""
+    if job.what.mode is Mode.PROCESS:
+        from xlbridge.upload import process_json
+
+        return process_json(context.journal, job)
+    if job.undo_of is not None:
+        from xlbridge.upload import undo_json
+
+        return undo_json(job)
+    return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
+
+
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
+    if job.what.mode is Mode.PROCESS:
+        return _print_processing(context, job, form)
     if job.undo_of is not None:
         return _print_undo(job, form)
-    settled = settled_rows(context.journal, job)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with doubt_kept(code):
         if form == "json":
-            print_json(job_json(job, context.journal.plan_of(job), settled))
+            print_json(job_document(context, job))
         else:
-            for line in job_lines(job, settled):
+            for line in job_lines(job, settled_rows(context.journal, job)):
                 print_result(line)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
+
+
+def _print_processing(context: UploadContext, job: Job, form: str) -> ExitCode:
+    """Print the report of a processing; rejected records, and lines of files, are for a person."""
+    # What knows the interface's operations is hardly ever needed here.
+    from xlbridge.upload import has_rejected, process_lines
+
+    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    with doubt_kept(code):
+        if form == "json":
+            print_json(job_document(context, job))
+        else:
+            for line in process_lines(context.journal, job):
+                print_result(line)
+    rejected = has_rejected(context.journal, job)
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and rejected else code
 
 
 def _print_undo(job: Job, form: str) -> ExitCode:

@@ -16,7 +16,7 @@ from xlbridge.cli.output import (
     remark,
     show_progress,
 )
-from xlbridge.cli.upload_common import code_of_failure, end_with_job
+from xlbridge.cli.upload_common import code_of_failure, end_with_job, job_document
 from xlbridge.cli.upload_options import UploadArguments
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
@@ -29,8 +29,6 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
     Verdict,
-    job_json,
-    undo_json,
 )
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_lines
@@ -71,7 +69,7 @@ def run_upload(
         raise
     if not job.what.rows:
         # No consent was asked, so the plan was not shown.
-        request = ConsentRequest(job, client.target, context.journal.plan_of(job))
+        request = ConsentRequest.of(context.journal, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):
             remark(line)
     return end_with_job(context, job, arguments.form, arguments.annotate, client)
@@ -82,12 +80,11 @@ def _print_stopped(context: UploadContext, job: Job, form: str) -> None:
     if form != "json":
         return
     try:
-        job = context.journal.job(job.id)
-        planned = context.journal.plan_of(job)
+        document = job_document(context, context.journal.job(job.id))
     except LocalFailure:
         # The failure that stopped the job tells of the disk already.
         return
-    print_json(job_json(job, planned) if job.undo_of is None else undo_json(job))
+    print_json(document)
 
 
 def _show_plan(
@@ -143,11 +140,18 @@ def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
 def forbid_yes_in_production(production: bool, arguments: UploadArguments, mode: Mode) -> None:
     """Raise ``UsageError`` where ``--yes`` would write to production: it agrees to any rows."""
     if production and arguments.yes and mode is not Mode.PREVIEW:
-        raise yes_in_production(
-            Text(
-                pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
-                "--confirm LINHAS:DIGEST",
-                en="Nothing was sent. See the plan with --mode preview, and confirm rows and "
-                "digest: --confirm ROWS:DIGEST",
-            ),
-        )
+        raise yes_in_production(_PLAN_OF_PROCESSING if mode is Mode.PROCESS else _PREVIEW)
+
+
+_PREVIEW = Text(
+    pt="Nada foi enviado. Veja o plano com --mode preview, e confirme linhas e digest: "
+    "--confirm LINHAS:DIGEST",
+    en="Nothing was sent. See the plan with --mode preview, and confirm rows and digest: "
+    "--confirm ROWS:DIGEST",
+)
+_PLAN_OF_PROCESSING = Text(
+    pt="Nada foi enviado. Veja o plano com --plan, e confirme registros e digest: "
+    "--confirm REGISTROS:DIGEST",
+    en="Nothing was sent. See the plan with --plan, and confirm records and digest: "
+    "--confirm RECORDS:DIGEST",
+)

@@ -9,6 +9,9 @@ from .lookups import (
     available_listings as available_listings,
     available_resources as available_resources,
 )
+from .processing import (
+    Processing as Processing,
+)
 from .reports import (
     Report as Report,
     validate as validate,

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
@@ -20,6 +20,13 @@ from xlbridge.library.exports import (
     Moment,
     export_request,
     read_filters,
+)
+from xlbridge.library.processing import (
+    HOW_TO_CONFIRM,
+    Numbers,
+    Processing,
+    plan_records,
+    process_listing,
 )
 from xlbridge.library.reports import Report
 from xlbridge.library.uploads import (
@@ -149,6 +156,59 @@ class Connection:
             progress=lambda step: on_progress(str(step)),
         )
         return plan_report(self._settings, self._client, report, options)
+
+    def process(
+        self,
+        listing: str,
+        ids: Sequence[int] | None = None,
+        *,
+        file: str | PathLike[str] | None = None,
+        sheet: str | None = None,
+        confirm: str | None = None,
+        yes: bool = False,
+        again: str | None = None,
+        at_once: int = 1,
+        on_progress: Callable[[str], None] = lambda _told: None,
+    ) -> Processing:
+        """Take records to their next state, as ``xlbridge process`` does; this is final.
+
+        ``listing`` is ``pedidos``, ``nfe``, ``nfse``, ``inventario`` or ``importacao``. ``ids`` are
+        the records' numbers; ``file`` is a workbook with a column of them, as ``export`` writes it.
+        Consent is given as for ``upload``: ``confirm`` is the token of ``plan_process``,
+        ``yes=True`` agrees to any. ``again`` is the reason to process what this journal has
+        processed before; ``at_once`` records are processed side by side. What is done already is
+        left as it is, and no record is processed twice.
+
+        Raises ``UsageError`` without consent, for a token of another plan and for numbers that
+        cannot be; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked,
+        ``InDoubt`` when the outcome of a record is open then. Source: the spec, States and
+        transitions; ``docs/upload-protocol.md``.
+        """
+        options = UploadOptions(
+            consent=consent_of("auto", confirm, yes=yes, hint=HOW_TO_CONFIRM),
+            again=again,
+            progress=lambda step: on_progress(str(step)),
+        )
+        numbers = Numbers(ids, file, sheet, at_once)
+        return process_listing(self._settings, self._client, listing, numbers, options)
+
+    def plan_process(
+        self,
+        listing: str,
+        ids: Sequence[int] | None = None,
+        *,
+        file: str | PathLike[str] | None = None,
+        sheet: str | None = None,
+        again: str | None = None,
+        at_once: int = 1,
+    ) -> Processing:
+        """Return what ``process`` would do with each record; nothing is sent.
+
+        Records that would be processed have the outcome ``unknown``. The parameters are those of
+        ``process``, which takes the plan's ``token`` as ``confirm``. Raises as ``process`` does.
+        """
+        numbers = Numbers(ids, file, sheet, at_once)
+        return plan_records(self._settings, self._client, listing, numbers, again)
 
     def export(
         self,

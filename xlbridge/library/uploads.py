@@ -80,8 +80,16 @@ class UploadPlan:
 _GOOD_STATES = frozenset({"previewed", "queued", "processing", "done"})
 
 
-def consent_of(mode: RequestedMode, confirm: str | None, *, yes: bool) -> Consent:
-    """Return the consent that a caller gives.
+_HOW_TO_CONFIRM = Text(
+    pt='Nada foi enviado. Envie com mode="preview", e confirme as linhas com confirm=token.',
+    en='Nothing was sent. Upload with mode="preview", and confirm the rows with confirm=token.',
+)
+
+
+def consent_of(
+    mode: RequestedMode, confirm: str | None, *, yes: bool, hint: Text = _HOW_TO_CONFIRM
+) -> Consent:
+    """Return the consent that a caller gives; ``hint`` says how, where there is none.
 
     Raises ``UsageError`` when rows would be written without it, or for two kinds of it.
     """
@@ -97,13 +105,7 @@ def consent_of(mode: RequestedMode, confirm: str | None, *, yes: bool) -> Consen
     if yes or mode == "preview":
         return ApproveAll()
     raise UsageError(
-        Text(pt="Falta a confirmação do envio.", en="The upload is not confirmed."),
-        Text(
-            pt='Nada foi enviado. Envie com mode="preview", e confirme as linhas com '
-            "confirm=token.",
-            en='Nothing was sent. Upload with mode="preview", and confirm the rows with '
-            "confirm=token.",
-        ),
+        Text(pt="Falta a confirmação do envio.", en="The upload is not confirmed."), hint
     )
 
 

@@ -265,7 +265,7 @@ class Mode(StrEnum):
     """A way of sending a sheet.
 
     ``RECORDS`` creates and changes records one by one, without an import; ``UNDO`` reverses an
-    upload so.
+    upload so; ``PROCESS`` takes records to their next state.
     """
 
     DIRECT = "direct"
@@ -273,11 +273,12 @@ class Mode(StrEnum):
     QUEUE = "queue"
     RECORDS = "records"
     UNDO = "undo"
+    PROCESS = "process"
 
     @property
     def is_by_record(self) -> bool:
         """True where each record is written by itself."""
-        return self in {Mode.RECORDS, Mode.UNDO}
+        return self in {Mode.RECORDS, Mode.UNDO, Mode.PROCESS}
 
 
 @dataclass(frozen=True, slots=True)

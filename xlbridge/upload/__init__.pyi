@@ -29,6 +29,29 @@ from .payload import (
     sent_rows as sent_rows,
 )
 from .planning import may_be_sent as may_be_sent
+from .process_kinds import (
+    KINDS as KINDS,
+    ProcessKind as ProcessKind,
+    find_kind as find_kind,
+)
+from .process_numbers import (
+    InvalidNumbers as InvalidNumbers,
+    RecordNumbers as RecordNumbers,
+    given_numbers as given_numbers,
+    numbers_in_sheet as numbers_in_sheet,
+)
+from .process_plan import (
+    ProcessPlan as ProcessPlan,
+    create_processing as create_processing,
+    plan_processing as plan_processing,
+)
+from .process_report import (
+    has_rejected as has_rejected,
+    process_json as process_json,
+    process_lines as process_lines,
+    process_plan_json as process_plan_json,
+    process_plan_lines as process_plan_lines,
+)
 from .report import (
     job_json as job_json,
     job_lines as job_lines,

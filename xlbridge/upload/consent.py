@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
+    from xlbridge.upload.journal import Journal
+    from xlbridge.upload.process_plan import PlannedRecord
 
 _SHOWN_ROWS = 5
 """Rows that the plan names of each reason."""
@@ -21,12 +24,24 @@ class ConsentRequest:
     """Request for consent to the first write of an upload.
 
     ``job`` holds the rows; of a sheet that is sent in parts it is the parent. ``target`` is the
-    system that they go to, ``planned`` the action of each row of the sheet.
+    system that they go to, ``planned`` the action of each row of the sheet; a processing has
+    ``records`` in place of rows.
     """
 
     job: Job
     target: "Target"
     planned: Sequence[PlannedRow]
+    records: Sequence["PlannedRecord"] = ()
+
+    @classmethod
+    def of(cls, journal: "Journal", job: Job, target: "Target") -> Self:
+        """Return the request for what a job is to do, as it was planned."""
+        if job.what.mode is not Mode.PROCESS:
+            return cls(job, target, journal.plan_of(job))
+        # It knows the interface's operations, which other commands do not need.
+        from xlbridge.upload.process_plan import planned_records
+
+        return cls(job, target, (), planned_records(journal, job))
 
     @property
     def token(self) -> str:
@@ -40,6 +55,14 @@ class ConsentRequest:
         """
         if self.job.undo_of is not None:
             yield from _undo_lines(self)
+            return
+        if self.job.what.mode is Mode.PROCESS:
+            from xlbridge.upload.process_report import process_plan_lines
+
+            hidden = self.job.last("hidden")
+            yield from process_plan_lines(
+                self.job.what.resource, self.target, self.records, self.token, hidden
+            )
             return
         what, previewed = self.job.what, self.job.last("previewed")
         yield Text(

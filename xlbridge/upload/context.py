@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.files import file_lock
@@ -17,6 +18,9 @@ from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.row_plan import PlanOptions
+
+if TYPE_CHECKING:
+    from xlbridge.wire.imports import ImportLog, ImportState
 
 
 def known_log_ids(settings: Settings, system: str, profile: str) -> tuple[int, ...]:
@@ -70,6 +74,20 @@ class UploadContext:
                 with closing(Journal(path)) as journal:
                     journal.make_way(place, claims, known.get(path, ClaimedRows()))
             yield
+
+    def state_of(self, log: "ImportLog") -> "ImportState | None":
+        """Return what a log's status means; None where neither we nor the settings know the word.
+
+        The interface does not show the words.
+        """
+        # Most commands know no log.
+        from xlbridge.wire.imports import ImportState
+
+        word = (log.situacao or "").strip().casefold()
+        given = {w.casefold(): meant for w, meant in self.settings.log_words.items()}
+        if word in given:
+            return ImportState[given[word].upper()]
+        return next((state for state in ImportState if state.casefold() == word), None)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, replace_atomically
@@ -11,6 +12,9 @@ from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.row_plan import PlannedRow, RowAction, RowReason
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE
+
+if TYPE_CHECKING:
+    from xlbridge.upload.lookup.row_lookup import RowValues
 
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
@@ -47,7 +51,7 @@ def _lacks_page(job: Job) -> bool:
 
 def _lacks_rejects(job: Job) -> bool:
     """Tell whether rows were rejected and are in no workbook to be corrected."""
-    if job.parent is not None or job.what.mode is Mode.UNDO:
+    if job.parent is not None or job.what.mode in {Mode.UNDO, Mode.PROCESS}:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
         job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)
@@ -69,7 +73,8 @@ def _write_beside(
     write: Callable[[UploadContext, Job, Path], None],
 ) -> Path:
     """Write a file beside the analyst's, or into the home folder; return where it is."""
-    file = Path(job.what.file)
+    # Records that were given by their numbers stand in no file.
+    file = Path(job.what.file or context.settings.home / "evidence" / job.what.resource)
     target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
     try:
         write(context, job, target)
@@ -128,6 +133,12 @@ def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
-    page = doubt_page(job, sent_rows(context, job), context.journal.snapshots(job.id))
+    if job.what.mode is Mode.PROCESS:
+        sent: list[RowValues] = [
+            {"id": write.task.record} for write in context.journal.writes.of(job.id)
+        ]
+    else:
+        sent = sent_rows(context, job)
+    page = doubt_page(job, sent, context.journal.snapshots(job.id))
     with replace_atomically(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

@@ -236,6 +236,20 @@ class Job:
                 ).format(job=self.id, theirs=self.what.profile, ours=profile)
             )
 
+    def require_upload(self) -> None:
+        """Raise ``UsageError`` when the job has processed records instead of sending rows."""
+        if self.what.mode is Mode.PROCESS:
+            raise UsageError(
+                Text(
+                    pt="{job} é um processamento, não um envio de linhas.",
+                    en="{job} is a processing, not an upload of rows.",
+                ).format(job=self.id),
+                Text(
+                    pt="Para processar o que falta: xlbridge process {listing}",
+                    en="To process what is left: xlbridge process {listing}",
+                ).format(listing=self.what.resource),
+            )
+
     @property
     def planned_at(self) -> datetime | None:
         """Time at which the system was last asked for the rows' records; None without a plan."""

@@ -7,7 +7,7 @@ it, in whatever file and company it comes.
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_to_json,
 )
 from xlbridge.upload.record_writes import RecordTask, RecordWrites, WriteState
-from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason
+from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason, StoredAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class SheetPart:
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
+_NO_CLAIMS = RowClaims((), ())
+_NONE_KNOWN = ClaimedRows()
 
 
 class PlanOutdated(JournalError):
@@ -97,7 +99,7 @@ class Journal:
             if whole.spec.mode is not Mode.PREVIEW:
                 self._make_way(whole.spec.place, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
-            self._add_actions(job_id, plan)
+            self._add_actions(job_id, [row.to_journal() for row in plan.rows])
             first = {**note, **_updates_note(whole), **plan_note(plan, self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
@@ -109,13 +111,26 @@ class Journal:
         self._marker.note_job(job_id)
         return self.job(job_id)
 
-    def create_undo(
-        self, spec: JobSpec, tasks: Sequence[RecordTask], note: Mapping[str, Any]
+    def create_of_tasks(
+        self,
+        spec: JobSpec,
+        tasks: Sequence[RecordTask],
+        note: Mapping[str, Any],
+        actions: Sequence[StoredAction] = (),
+        claims: RowClaims = _NO_CLAIMS,
+        known: ClaimedRows = _NONE_KNOWN,
     ) -> Job:
-        """Record the job that reverses another, with what it is to do; it claims nothing."""
+        """Record a job with what it is to do to each record, as an undo and a processing do.
+
+        ``actions`` are its plan, ``claims`` are on the records, ``known`` those of other jobs that
+        it was planned by; with them it raises and abandons as ``create`` does.
+        """
         job_id = self._new_id()
+        whole = SheetPart(spec, claims, ())
         with transaction(self._db):
-            self._insert(job_id, SheetPart(spec, RowClaims((), ()), ()), claims=False)
+            self._make_way(spec.place, claims, known, job_id)
+            self._insert(job_id, whole, claims=True)
+            self._add_actions(job_id, actions)
             self._add(job_id, State.PREPARED, {**note, "planned_at": self.now().isoformat()})
             self.writes.add_tasks(job_id, tasks)
         self._marker.note_job(job_id)
@@ -148,13 +163,22 @@ class Journal:
         return ClaimedRows(claimants(digests), claimants(keys), frozenset(sent - over))
 
     def plan_of(self, job: Job) -> list[PlannedRow]:
-        """Return the planned rows of a job in the sheet's order; none of an earlier version's."""
+        """Return the planned rows of a job in the sheet's order; none of an earlier version's.
+
+        A processing has planned records, and no rows.
+        """
+        if job.what.mode is Mode.PROCESS:
+            return []
+        return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
+
+    def actions_of(self, job: Job) -> list[StoredAction]:
+        """Return the plan of a job as it was recorded, in the sheet's order."""
         found = self._db.execute(
             "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
             (job.id,),
         )
         return [
-            PlannedRow.of_journal(row, action, reason, json.loads(detail))
+            StoredAction(row, action, reason, json.loads(detail))
             for row, action, reason, detail in found.fetchall()
         ]
 
@@ -365,12 +389,12 @@ class Journal:
         if claims and any(part.before):
             self._add_snapshot(job_id, Moment.BEFORE, part.before)
 
-    def _add_actions(self, job_id: str, plan: RowPlan) -> None:
+    def _add_actions(self, job_id: str, actions: Iterable[StoredAction]) -> None:
         self._db.executemany(
             "INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (job_id, at, row.row, row.action, row.reason, json.dumps(row.detail))
-                for at, row in enumerate(plan.rows)
+                (job_id, at, one.row, one.action, one.reason, json.dumps(one.detail))
+                for at, one in enumerate(actions)
             ),
         )
 

@@ -196,7 +196,7 @@ def _conclude(context: RunContext, job: Job) -> Step:
         context.journal.writes.record(job.id, states)
         writes = context.journal.writes.of(job.id)
     verdict = verdict_of_writes(job, writes)
-    state = _state_of(writes)
+    state = state_of_writes(writes)
     freed = [write.position for write in writes if write.state.is_refused]
     detail: dict[str, Any] = {}
     if state is State.NEEDS_PERSON:
@@ -215,7 +215,8 @@ def _first_reason(writes: Sequence[RecordWrite]) -> Text:
     return untranslated(next((text for one in writes for _, text in one.problems), "–"))
 
 
-def _state_of(writes: list[RecordWrite]) -> State:
+def state_of_writes(writes: list[RecordWrite]) -> State:
+    """Return the state of a job whose writes have all ended."""
     states = {write.state for write in writes}
     if WriteState.UNPROVEN in states:
         return State.NEEDS_PERSON

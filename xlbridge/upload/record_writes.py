@@ -77,6 +77,7 @@ class RecordWrite:
     ``attempts`` is how often it was announced; ``before`` are the JSON values that it replaced,
     ``problems`` what is to be said of it, each with its column where there is one. ``record`` is
     the code of its record, as far as it is known, ``given`` what the system answered of it.
+    ``detail`` is all that its newest state was recorded with.
     """
 
     position: int
@@ -87,6 +88,7 @@ class RecordWrite:
     problems: Sequence[tuple[str | None, str]] = ()
     record: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 class NewState(NamedTuple):
@@ -166,6 +168,7 @@ def _write(position: int, states: Iterable[tuple[WriteState, Mapping[str, Any]]]
         problems=_problems(detail),
         record=detail.get("record") or task.record,
         given=detail.get("given", {}),
+        detail=detail,
     )
 
 

@@ -94,7 +94,7 @@ def start(context: RunContext, job: Job) -> Step:
 def _waits(context: RunContext, job: Job) -> bool:
     """Tell whether the log says that a staged file still waits to be started."""
     log = read_log(context, job)
-    return not isinstance(log, Text) and context.state_of(log) is ImportState.PENDING
+    return not isinstance(log, Text) and context.environment.state_of(log) is ImportState.PENDING
 
 
 def poll(context: RunContext, job: Job) -> Step:
@@ -111,7 +111,7 @@ def poll(context: RunContext, job: Job) -> Step:
         log = read_log(context, job)
         if isinstance(log, Text):
             return context.doubt(job, log)
-        state = context.state_of(log)
+        state = context.environment.state_of(log)
         ended = state is None and accounts_for_every_row(job.what, log)
         if ended or state is ImportState.FINISHED:
             return finish(context, job, log)

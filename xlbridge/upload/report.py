@@ -190,7 +190,7 @@ def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
             ).format(what=_returned_text(job), file=short_path(Path(rejects)), job=job.id)
         )
     if job.state is State.NEEDS_PERSON:
-        yield from map(str, _decision_lines(job))
+        yield from map(str, decision_lines(job))
 
 
 def _drift_lines(verdict: Verdict) -> Iterator[Text]:
@@ -206,7 +206,8 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
         )
 
 
-def _decision_lines(job: Job) -> Iterator[Text]:
+def decision_lines(job: Job) -> Iterator[Text]:
+    """Yield how a person decides a doubt that nothing else can settle."""
     if page := job.last("evidence_file"):
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",

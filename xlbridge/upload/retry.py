@@ -58,6 +58,7 @@ _SENT_BY = Text(pt="envio {job}", en="upload {job}")
 
 def require_rejected(job: Job) -> None:
     """Raise ``UsageError`` unless rows of the job, and of the whole sheet, were not applied."""
+    job.require_upload()
     if job.parent is not None:
         raise UsageError(
             Text(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text
 
@@ -19,6 +19,15 @@ _DIGEST_LENGTH = 8
 def plan_token(rows: int, digest: str) -> str:
     """Return the confirmation of just these actions, ``ROWS:DIGEST8``: rows to write, digest."""
     return f"{rows}:{digest[:_DIGEST_LENGTH]}"
+
+
+class StoredAction(NamedTuple):
+    """Action of a plan as the journal has it: what is done with a row or a record, and why."""
+
+    row: int
+    action: str
+    reason: str | None
+    detail: Mapping[str, Any]
 
 
 class RowAction(StrEnum):
@@ -207,9 +216,8 @@ class PlannedRow:
             return None
         return self.reason.text.format(job=self.job or "–", why=self.why or "–")
 
-    @property
-    def detail(self) -> dict[str, Any]:
-        """The rest of the row as the journal has it."""
+    def to_journal(self) -> StoredAction:
+        """Return the row as the journal keeps it."""
         detail = {
             "record": self.record,
             "job": self.job,
@@ -219,7 +227,8 @@ class PlannedRow:
             "keys": self.keys,
             "own": self.own,
         }
-        return {name: value for name, value in detail.items() if value}
+        filled = {name: value for name, value in detail.items() if value}
+        return StoredAction(self.row, self.action, self.reason, filled)
 
     @classmethod
     def of_journal(

@@ -20,7 +20,7 @@ from xlbridge.upload.planning import plan_is_old, plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
-from xlbridge.wire.imports import ImportLog, ImportQuery, ImportState
+from xlbridge.wire.imports import ImportQuery
 
 _ONCE_IT_ANSWERS = Text(
     pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
@@ -64,17 +64,6 @@ class RunContext:
         wanted = self.environment.settings.settle_seconds if own is None else own
         return max(wanted, self.client.least_settle)
 
-    def state_of(self, log: ImportLog) -> ImportState | None:
-        """Return what a log's status means; None where neither we nor the settings know the word.
-
-        The interface does not show the words.
-        """
-        word = (log.situacao or "").strip().casefold()
-        given = {w.casefold(): meant for w, meant in self.environment.settings.log_words.items()}
-        if word in given:
-            return ImportState[given[word].upper()]
-        return next((state for state in ImportState if state.casefold() == word), None)
-
     def resource(self, job: Job) -> Resource:
         """Return the resource that a job is of."""
         return self.environment.catalogue.named(job.what.resource)
@@ -89,12 +78,14 @@ class RunContext:
         Keys are read again where the plan is old by then. Raises ``UsageError`` when the plan of a
         whole sheet has changed.
         """
-        request = ConsentRequest(job, self.client.target, self.journal.plan_of(job))
+        request = ConsentRequest.of(self.journal, job, self.client.target)
         if not self.options.consent(request):
             return NO_CONSENT
         # What changes single records reads each of them just before.
         changes = job.parent is not None and not job.last("creates")
-        reads_each = job.what.mode is Mode.UNDO or (changes and job.what.mode is Mode.RECORDS)
+        reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS} or (
+            changes and job.what.mode is Mode.RECORDS
+        )
         if reads_each or not self.plan_has_changed(job):
             return None
         if job.parent is not None:

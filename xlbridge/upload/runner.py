@@ -14,6 +14,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload import preflight, reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.process import process_records, settle_processing
 from xlbridge.upload.record_writer import settle_records, write_records
 from xlbridge.upload.remote_row_results import verdict_of_log
 from xlbridge.upload.run_context import RunContext, Step
@@ -51,6 +52,11 @@ class JobRunner:
             State.SENDING: write_records,
             State.IN_DOUBT: settle_records,
         }
+        self._steps_of_processing: Mapping[State, Callable[[RunContext, Job], Step]] = {
+            State.PREPARED: _begin,
+            State.SENDING: process_records,
+            State.IN_DOUBT: settle_processing,
+        }
 
     def preflight(self, job: Job) -> Job:
         """Take the steps of a job that write nothing, and return it.
@@ -73,12 +79,17 @@ class JobRunner:
         if not job.state.is_final:
             self._context.client.login()
         go_on = True
-        steps = self._steps_of_records if job.what.mode.is_by_record else self._steps
+        steps = self._steps_of(job.what.mode)
         while go_on and not job.state.is_final:
             job, go_on = steps[job.state](self._context, job)
             if job.state.is_final and (not job.what.mode.is_by_record or job.last("creates")):
                 reconcile.keep_written_records(self._context, job)
         return job
+
+    def _steps_of(self, mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
+        if mode is Mode.PROCESS:
+            return self._steps_of_processing
+        return self._steps_of_records if mode.is_by_record else self._steps
 
 
 def _begin(context: RunContext, job: Job) -> Step:
@@ -89,6 +100,8 @@ def _begin(context: RunContext, job: Job) -> Step:
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
+    if job.what.mode is Mode.PROCESS:
+        return process_records(context, context.journal.job(job.id))
     if job.what.mode.is_by_record:
         return write_records(context, context.journal.job(job.id))
     return remote_import.send_rows(context, context.journal.job(job.id))
@@ -104,7 +117,7 @@ def _is_previewed_only(context: RunContext, job: Job) -> bool:
 def _end_without_rows(context: RunContext, job: Job) -> Job:
     """End a job of whose sheet no row is to be sent."""
     state = State.PREVIEWED if job.what.mode is Mode.PREVIEW else State.DONE
-    return context.end(job, state, Verdict.all_accepted(()))
+    return context.journal.record(job, state, verdict=asdict(Verdict.all_accepted(())))
 
 
 def _restage(context: RunContext, job: Job) -> Step:
@@ -129,7 +142,7 @@ def _settle_doubt(context: RunContext, job: Job) -> Step:
     log = remote_import.read_log(context, job)
     if isinstance(log, Text):
         return reconcile.reconcile_by_snapshots(context, job)
-    state = context.state_of(log)
+    state = context.environment.state_of(log)
     if state is ImportState.FINISHED:
         if verdict_of_log(job.what, log) is None:
             return reconcile.needs_person(context, job, _LOG_UNPROVEN)

@@ -51,10 +51,17 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
         "writes": len(undone),
         "left": [[one.row, one.reason] for one in left],
     }
-    return context.journal.create_undo(spec, [one.task for one in undone], note)
+    return context.journal.create_of_tasks(spec, [one.task for one in undone], note)
 
 
 def _require_reversible(context: UploadContext, job: Job) -> None:
+    if job.what.mode is Mode.PROCESS:
+        raise UsageError(
+            Text(
+                pt="{job} é um processamento: é definitivo, e a interface não o desfaz.",
+                en="{job} is a processing: it is final, and the interface cannot reverse it.",
+            ).format(job=job.id)
+        )
     if job.undo_of is not None or job.parent is not None:
         whole = job.undo_of or job.parent
         raise UsageError(

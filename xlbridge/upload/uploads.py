@@ -115,7 +115,8 @@ class Uploads:
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
         """
         job.require_system(self._client.identity, self._client.target.profile)
-        if job.state.is_unsent and job.parent is None and job.what.mode is not Mode.UNDO:
+        reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS}
+        if job.state.is_unsent and job.parent is None and not reads_each:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
         hold = partial(job_lock, self._context.settings.home)

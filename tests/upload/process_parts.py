@@ -1,0 +1,147 @@
+"""What the tests of processing are made of: pending records, and what the database has of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+from databases import connected
+from sheets import write_records
+from sqlalchemy import func, select
+from upload_parts import new_cnpj
+
+from xlbridge.client import Client, UploadFile
+from xlbridge.sandbox.areas.financial.tables import payables, receivables
+from xlbridge.sandbox.areas.sales import tables
+from xlbridge.sandbox.areas.stock.tables import inventories
+from xlbridge.sandbox.imports.queue import import_logs
+from xlbridge.wire.imports import IMPORT_QUEUE
+
+
+def new_order(client: Client, customer: int, _folder: Path) -> int:
+    """Register a sales order, pending."""
+    order = client.sales.orders.create(
+        codigoDaFilial=1,
+        codigoDoCliente=customer,
+        parcelas=[{"dataDeVencimento": datetime(2026, 12, 1), "valor": 10}],
+    )
+    return int(order.numeroDoPedido)
+
+
+def new_product_invoice(client: Client, customer: int, _folder: Path) -> int:
+    """Register a product invoice, pending emission."""
+    invoice = client.sales.product_invoices.create(
+        codigoDaFilial=1,
+        codigoDaNotaFiscal=1,
+        tipoDeOperacao="Saída",
+        naturezaDaOperacao="Venda",
+        codigoDaFormaDePagamento=1,
+        codigoDoCliente=customer,
+        nomeDoCliente="Cliente",
+        cep="01310-100",
+    )
+    return int(invoice.idNF)
+
+
+def new_service_invoice(client: Client, customer: int, _folder: Path) -> int:
+    """Register a service invoice, pending emission."""
+    invoice = client.sales.service_invoices.register(
+        codigoDaFilial=1, codigoDoCliente=customer, codigoDoServicoPrestado="14.01",
+        valorDoServico=100,
+    )  # fmt: skip
+    return int(invoice.idNF)
+
+
+def new_inventory(client: Client, _customer: int, _folder: Path) -> int:
+    """Open an inventory of a warehouse, and count it until it may be processed."""
+    calls = client.stock.inventories
+    for one in calls.list():
+        if one.podeEncerrar:
+            calls.close(idInventario=one.idInventario)
+    product = client.registry.products.create(descricaoDoProduto=f"Parafuso {new_cnpj()}")
+    number = calls.open(codigoDaFilial=1, codigoDoAlmoxarifado=1).idInventario
+    calls.start_count(idInventario=number, contagem=1)
+    counted = [{"idProd": product.idProduto, "quantidade": 7}]
+    calls.count(idInventario=number, contagem=1, itens=counted)
+    calls.validate(idInventario=number)
+    return int(number)
+
+
+def new_queued_file(client: Client, _customer: int, folder: Path) -> int:
+    """Put a workbook of one new payable into the queue, where it waits for its processing."""
+    document = f"FILA-{new_cnpj()}"
+    path = write_records(folder / "fila.xlsx", "contaspagar", [{"numeroDoDocumento": document}])
+    file = UploadFile(f"{document}.xlsx", path.read_bytes())
+    return int(client.call(IMPORT_QUEUE, path={"resource": "contaspagar"}, file=file))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Kind of records: its listing, how one is made, the path of its requests, the database."""
+
+    listing: str
+    create: Callable[[Client, int, Path], int]
+    path: str
+    shown: str
+    processed: Callable[[Any, int], int]
+
+    def times(self, home: Path, number: int) -> int:
+        """Return how many times the sandbox has processed a record, by its own database."""
+        with connected(home) as connection:
+            return self.processed(connection, number)
+
+
+def _titles_of_order(connection: Any, number: int) -> int:
+    document = receivables.c.numeroDoDocumento.like(f"PV-{number:06}/%")
+    return int(connection.scalar(select(func.count()).where(document)))
+
+
+def _numbers_of(table: Any) -> Callable[[Any, int], int]:
+    def count(connection: Any, number: int) -> int:
+        filled = (table.c.idNF == number) & table.c.numeroDaNotaFiscalEletronica.is_not(None)
+        return int(connection.scalar(select(func.count()).where(filled)))
+
+    return count
+
+
+def _adjustments(connection: Any, number: int) -> int:
+    done = (inventories.c.idInventario == number) & (inventories.c.situation == "Processado")
+    return int(connection.scalar(select(func.count()).where(done)))
+
+
+def _written_rows(connection: Any, number: int) -> int:
+    name = connection.scalar(select(import_logs.c.filename).where(import_logs.c.id == number))
+    rows = payables.c.numeroDoDocumento == name.removesuffix(".xlsx")
+    return int(connection.scalar(select(func.count()).where(rows)))
+
+
+ORDERS = Kind("pedidos", new_order, "/pedido/processar/", "/faturamento/pedido?", _titles_of_order)
+PRODUCT_INVOICES = Kind(
+    "nfe", new_product_invoice, "/nfe/processar/", "/nfe/", _numbers_of(tables.product_invoices)
+)
+SERVICE_INVOICES = Kind(
+    "nfse", new_service_invoice, "/nfs/processar/", "/nfse/", _numbers_of(tables.service_invoices)
+)
+INVENTORIES = Kind("inventario", new_inventory, "/processar", "/inventario/", _adjustments)
+FILES = Kind(
+    "importacao", new_queued_file, "/processar-arquivo/", "/log-importacao/", _written_rows
+)
+KINDS = (ORDERS, PRODUCT_INVOICES, SERVICE_INVOICES, INVENTORIES, FILES)
+
+
+def write_numbers(
+    path: Path, header: str, numbers: Sequence[object], *, hidden: Sequence[int] = ()
+) -> Path:
+    """Write a sheet with a column of numbers beside another, its header in the second row."""
+    with xlsxwriter.Workbook(path, {"default_date_format": "dd/mm/yyyy"}) as book:
+        sheet = book.add_worksheet("Plan1")
+        sheet.write_row(1, 0, ["nome", header])
+        for row, number in enumerate(numbers, start=2):
+            sheet.write(row, 0, f"linha {row + 1}")
+            if number is not None:
+                sheet.write(row, 1, number)
+        for row in hidden:
+            sheet.set_row(row - 1, None, None, {"hidden": True})
+    return path

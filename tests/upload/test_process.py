@@ -1,0 +1,472 @@
+"""Records are taken to their next state once each: planned, confirmed, proven by their state."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from databases import connected
+from environment import Xlbridge
+from lossy_proxy import Fate, LossyProxy
+from process_parts import (
+    FILES,
+    INVENTORIES,
+    KINDS,
+    ORDERS,
+    PRODUCT_INVOICES,
+    SERVICE_INVOICES,
+    Kind,
+    write_numbers,
+)
+from sheets import write_records
+from sqlalchemy import update
+from update_parts import Run, writes
+from upload_parts import new_cnpj
+
+from xlbridge.client import Client, UploadFile
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.sandbox.areas.registry.tables import clients
+from xlbridge.sandbox.areas.sales import tables
+from xlbridge.wire.imports import IMPORT_QUEUE
+
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.listing)
+
+
+def counts(**given: int) -> dict[str, int]:
+    """The counts of a report's records; those that are not given are 0."""
+    names = ("read", "processed", "already", "rejected", "unknown")
+    return dict.fromkeys(names, 0) | given
+
+
+def sent_for(proxy: LossyProxy, kind: Kind) -> int:
+    """Count the requests that process a record; forget all requests."""
+    return sum(kind.path in path for method, path in writes(proxy) if method == "POST")
+
+
+@each_kind
+def test_a_record_is_processed_once_and_known_as_done_afterwards(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+    kind: Kind,
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    before = kind.times(sandbox_home, number)
+    proxy.seen.clear()
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    assert (code, report["state"], report["rows"]) == (0, "done", counts(read=1, processed=1))
+    assert (before, kind.times(sandbox_home, number)) == (0, 1)
+    (record,) = report["records"]
+    assert (record["id"], record["outcome"], record["row"]) == (number, "processed", None)
+    assert sent_for(proxy, kind) == 1
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, already=1))
+    assert (sent_for(proxy, kind), kind.times(sandbox_home, number)) == (0, 1)
+    assert run("jobs", report["job"])[1]["rows"] == counts(read=1, already=1)
+
+
+@pytest.mark.parametrize("kind", [PRODUCT_INVOICES, SERVICE_INVOICES], ids=lambda k: k.listing)
+def test_what_the_system_gives_out_comes_back(
+    client: Client, customer: int, run: Run, tmp_path: Path, kind: Kind
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    _, report = run("process", kind.listing, "--id", number, "--yes")
+    (record,) = report["records"]
+    given = record["given"]
+    assert given["numeroDaNotaFiscalEletronica"] > 0
+    assert given["chaveDaNotaFiscalEletronica"].isdecimal()
+
+
+def test_an_exported_sheet_is_processed_and_its_rows_are_named(
+    client: Client,
+    customer: int,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    orders = [ORDERS.create(client, customer, tmp_path) for _ in range(3)]
+    run("process", "pedidos", "--id", orders[1], "--yes")
+    sheet = tmp_path / "pedidos.xlsx"
+    assert xlbridge("export", "pedidos", "-o", sheet, **toward_proxy).returncode == 0
+    code, report = run("process", "pedidos", sheet, "--yes")
+    rows = {record["id"]: record for record in report["records"]}
+    assert code in {0, 1}
+    assert [rows[order]["outcome"] for order in orders] == ["processed", "already", "processed"]
+    assert sorted(rows[order]["row"] for order in orders)[0] > 1
+    assert len(rows) == report["rows"]["read"]
+    assert [ORDERS.times(sandbox_home, order) for order in orders] == [1, 1, 1]
+
+
+def test_a_plan_sends_nothing_and_its_token_confirms_just_its_records(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox: RunningSandbox,
+    xlbridge: Xlbridge,
+    home: Path,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    first, second = (PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2))
+    proxy.seen.clear()
+    code, plan = run("process", "nfe", "--id", f"{first},{second}", "--plan")
+    assert (code, plan["job"], plan["rows"]) == (0, None, counts(read=2, unknown=2))
+    assert (writes(proxy), run("jobs")[1]["jobs"]) == ([], [])
+    production = {"base_url": sandbox.base_url, "email": sandbox.email, "production": True}
+    lines = (f"{name} = {json.dumps(value)}" for name, value in production.items())
+    (home / "profiles.toml").write_text("\n".join(["[profiles.prod]", *lines, ""]))
+    known = {"XLBRIDGE_PROFILE": "prod", "XLBRIDGE_PASSWORD": sandbox.password}
+    command = ["process", "nfe", "--id", f"{first},{second}"]
+    refused = xlbridge(*command, "--yes", **known)
+    assert refused.returncode == 2
+    assert "--plan" in refused.stderr
+    other = xlbridge("process", "nfe", "--id", first, "--confirm", plan["confirm"], **known)
+    assert (other.returncode, PRODUCT_INVOICES.times(sandbox_home, first)) == (2, 0)
+    done = xlbridge(*command, "--confirm", plan["confirm"], **known)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be undone" not in done.stdout
+    assert "This is final" in done.stderr
+    assert [PRODUCT_INVOICES.times(sandbox_home, one) for one in (first, second)] == [1, 1]
+
+
+def test_without_consent_nothing_is_sent_and_resume_asks_again(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = ORDERS.create(client, customer, tmp_path)
+    proxy.seen.clear()
+    code, report = run("process", "pedidos", "--id", number)
+    assert (code, report["rows"]) == (2, counts(read=1, unknown=1))
+    assert writes(proxy) == []
+    code, report = run("resume", report["job"], "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, processed=1))
+
+
+def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed(
+    client: Client, customer: int, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    good, cancelled = (ORDERS.create(client, customer, tmp_path) for _ in range(2))
+    inactive = client.registry.clients.create(nomeComercial="Bia", cnpj=new_cnpj()).codigoDoCliente
+    refused = ORDERS.create(client, int(inactive), tmp_path)
+    with connected(sandbox_home, writing=True) as connection:
+        order = tables.sales_orders
+        connection.execute(
+            update(order)
+            .where(order.c.numeroDoPedido == cancelled)
+            .values(cancelado=True, pendente=False)
+        )
+        connection.execute(
+            update(clients).where(clients.c.codigoDoCliente == inactive).values(ativo=False)
+        )
+    path = write_numbers(
+        tmp_path / "lista.xlsx", "numeroPedido", [good, cancelled, 999_999, None, refused, good]
+    )
+    code, report = run("process", "pedidos", path, "--yes")
+    assert (code, report["rows"]) == (1, counts(read=4, processed=1, rejected=3))
+    reasons = {record["id"]: record["reason"] for record in report["records"]}
+    assert (reasons[cancelled], reasons[999_999], reasons[good]) == ("closed", "not-found", None)
+    told = {record["id"]: (record["row"], record["message"]) for record in report["records"]}
+    assert told[cancelled][0] == 4
+    assert "inativo" in told[refused][1]
+    assert ORDERS.times(sandbox_home, refused) == ORDERS.times(sandbox_home, cancelled) == 0
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("fate", "sent"),
+    [
+        ("lose answer", 1),
+        ("500 after", 1),
+        ("429 after", 1),
+        ("lose request", 2),
+    ],
+)
+def test_a_lost_answer_is_settled_by_the_state_of_the_record(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+    kind: Kind,
+    fate: Fate,
+    sent: int,
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    proxy.seen.clear()
+    met: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        if method == "POST" and kind.path in path and not met:
+            met.append(path)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
+    assert (sent_for(proxy, kind), kind.times(sandbox_home, number)) == (sent, 1)
+
+
+def test_a_refused_record_that_is_processed_all_the_same_is_done(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = ORDERS.create(client, customer, tmp_path)
+    proxy.lose_once("refuse after", ORDERS.path)
+    code, report = run("process", "pedidos", "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, already=1))
+
+
+@each_kind
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+    kill_while_writing: Callable[..., None],
+    kind: Kind,
+    committed: bool,
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    proxy.seen.clear()
+    kill_while_writing(
+        "POST",
+        ["process", kind.listing, "--id", str(number), "--yes"],
+        committed=committed,
+        is_there=lambda: kind.times(sandbox_home, number) == 1,
+    )
+    proxy.decide = lambda _method, _path: "pass"
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    if not committed:
+        (record,) = report["records"]
+        assert (code, record["reason"]) == (1, "claimed")
+    (job,) = [j["job"] for j in run("jobs")[1]["jobs"] if j["state"] == "in_doubt"]
+    code, report = run("resume", job)
+    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
+    assert kind.times(sandbox_home, number) == 1
+    assert sent_for(proxy, kind) == (1 if committed else 2)
+
+
+def test_many_records_are_processed_at_the_same_time_and_each_once(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(12)]
+    lost = {numbers[2]: "lose answer", numbers[5]: "lose request", numbers[7]: "refuse"}
+    met: set[str] = set()
+
+    def decide(method: str, path: str) -> Fate:
+        number = int(path.rsplit("/", 1)[-1]) if PRODUCT_INVOICES.path in path else 0
+        if method != "POST" or number not in lost or path in met:
+            return "pass"
+        met.add(path)
+        return lost[number]  # type: ignore[return-value]
+
+    proxy.decide = decide
+    proxy.seen.clear()
+    listed = ",".join(map(str, numbers))
+    code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
+    assert (code, report["rows"]) == (1, counts(read=12, processed=11, rejected=1)), report
+    assert [record["id"] for record in report["records"]] == numbers
+    times = [PRODUCT_INVOICES.times(sandbox_home, number) for number in numbers]
+    assert (sum(times), times[7], sent_for(proxy, PRODUCT_INVOICES)) == (11, 0, 13)
+    code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
+    assert (code, report["rows"]) == (0, counts(read=12, processed=1, already=11))
+
+
+def test_a_person_decides_where_nothing_tells(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    home: Path,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    """A system that shows no number of its service invoices proves nothing by them."""
+    first, second = (SERVICE_INVOICES.create(client, customer, tmp_path) for _ in range(2))
+    proxy.answers = {
+        f"/nfse/{number}": json.dumps({"success": True, "data": {"idNF": number}}).encode()
+        for number in (first, second)
+    }
+    decisions = {}
+    for number, said in ((first, "applied"), (second, "not-applied")):
+        fate: Fate = "lose answer" if said == "applied" else "lose request"
+        proxy.lose_once(fate, f"/nfs/processar/{number}")
+        code, report = run("process", "nfse", "--id", number, "--yes")
+        assert (code, report["state"], report["rows"]) == (5, "in_doubt", counts(read=1, unknown=1))
+        page = Path(report["evidence_file"])
+        assert page.parent == home / "evidence"
+        assert str(number) in page.read_text("utf-8")
+        held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
+        assert held["reason"] == "claimed"
+        decided = ("resolve", report["job"], "--as", said, "--reason", "visto")
+        decisions[said] = run(*decided)[1]["rows"]
+    assert decisions == {
+        "applied": counts(read=1, processed=1),
+        "not-applied": counts(read=1, rejected=1),
+    }
+    code, report = run("process", "nfse", "--id", f"{first},{second}", "--yes")
+    assert (code, report["rows"]) == (0, counts(read=2, processed=1, already=1))
+    assert [SERVICE_INVOICES.times(sandbox_home, one) for one in (first, second)] == [1, 1]
+
+
+def test_a_success_that_the_record_does_not_show_is_no_proof(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = PRODUCT_INVOICES.create(client, customer, tmp_path)
+    pending = {"idNF": number, "numeroDaNotaFiscalEletronica": None}
+    answer = json.dumps({"success": True, "data": pending}).encode()
+    proxy.answers = {f"/nfe/processar/{number}": answer, f"/nfe/{number}": answer}
+    proxy.seen.clear()
+    code, report = run("process", "nfe", "--id", number, "--yes")
+    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
+    assert sent_for(proxy, PRODUCT_INVOICES) == 1
+
+
+def test_what_was_processed_from_here_and_is_pending_again_needs_a_reason(
+    client: Client, customer: int, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    number = PRODUCT_INVOICES.create(client, customer, tmp_path)
+    run("process", "nfe", "--id", number, "--yes")
+    with connected(sandbox_home, writing=True) as connection:
+        table = tables.product_invoices
+        pending = {"numeroDaNotaFiscalEletronica": None, "chaveDaNotaFiscalEletronica": None}
+        connection.execute(update(table).where(table.c.idNF == number).values(pending))
+    code, report = run("process", "nfe", "--id", number, "--yes")
+    (record,) = report["records"]
+    assert (code, record["outcome"], record["reason"]) == (1, "rejected", "processed-before")
+    assert run("process", "nfe", "--id", number, "--yes", "--again", "estornada")[0] == 0
+    assert PRODUCT_INVOICES.times(sandbox_home, number) == 1
+
+
+def test_a_file_that_an_upload_has_queued_is_left_to_it(
+    proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    path = write_records(
+        tmp_path / "contas.xlsx", "contaspagar", [{"numeroDoDocumento": f"F-{new_cnpj()}"}]
+    )
+    proxy.lose_once("refuse", FILES.path)
+    _, upload = run("upload", path, "--yes", "--mode", "queue", "--no-wait")
+    code, report = run("process", "importacao", "--id", upload["log_id"], "--yes")
+    (record,) = report["records"]
+    assert (code, record["reason"]) == (1, "claimed")
+    assert upload["job"] in record["message"]
+
+
+def test_lines_of_a_file_that_the_system_rejects_are_told(
+    client: Client, run: Run, tmp_path: Path
+) -> None:
+    rows = [{"codigoDoFornecedor": 987_654}, {"numeroDoDocumento": new_cnpj()}]
+    path = write_records(tmp_path / "contas.xlsx", "contaspagar", rows)
+    file = UploadFile(path.name, path.read_bytes())
+    log = client.call(IMPORT_QUEUE, path={"resource": "contaspagar"}, file=file)
+    code, report = run("process", "importacao", "--id", log, "--yes")
+    assert (code, report["rows"]) == (1, counts(read=1, processed=1))
+    given = report["records"][0]["given"]
+    assert (given["registrosImportados"], given["registrosRejeitados"]) == (1, 1)
+
+
+def test_a_system_that_does_not_answer_leaves_everything_as_it_is(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, xlbridge: Xlbridge,
+    toward_proxy: dict[str, str], tmp_path: Path,
+) -> None:  # fmt: skip
+    number = ORDERS.create(client, customer, tmp_path)
+    away = toward_proxy | {"XLBRIDGE_BASE_URL": "http://127.0.0.1:9"}
+    ended = xlbridge("process", "pedidos", "--id", number, "--yes", **away)
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert run("jobs")[1]["jobs"] == []
+
+
+def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
+    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], run: Run,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    number = INVENTORIES.create(client, customer, tmp_path)
+    job = run("process", "inventario", "--id", number, "--yes")[1]["job"]
+    for command in (
+        ["undo", job, "--yes"],
+        ["retry", job, "--yes"],
+        ["jobs", job, "--annotate", tmp_path / "c.xlsx"],
+    ):
+        ended = xlbridge(*command, **toward_proxy)
+        assert ended.returncode == 2, ended.stderr
+        assert "Traceback" not in ended.stderr
+    told = xlbridge("jobs", job, **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    assert "Processados: 1 de 1" in told
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code", "told"),
+    [
+        ([12, "12a"], 1, "B4 (12a)"),
+        ([1.5], 1, "B3 (1.5)"),
+        ([True], 1, "B3 (True)"),
+        ([datetime(2026, 1, 1)], 1, "B3"),
+        ([None, None], 2, "no number at all"),
+    ],
+    ids=["text", "fraction", "boolean", "date", "empty"],
+)
+def test_cells_that_hold_no_number_are_named_and_nothing_is_sent(
+    proxy: LossyProxy, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path,
+    numbers: list[object], code: int, told: str,
+) -> None:  # fmt: skip
+    path = write_numbers(tmp_path / "lista.xlsx", "idNF", numbers)
+    ended = xlbridge("process", "nfe", path, "--yes", **toward_proxy)
+    assert ended.returncode == code, ended.stderr
+    assert told in ended.stderr
+    assert writes(proxy) == []
+
+
+def test_rows_that_are_hidden_are_mentioned(
+    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+) -> None:
+    numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2)]
+    path = write_numbers(tmp_path / "lista.xlsx", "IDNF", numbers, hidden=[4])
+    ended = xlbridge("process", "nfe", path, "--plan", **toward_proxy)
+    assert (ended.returncode, "1 stands in a hidden row" in ended.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing", "--id", "1"], "importacao"),
+        (["nfe"], "--id"),
+        (["nfe", "{sheet}", "--id", "1"], "--id"),
+        (["nfe", "--id", "1,x"], "x"),
+        (["nfe", "--id", "0"], "0"),
+        (["inventario", "{sheet}"], "idInventario"),
+        (["nfe", "{sheet}", "--sheet", "Outra"], "Outra"),
+        (["nfe", "{missing}"], "missing.xlsx"),
+        (["nfe", "--id", "1", "--again", " "], "--again"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    tmp_path: Path,
+    arguments: list[str],
+    told: str,
+) -> None:
+    sheet = write_numbers(tmp_path / "lista.xlsx", "idNF", [1])
+    places = {"sheet": sheet, "missing": tmp_path / "missing.xlsx"}
+    given = [argument.format(**places) for argument in arguments]
+    ended = xlbridge("process", *given, "--yes", **toward_proxy)
+    assert ended.returncode == 2, ended.stderr
+    assert told in ended.stderr
+
+
+def test_a_file_that_is_no_workbook_is_refused(
+    xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "lista.xlsx"
+    path.write_text("idNF\n1\n")
+    assert xlbridge("process", "nfe", path, "--yes", **toward_proxy).returncode == 3

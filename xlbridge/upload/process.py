@@ -1,0 +1,348 @@
+"""Processing of records, one request each: read, announced, sent once, and proven.
+
+A record in doubt does not stop the others; it is settled by reading its state. Source: the upload
+protocol, Processing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.errors import ApiError, InDoubt
+from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.process_kinds import ProcessKind, RecordState, Standing, find_kind
+from xlbridge.upload.process_plan import StateReader
+from xlbridge.upload.reconcile import MAX_SETTLE_WAIT, has_settled
+from xlbridge.upload.record_changes import MOST_ATTEMPTS
+from xlbridge.upload.record_dispatch import (
+    Announce,
+    RecordDispatch,
+    RecordProgress,
+    WriteOrder,
+    WriteResult,
+)
+from xlbridge.upload.record_sending import (
+    RecordRequest,
+    SharedPause,
+    result_of,
+    send_record,
+    with_reason,
+)
+from xlbridge.upload.record_writer import state_of_writes, verdict_of_writes
+from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
+from xlbridge.upload.run_context import RunContext, Step
+from xlbridge.wire import WireModel
+
+_FRESH = timedelta(minutes=1)
+"""Time for which the listing of all records is not read again. Source: the brief, Row actions."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between two looks at a record that the system is processing."""
+
+_INTERRUPTED = Text(
+    pt="o processamento foi interrompido antes da resposta",
+    en="processing was interrupted before the answer",
+)
+_NOT_SHOWN = Text(
+    pt="o sistema aceitou o pedido, e o registro ainda não aparece como processado",
+    en="the system accepted the request, and does not show the record as processed yet",
+)
+_UNPROVEN = Text(
+    pt="a resposta se perdeu, e nada no registro diz se foi processado",
+    en="the answer was lost, and nothing in the record tells whether it was processed",
+)
+_LOST = Text(
+    pt="não foi processado: o sistema não respondeu a {n} pedidos, e o registro está como antes",
+    en="was not processed: the system did not answer {n} requests, and the record is as it was",
+)
+_CHANGED = Text(
+    pt="mudou depois do plano, e não pode mais ser processado",
+    en="has changed since the plan, and cannot be processed any more",
+)
+_SOME_DONE = Text(
+    pt="Parte dos registros já foi processada; para continuar: xlbridge resume {job}",
+    en="Some records were processed already; to go on: xlbridge resume {job}",
+)
+_LOOK_AGAIN = Text(
+    pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
+)
+
+
+def process_records(context: RunContext, job: Job) -> Step:
+    """Process the records of a job that are not processed yet, and end it as far as that proves.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked, and
+    ``InDoubt`` where the outcome of a record is open then; a later run goes on.
+    """
+    if job.state is not State.SENDING:
+        job = context.announce(job, State.SENDING)
+    processor = _Processor(context, job)
+    try:
+        processor.process_waiting()
+        processor.look_at_refused()
+    except ApiError as error:
+        raise _stopped(context, job, error) from error
+    return _conclude(context, job)
+
+
+def settle_processing(context: RunContext, job: Job) -> Step:
+    """Settle the records in doubt by reading their states; those not processed are sent again.
+
+    Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not context.options.wait:
+        return job, False
+    try:
+        if _Processor(context, job).settle(final=False):
+            if not has_settled(context, job):
+                return job, False
+            _Processor(context, job).settle(final=True)
+    except ApiError as error:
+        raise InDoubt(error.message, _LOOK_AGAIN.format(job=job.id)) from error
+    return context.journal.record(job, State.SENDING, reconciled="read back"), True
+
+
+class _Processor:
+    """Processor of the records of one job."""
+
+    def __init__(self, context: RunContext, job: Job) -> None:
+        self._context = context
+        self._job = job
+        self._kind: ProcessKind = find_kind(job.what.resource)
+        self._at_once = int(job.last("at_once"))
+        self._reader = StateReader(context.environment, context.client, self._kind, self._at_once)
+        self._pause = SharedPause(context.options.sleep)
+        self._listed = _ListedStates(context, self._reader, self._writes())
+
+    def process_waiting(self) -> None:
+        """Send what waits; what was being sent when a run ended is in doubt."""
+        writes = self._writes()
+        interrupted = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
+        for write in writes:
+            if write.state is WriteState.SENDING:
+                self._record(write, interrupted)
+        waiting = [write for write in writes if write.state.is_waiting]
+        progress = RecordProgress(self._context.options.progress, len(writes), len(waiting))
+        dispatch = RecordDispatch(self._process, self._put_down, self._at_once, progress.count)
+        dispatch.run(WriteOrder(waiting, lambda write: {write.task.record}))
+
+    def look_at_refused(self) -> None:
+        """Read the records that were refused: one that is processed all the same is done."""
+        refused = [one for one in self._writes() if one.state is WriteState.REJECTED]
+        states = self._reader.read([_number(write) for write in refused]) if refused else {}
+        for write in refused:
+            state = states[_number(write)]
+            if state.standing is Standing.DONE:
+                self._record(write, _done(state, already=write.attempts == 1))
+
+    def settle(self, *, final: bool) -> bool:
+        """Read the states of the records in doubt; return whether some still are in doubt.
+
+        What the system is processing is waited for. Only with ``final``, once no request can be on
+        its way, a record that is as before proves something.
+        """
+        doubtful = [one for one in self._writes() if one.state is WriteState.DOUBTFUL]
+        states = self._reader.read([_number(write) for write in doubtful])
+        left = False
+        for write in doubtful:
+            result = self._settled(write, self._awaited(write, states), final=final)
+            if result is None:
+                left = True
+            else:
+                self._record(write, result)
+        return left
+
+    def _settled(
+        self, write: RecordWrite, state: RecordState, *, final: bool
+    ) -> WriteResult | None:
+        """Return what the state of a record in doubt proves, None while it proves nothing."""
+        if state.standing is Standing.DONE:
+            return _done(state, already=write.attempts == 0)
+        if not final:
+            return None
+        if state.standing is not Standing.OPEN or write.detail.get("accepted"):
+            return self._told(WriteState.UNPROVEN, state.remark or _UNPROVEN)
+        if write.attempts < MOST_ATTEMPTS:
+            return WriteResult(WriteState.NOT_APPLIED)
+        return self._told(WriteState.REJECTED, _LOST.format(n=write.attempts))
+
+    def _awaited(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
+        """Look at a record while the system is processing it, and return its state then.
+
+        A file whose start was accepted may wait for its turn; an invoice that was accepted and has
+        no number yet is not waited for so long.
+        """
+        number, pause, waited = _number(write), _FIRST_PAUSE, 0.0
+        state = states[number]
+        accepted = bool(write.detail.get("accepted"))
+        longest = min(MAX_SETTLE_WAIT, self._context.settle_seconds)
+        while state.standing is Standing.RUNNING or (
+            accepted
+            and state.standing is Standing.OPEN
+            and (self._kind.is_queued or waited < longest)
+        ):
+            self._context.report_progress(
+                self._job,
+                Text(
+                    pt="{noun} {number}: o sistema está processando",
+                    en="{noun} {number}: the system is processing it",
+                ).format(noun=self._kind.noun, number=number),
+            )
+            self._context.options.sleep(pause)
+            waited += pause
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            state = self._reader.read([number])[number]
+        return state
+
+    def _process(self, write: RecordWrite, announce: Announce) -> WriteResult:
+        """Process a record, unless it is done already, or cannot be processed any more.
+
+        Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.
+        """
+        state = self._present(write)
+        match state.standing:
+            case Standing.DONE:
+                return _done(state, already=write.attempts == 0)
+            case Standing.RUNNING:
+                return self._accepted(state)
+            case Standing.OPEN | Standing.UNTOLD if _may_be_sent(self._kind, state):
+                return self._send(write, announce)
+        return self._told(WriteState.CHANGED, state.remark or _CHANGED)
+
+    def _send(self, write: RecordWrite, announce: Announce) -> WriteResult:
+        operation = self._kind.process
+        path = dict.fromkeys(operation.path_parameters, _number(write))
+        request = RecordRequest(
+            send=lambda: self._context.client.send(operation, path=path),
+            announce=lambda: announce({}),
+            read_back=lambda declined: self._after_put_off(write, declined),
+        )
+        outcome = send_record(self._context, self._pause, request)
+        match outcome:
+            case Executed(data):
+                return self._executed(write, data)
+            case Rejected(_, details):
+                told = "; ".join(detail.value for detail in details if detail.value)
+                return self._told(WriteState.REJECTED, untranslated(told))
+        return result_of(outcome)
+
+    def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
+        """Return what the record proves of a request that was put off; None: not executed."""
+        standing = self._read(write).standing
+        if standing in {Standing.DONE, Standing.RUNNING}:
+            return Executed(None)
+        return None if standing is Standing.OPEN else Doubtful(declined.reason)
+
+    def _executed(self, write: RecordWrite, data: WireModel | None) -> WriteResult:
+        """Return what a success proves: the record shows that it is done, or does not tell."""
+        state = self._reader.of_answer(data)
+        if state is None or state.standing is not Standing.DONE:
+            state = self._read(write)
+        untold = state.standing is Standing.UNTOLD and not self._kind.is_queued
+        return _done(state) if untold or state.standing is Standing.DONE else self._accepted(state)
+
+    def _accepted(self, state: RecordState) -> WriteResult:
+        """Return that the system processes a record, and does not show it as done yet."""
+        told = with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN)
+        return WriteResult(told.state, {**told.detail, "accepted": True})
+
+    def _told(self, state: WriteState, reason: Text) -> WriteResult:
+        return with_reason(state, reason, self._kind.number)
+
+    def _present(self, write: RecordWrite) -> RecordState:
+        """Return the state of a record just before it is processed."""
+        return self._listed.of(_number(write)) if self._kind.is_listed else self._read(write)
+
+    def _read(self, write: RecordWrite) -> RecordState:
+        return self._reader.read([_number(write)])[_number(write)]
+
+    def _writes(self) -> list[RecordWrite]:
+        return self._context.journal.writes.of(self._job.id)
+
+    def _record(self, write: RecordWrite, result: WriteResult) -> None:
+        self._put_down([NewState(write, result.state, result.detail)])
+
+    def _put_down(self, states: Sequence[NewState]) -> None:
+        self._context.journal.writes.record(self._job.id, states)
+
+
+class _ListedStates:
+    """States of the records of a job that only the listing of all shows, a minute old at most."""
+
+    def __init__(
+        self, context: RunContext, reader: StateReader, writes: Sequence[RecordWrite]
+    ) -> None:
+        self._now = context.journal.now
+        self._reader = reader
+        self._numbers = [_number(write) for write in writes if write.state.is_waiting]
+        self._states: dict[int, RecordState] = {}
+        self._read_at: datetime | None = None
+        self._lock = Lock()
+
+    def of(self, number: int) -> RecordState:
+        """Return the state of a record; any thread may ask."""
+        with self._lock:
+            now = self._now()
+            if self._read_at is None or now - self._read_at > _FRESH:
+                self._states, self._read_at = self._reader.read(self._numbers), now
+            return self._states[number]
+
+
+def _number(write: RecordWrite) -> int:
+    return int(write.task.record)
+
+
+def _may_be_sent(kind: ProcessKind, state: RecordState) -> bool:
+    return state.standing is Standing.OPEN or not kind.is_queued
+
+
+def _done(state: RecordState, *, already: bool = False) -> WriteResult:
+    """Return that a record is processed, with what the system gave it."""
+    detail: dict[str, Any] = {"given": dict(state.given), "already": already}
+    if state.remark is not None:
+        detail["problems"] = [(None, str(state.remark))]
+    return WriteResult(WriteState.APPLIED, detail)
+
+
+def _conclude(context: RunContext, job: Job) -> Step:
+    """End a job by the states of its records, or doubt it while one of them is in doubt."""
+    writes = context.journal.writes.of(job.id)
+    verdict = verdict_of_writes(job, writes)
+    doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
+    if doubtful:
+        return context.doubt(job, _first_reason(doubtful), verdict)
+    state = state_of_writes(writes)
+    freed = [write.position for write in writes if write.state.is_refused]
+    detail: dict[str, Any] = {}
+    if state is State.NEEDS_PERSON:
+        proofs = {WriteState.APPLIED: True, WriteState.UNPROVEN: None}
+        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+        detail = {
+            "proven": [proofs.get(write.state, False) for write in writes],
+            "reason": asdict(_first_reason(unproven)),
+        }
+    ended = context.journal.record(job, state, freed=freed, verdict=asdict(verdict), **detail)
+    return ended, False
+
+
+def _first_reason(writes: Sequence[RecordWrite]) -> Text:
+    return untranslated(next((text for one in writes for _, text in one.problems), "–"))
+
+
+def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
+    """Record where a run was stopped, and return the error that says how to go on."""
+    writes = context.journal.writes.of(job.id)
+    if all(write.state.is_waiting for write in writes):
+        return context.not_sent(job, NotExecuted(error.message))
+    verdict = verdict_of_writes(job, writes)
+    if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
+        context.doubt(job, error.message, verdict)
+        return InDoubt(error.message, _LOOK_AGAIN.format(job=job.id))
+    context.journal.record(
+        job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
+    )
+    return type(error)(error.message, _SOME_DONE.format(job=job.id))

@@ -1,0 +1,192 @@
+"""Numbers of the records that are to be processed: as given, or from a column of a sheet."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import normalize_header
+from xlbridge.settings import WorkbookLimits
+from xlbridge.upload.process_kinds import ProcessKind
+from xlbridge.workbook import cell_address
+from xlbridge.workbook.read import SheetCells, read_workbook
+
+_HEADER_ROWS = 20
+"""Rows from the top of a sheet among which its header is looked for."""
+
+_SHOWN_CELLS = 10
+_LEAST_INEXACT = 1e15
+"""Numbers from here on are not stored exactly in a cell."""
+
+_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordNumbers:
+    """Numbers of records, each once, in the order in which they were given.
+
+    ``rows`` are the Excel rows that they stand in, or their places from 1 on where there is no
+    ``file``. ``columns`` gives the zero-based position of their column. ``hidden`` counts numbers
+    that stand in hidden rows, ``empty`` filled rows without a number, ``repeated`` further rows
+    with a number that was there already.
+    """
+
+    numbers: Sequence[int]
+    rows: Sequence[int]
+    file: str = ""
+    sheet: str = ""
+    columns: Mapping[str, int] = field(default_factory=dict)
+    hidden: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+
+def given_numbers(given: Sequence[int]) -> RecordNumbers:
+    """Return numbers that were given by themselves. Raises ``UsageError`` where one cannot be."""
+    wrong = [number for number in given if number < 1]
+    if wrong or not given:
+        raise UsageError(
+            Text(
+                pt="Não é número de registro: {numbers}.",
+                en="Not the number of a record: {numbers}.",
+            ).format(numbers=", ".join(map(str, wrong)) or "–")
+        )
+    numbers = list(dict.fromkeys(given))
+    return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(given) - len(numbers))
+
+
+class InvalidNumbers(UsageError):
+    """Error of a sheet some of whose cells hold no number of a record; ``cells`` names each."""
+
+    def __init__(self, file: Path, cells: Sequence[str]) -> None:
+        more = ", …" if len(cells) > _SHOWN_CELLS else ""
+        super().__init__(
+            Text(
+                pt="{file}: {n} {n:célula não tem|células não têm} número de registro: "
+                "{cells}{more}",
+                en="{file}: {n} {n:cell has|cells have} no number of a record: {cells}{more}",
+            ).format(file=file, n=len(cells), cells=", ".join(cells[:_SHOWN_CELLS]), more=more),
+            Text(
+                pt="Nada foi enviado: corrija as células ou apague as linhas.",
+                en="Nothing was sent: fix the cells or delete the rows.",
+            ),
+        )
+        self.cells = cells
+
+
+def numbers_in_sheet(
+    file: Path, kind: ProcessKind, limits: WorkbookLimits, sheet: str | None = None
+) -> RecordNumbers:
+    """Return the numbers in a workbook's column of them, which is found by its header.
+
+    Empty cells are left out. Raises ``UsageError`` when there is no such sheet or column, or more
+    than one; ``InvalidNumbers`` for cells that hold something else; ``WorkbookRefused`` when the
+    file is no .xlsx that can be read safely.
+    """
+    cells, header, column = _chosen_column(file, kind, limits, sheet)
+    place = cells.first_column + column
+    hidden = cells.raw.layout.hidden_rows
+    known: dict[int, int] = {}
+    wrong: list[str] = []
+    empty = repeated = 0
+    for row in range(header + 1, cells.height + 1):
+        number = _number(cells, row, column)
+        if isinstance(number, str):
+            wrong.append(f"{cell_address(row, place)} ({number})")
+        elif number is None:
+            empty += any(value != "" for value in cells.row(row - 1))
+        elif number in known:
+            repeated += 1
+        else:
+            known[number] = row
+    if wrong:
+        raise InvalidNumbers(file, wrong)
+    if not known:
+        raise UsageError(
+            Text(
+                pt="{file}: a coluna {column} não tem nenhum número.",
+                en="{file}: the column {column} has no number at all.",
+            ).format(file=file, column=kind.number)
+        )
+    return RecordNumbers(
+        list(known),
+        list(known.values()),
+        str(file.resolve()),
+        cells.name,
+        {kind.number: place},
+        hidden=sum(row in hidden for row in known.values()),
+        empty=empty,
+        repeated=repeated,
+    )
+
+
+def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
+    """Return the number in a cell, None where it is empty or 0, else the text that it shows."""
+    position = (row, cells.first_column + column)
+    raw = cells.raw
+    if position in raw.errors or position in raw.unvalued or position in raw.scaled:
+        return raw.errors.get(position, "?")
+    value = cells.columns[column].value(row - 1)
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _LEAST_INEXACT
+    text = str(int(value) if whole and isinstance(value, float) else value).strip()
+    if not _DIGITS.fullmatch(text):
+        return text or None
+    return int(text) or None
+
+
+def _chosen_column(
+    file: Path, kind: ProcessKind, limits: WorkbookLimits, sheet: str | None
+) -> tuple[SheetCells, int, int]:
+    """Return the sheet that has the column of the numbers, its header's row, and the column.
+
+    Of several sheets with such a column the one that is called as the listing is taken.
+    """
+    sheets = read_workbook(file, limits, sheet).sheets
+    found = [(cells, *place) for cells in sheets for place in _columns(cells, kind)]
+    named = [one for one in found if one[0].name == kind.listing]
+    chosen = named or found
+    if len(chosen) == 1:
+        return chosen[0]
+    headers = " / ".join(kind.headers)
+    if not chosen:
+        raise UsageError(
+            Text(
+                pt="{file}: nenhuma coluna se chama {headers}.",
+                en="{file}: no column is called {headers}.",
+            ).format(file=file, headers=headers),
+            Text(
+                pt="Use uma planilha como a de: xlbridge export {listing}",
+                en="Use a sheet such as that of: xlbridge export {listing}",
+            ).format(listing=kind.listing),
+        )
+    several = len({cells.name for cells, _, _ in chosen}) > 1
+    raise UsageError(
+        Text(
+            pt="{file}: há mais de uma coluna {headers}: {places}.",
+            en="{file}: there is more than one column {headers}: {places}.",
+        ).format(
+            file=file,
+            headers=headers,
+            places=", ".join(
+                f"{cells.name}!{cell_address(row, cells.first_column + column)}"
+                for cells, row, column in chosen
+            ),
+        ),
+        Text(pt="Escolha a planilha com --sheet.", en="Choose the sheet with --sheet.")
+        if several
+        else Text(pt="Apague a que sobra.", en="Delete the one too many."),
+    )
+
+
+def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
+    """Yield the Excel row and the column of each header of the numbers in a sheet's top row."""
+    wanted = {normalize_header(header) for header in kind.headers}
+    for position in range(min(_HEADER_ROWS, cells.height)):
+        titles = [normalize_header(str(value)) for value in cells.row(position)]
+        if wanted.intersection(titles):
+            yield from (
+                (position + 1, column) for column, title in enumerate(titles) if title in wanted
+            )
+            return
