@@ -226,6 +226,28 @@ def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
     assert (code, report["state"]) == (5, "in_doubt"), report
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
     assert amounts_of(client, customer) == [10, 20, 30]
+    page = Path(report["evidence_file"]).read_text("utf-8")
+    assert "A linha deste envio está" in page
+    decision = ("--as", "applied", "--reason", "Conferido")
+    code, report = run("resolve", report["job"], *decision)
+    assert (code, report["state"], report["rows"]["accepted"]) == (0, "done", 3)
+
+
+@pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
+def test_what_can_be_imported_goes_record_by_record_too(
+    proxy: LossyProxy, run: Run, customer: int, tmp_path: Path, resource: str
+) -> None:
+    fields: dict[str, dict[str, Any]] = {
+        "cliente": {"cnpj": new_cnpj()},
+        "contasreceber": {"codigoDoCliente": customer, "numeroDoDocumento": new_cnpj()},
+    }
+    path = write_records(tmp_path / "planilha.xlsx", resource, [fields[resource]])
+    proxy.seen.clear()
+    code, report = run("upload", path, "--mode", "records", "--yes")
+    assert (code, report["mode"], report["rows"]["created"]) == (0, "records", 1), report
+    assert [method for method, _ in writes(proxy)] == ["POST"]
+    code, report = run("upload", path, "--yes")
+    assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 1, [])
 
 
 @pytest.mark.parametrize("fate", ["lose answer", "lose request", "429 after", "unavailable"])

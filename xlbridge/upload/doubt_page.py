@@ -10,6 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.pages import render_page
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.verdict import RowOutcome
 
 _WHAT_TO_DO = Text(pt="O que fazer", en="What to do")
 _QUESTION = Text(
@@ -65,7 +66,7 @@ class _PageRow(NamedTuple):
 def doubt_page(
     job: Job, sent: Sequence[Mapping[str, Any]], snapshots: Sequence[StoredSnapshot]
 ) -> str:
-    """Return the page as HTML: the rows as sent, the job's history, the snapshots of its records.
+    """Return the page as HTML: the rows in doubt, the job's history, the snapshots of its records.
 
     ``sent`` has a mapping of columns to values for each row.
     """
@@ -73,7 +74,7 @@ def doubt_page(
         "xlbridge.upload",
         title=f"xlbridge · {job.id}",
         what_to_do=_WHAT_TO_DO,
-        question=_QUESTION.format(rows=len(job.what.rows), reason=job.reason),
+        question=_QUESTION.format(rows=len(_open_rows(job)), reason=job.reason),
         steps=list(_steps(job)),
         facts=_facts(job),
         events=job.events,
@@ -83,6 +84,12 @@ def doubt_page(
         moments=_MOMENTS,
         rows=list(_rows(job, sent, snapshots)),
     )
+
+
+def _open_rows(job: Job) -> set[int]:
+    """Return the numbers of the rows that nothing has proven to be there or not."""
+    outcomes = zip(job.what.rows, job.outcomes, strict=True)
+    return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
 
 
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
@@ -102,7 +109,7 @@ def _facts(job: Job) -> Mapping[str, str]:
         "Recurso · Resource": what.resource,
         "Modo · Mode": what.mode,
         "Arquivo · File": f"{what.file} [{what.sheet}]",
-        "Linhas · Rows": str(len(what.rows)),
+        "Linhas · Rows": f"{len(_open_rows(job))} / {len(what.rows)}",
         "Digest": what.digest,
         "Log": str(job.last("log_id") or "–"),
     }
@@ -112,6 +119,9 @@ def _rows(
     job: Job, sent: Sequence[Mapping[str, Any]], snapshots: Sequence[StoredSnapshot]
 ) -> Iterator[_PageRow]:
     columns = [snapshot.rows for snapshot in snapshots]
+    in_doubt = _open_rows(job)
     for number, values, *found in zip(job.what.rows, sent, *columns, strict=True):
+        if number not in in_doubt:
+            continue
         key = next((row.key for row in found if row is not None), None)
         yield _PageRow(number, key, values, found)
