@@ -1,9 +1,10 @@
 """Rows that are sent one by one: by the command line, counted in the requests."""
 
 import json
+import random
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -284,3 +285,42 @@ def test_what_the_system_rejects_is_in_the_rejects_workbook(
     _, report = run("upload", path, "--mode", "records", "--yes")
     assert (report["state"], report["rows"]["rejected"]) == ("rejected", 1)
     assert load_workbook(report["rejects_file"]).worksheets[0].max_row == 2
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_whatever_happens_to_answers_each_record_is_there_once(
+    client: Client, proxy: LossyProxy, context: UploadContext, tmp_path: Path, seed: int
+) -> None:
+    document = new_cnpj()
+    path = write_records(
+        tmp_path / "contas.xlsx",
+        "contaspagar",
+        [
+            {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": date(2026, 10, 30)}
+            for place in range(30)
+        ],
+    )
+    chance = random.Random(seed)
+    fates: list[Fate] = ["lose answer", "lose request", "html", "500 after", "429 after"]
+    fates += ["401 after", "unavailable", "busy"]
+    fates += ["pass"] * 10
+
+    def decide(method: str, asked: str) -> Fate:
+        sends = method == "POST" and asked == PAYABLES
+        return chance.choice(fates) if sends else "pass"
+
+    proxy.decide = decide
+    options = replace(AT_ONCE, mode="records")
+    uploads = Uploads(context, client)
+    job = uploads.create(validate_workbook(path, context.catalogue), options)
+    for _ in range(30):
+        if job.state.is_final:
+            break
+        with suppress(TransportError):
+            uploads.run(job, options)
+        job = context.journal.job(job.id)
+    rejected = {row.row for row in job.verdict.rejected_rows}
+    accepted = [f"{document}-{at}" for at, row in enumerate(job.what.rows) if row not in rejected]
+    assert (job.state.is_final, job.verdict.unknown) == (True, 0)
+    there = [str(title["numeroDoDocumento"]) for title in titles(client).values()]
+    assert sorted(one for one in there if document in one) == sorted(accepted)
