@@ -35,6 +35,7 @@ from xlbridge.i18n import Text, set_language
 from xlbridge.resources import Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.findings import CATALOGUE, FindingKind
+from xlbridge.validation.mapping import mapping_format
 from xlbridge.wire import OPERATIONS, Operation
 
 Lines = Iterator[str]
@@ -121,7 +122,11 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
 }
 """The pages, by file name."""
 
-SCHEMA_PAGES = {"resource.schema.json": schema_file_format, "batch.schema.json": plan_format}
+SCHEMA_PAGES = {
+    "resource.schema.json": schema_file_format,
+    "batch.schema.json": plan_format,
+    "mapping.schema.json": mapping_format,
+}
 """What the files that people write may hold, for editors."""
 
 

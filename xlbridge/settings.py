@@ -188,6 +188,11 @@ class Settings:
         return (self.state or self.home) / "frames"
 
     @property
+    def mappings(self) -> Path:
+        """The folder of the mappings that sheets were read by."""
+        return (self.state or self.home) / "mappings"
+
+    @property
     def exports(self) -> Path:
         """The folder that remembers how far exports have come."""
         return (self.state or self.home) / "exports"

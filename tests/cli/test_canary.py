@@ -60,6 +60,7 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["template", "cliente", "-o", str(folder / "template.xlsx")]
     yield ["validate", sheet, "--online", "--format", "html", "-o", str(folder / "report.html")]
     yield ["validate", bad, "--annotate", str(folder / "marked.xlsx")]
+    yield ["map", sheet, "-o", str(folder / "mapping.yaml")]
     yield ["upload", sheet, "--mode", "preview"]
     yield ["upload", sheet, "--yes", "--mode", "queue", "--no-wait"]
     yield ["resume", "--yes"]

@@ -9,7 +9,8 @@ from foreign_sheets import write_mapping
 from sheets import ErrorCell, write_rows
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ValidatedSheet, read_mapping, validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.mapping import read_mapping
 
 CNPJ, CPF = "11.222.333/0001-81", "529.982.247-25"
 

@@ -9,7 +9,8 @@ from foreign_sheets import foreign_twin, write_mapping
 from sheets import write_rows
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ValidatedSheet, read_mapping, validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.mapping import read_mapping
 
 SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
 ADDRESS = re.compile(r"([A-Z]+)(\d+)")

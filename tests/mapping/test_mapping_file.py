@@ -9,7 +9,8 @@ from sheets import write_rows
 from xlbridge.errors import UsageError
 from xlbridge.i18n import override_language
 from xlbridge.resources import Catalogue
-from xlbridge.validation import read_mapping, validate_workbook
+from xlbridge.validation import validate_workbook
+from xlbridge.validation.mapping import read_mapping
 
 CONTRACT = """version: 1
 resource: contasreceber

@@ -164,6 +164,7 @@ def _linked_workbook(target: StepWorkbook) -> LinkedWorkbook:
         resource=step.resource,
         sheet=step.sheet,
         reading=step.reading,
+        mapping=step.mapping,
         links=step.links,
     )
 

@@ -129,6 +129,11 @@ class PlanDocument:
         self._document = document
         self.parameters: Mapping[str, str] = self._settled(given, today)
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the plan, which its paths are relative to."""
+        return self._path.parent
+
     def add_mistake(self, key_path: YamlPath, what: Text) -> None:
         """Record a mistake at a key of the plan."""
         self.mistakes.append(

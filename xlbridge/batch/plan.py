@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.export import Filters
 from xlbridge.resources import Catalogue
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import PROVEN
+
+if TYPE_CHECKING:
+    from xlbridge.validation.mapping import SheetMapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,8 @@ class WorkbookStep(Step):
     """Workbooks that are judged, and sent where ``sending`` says how.
 
     ``patterns`` are relative to the plan's folder. ``links`` maps a column that refers to another
-    resource to the column by which its cells name the record there.
+    resource to the column by which its cells name the record there. ``mapping`` reads workbooks
+    with headers of their own.
     """
 
     patterns: tuple[str, ...]
@@ -48,6 +52,7 @@ class WorkbookStep(Step):
     sheet: str | None = None
     reading: ParseOptions = field(default_factory=ParseOptions)
     links: Mapping[str, str] = field(default_factory=dict)
+    mapping: "SheetMapping | None" = None
     sending: SendOptions | None = None
     may_be_empty: bool = False
 

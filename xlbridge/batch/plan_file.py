@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.links import link_mistakes
 from xlbridge.batch.parameters import PlanDocument
@@ -44,6 +44,9 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.validation import ParseOptions
+
+if TYPE_CHECKING:
+    from xlbridge.validation.mapping import SheetMapping
 
 STEPS_KEY = "steps"
 
@@ -123,9 +126,28 @@ class StepReader:
             sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             links=body.get("links", {}),
+            mapping=self._mapping(key_path, body.get("map"), resource),
             sending=sending if kind == "upload" else None,
             may_be_empty=body.get("may_be_empty", False),
         )
+
+    def _mapping(
+        self, key_path: YamlPath, name: str | None, resource: str | None
+    ) -> "SheetMapping | None":
+        """Return the mapping of a step, its path taken from the plan's folder."""
+        if name is None:
+            return None
+        # Most plans have none, and what reads one takes its time to import.
+        from xlbridge.validation.mapping import read_mapping, require_fitting
+
+        text = self._document.text((*key_path, "map"), name)
+        try:
+            mapping = read_mapping(self._document.folder / text)
+            require_fitting(mapping, self._catalogue, resource)
+        except UsageError as error:
+            self._document.add_mistake((*key_path, "map"), error.message)
+            return None
+        return mapping
 
     def _export(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]

@@ -102,6 +102,7 @@ _WORKBOOKS: Schema = {
         {"type": "object", "additionalProperties": _TEXT},
         "Columns whose cells name a record by another column of it: codigoDoCliente: seuCodigo.",
     ),
+    "map": described(_TEXT, "The mapping file of workbooks with a header of their own."),
     "may_be_empty": described(_FLAG, "No workbook at all is no mistake."),
 }
 _BLOCKS: Mapping[str, Schema] = {

@@ -16,7 +16,9 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "validate receber.xlsx",
         "validate receber.xlsx --fix receber-2.xlsx --dates dmy",
         "validate *.xlsx --format html -o achados.html",
+        "validate titulos.xlsx --map titulos.yaml",
     ),
+    "map": ("map titulos.xlsx", "map titulos.xlsx -o titulos.yaml"),
     "upload": (
         "upload receber.xlsx",
         "upload receber.xlsx --mode preview",

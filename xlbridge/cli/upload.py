@@ -7,7 +7,7 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, parse_options, sheet_options
+from xlbridge.cli.options import format_option, map_option, parse_options, sheet_options
 from xlbridge.cli.output import remark, show_progress
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @chunk_rows_option
 @sheet_options
 @parse_options
+@map_option
 @upload_options
 @format_option
 def command(
@@ -46,12 +47,14 @@ def command(
     sheet: str | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
+    mapping: Path | None,
     **given: Any,
 ) -> ExitCode:
     arguments = UploadArguments.of(given)
-    require_distinct([arguments.annotate], [file])
+    require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
+        from xlbridge.cli.map_run import remember
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
             report_invalid_sheet,
@@ -60,6 +63,7 @@ def command(
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads, may_be_sent
+        from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
         with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):
@@ -68,12 +72,15 @@ def command(
                 resource=resource,
                 sheet=sheet,
                 reading=ParseOptions(dates=dates, numbers=numbers),
+                mapping=None if mapping is None else read_mapping(mapping),
             )
             judged = validate_single_sheet(
                 request, context.settings.schemas, context.settings.limits
             )
         if judged.read_as is not None:
             remark(judged.read_as)
+        if request.mapping is not None:
+            remember(request.mapping, [judged], context.settings)
         good_rows = arguments.options.good_rows
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
             return report_invalid_sheet(judged, arguments.options.mode, arguments.form)

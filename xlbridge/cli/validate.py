@@ -32,7 +32,7 @@ from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequ
 from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 
 if TYPE_CHECKING:
-    from xlbridge.validation import SheetMapping
+    from xlbridge.validation.mapping import SheetMapping
 
 
 @click.command(
@@ -129,14 +129,22 @@ def command(**options: Any) -> ExitCode:
         # Like what validates, it needs pandas.
         from xlbridge.cli.validate_run import report_results
 
-        return report_results(task, requests[0], results, settings)
+        try:
+            return report_results(task, requests[0], results, settings)
+        finally:
+            from xlbridge.cli.map_run import offer, remember
+
+            if mapping is None:
+                offer(results, settings)
+            else:
+                remember(mapping, results, settings)
 
 
 def _mapping(task: ValidateArguments) -> "SheetMapping | None":
     if task.mapping is None:
         return None
     # Most runs have none, and reading YAML takes its time to import.
-    from xlbridge.validation import read_mapping
+    from xlbridge.validation.mapping import read_mapping
 
     return read_mapping(task.mapping)
 

@@ -30,6 +30,7 @@ from xlbridge.validation import (
     reports as forms,
     validate_workbook,
 )
+from xlbridge.validation.mapping import SheetMapping, read_mapping
 from xlbridge.workbook import ANNOTATED, require_own
 
 _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
@@ -212,6 +213,7 @@ def validate(
     dates: DateOrder | None = None,
     numbers: NumberStyle | None = None,
     schemas: str | PathLike[str] | None = None,
+    map: str | PathLike[str] | None = None,  # noqa: A002 - the name of the option
 ) -> Report:
     """Check a sheet against the schema of its resource, without the network.
 
@@ -221,10 +223,13 @@ def validate(
     the headers tell. ``sheet`` names the sheet of a workbook with several. ``dates`` is the order
     of day and month in text dates, ``"dmy"`` or ``"mdy"``; ``numbers`` is ``"pt"`` for texts such
     as 1.234,56 and ``"en"`` for 1,234.56; without them the texts of each column tell. ``schemas``
-    is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``.
+    is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``. ``map`` is a mapping
+    file for a sheet with a header of its own, as ``xlbridge map`` proposes it; it names the
+    resource, and findings keep the sheet's own cells.
 
     Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
-    or resource does not exist or the resource is not recognised, ``WorkbookRefused`` when it is
+    or resource does not exist, the resource is not recognised, or the mapping is mistaken or made
+    for another header, ``WorkbookRefused`` when it is
     no .xlsx that can be read safely, ``SchemaFileError`` for a wrong schema file and
     ``ConfigError`` for settings that cannot be used.
 
@@ -233,24 +238,36 @@ def validate(
     settings = read_settings()
     folder = settings.schemas if schemas is None else Path(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
+    mapping = None if map is None else read_mapping(Path(map))
     if isinstance(source, pd.DataFrame):
         if sheet is not None:
             raise UsageError(
                 Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
             )
-        return _validate_frame(source, resource, folder, reading)
-    request = ValidationRequest(file=Path(source), resource=resource, sheet=sheet, reading=reading)
+        return _validate_frame(source, resource, folder, reading, mapping)
+    request = ValidationRequest(
+        file=Path(source), resource=resource, sheet=sheet, reading=reading, mapping=mapping
+    )
     return Report(validate_single_sheet(request, folder, settings.limits))
 
 
 def _validate_frame(
-    frame: pd.DataFrame, resource: str | None, schemas: Path, reading: ParseOptions
+    frame: pd.DataFrame,
+    resource: str | None,
+    schemas: Path,
+    reading: ParseOptions,
+    mapping: SheetMapping | None,
 ) -> Report:
     origin = FrameWorkbook(frame)
     catalogue = load_catalogue(schemas)
     return Report(
         validate_workbook(
-            FRAME_FILE, catalogue, resource=resource, reading=reading, workbook=origin.cells
+            FRAME_FILE,
+            catalogue,
+            resource=resource,
+            reading=reading,
+            workbook=origin.cells,
+            mapping=mapping,
         ),
         origin,
     )

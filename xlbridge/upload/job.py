@@ -17,6 +17,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.claims import Place
 from xlbridge.upload.row_plan import plan_token
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.workbook import cell_address
 
 RequestedMode = Literal["auto", "direct", "preview", "queue", "records"]
 
@@ -99,6 +100,10 @@ class Resolution(StrEnum):
     NOT_APPLIED = "not-applied"
 
 
+NO_PLACE = -1
+"""Position of a column whose values a mapping states, and no cell of the sheet holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
@@ -106,7 +111,8 @@ class JobSpec:
     ``digest`` is that of the values of all rows of the sheet in whatever order, ``payload`` the
     content hash of the stored workbook with the rows that are sent. ``rows`` maps the payload's
     data rows to Excel's row numbers in the analyst's sheet, in order; ``columns`` gives the
-    zero-based position of each column there. ``system`` identifies the remote system, empty in
+    zero-based position of each column there, ``NO_PLACE`` where a mapping gives the value.
+    ``system`` identifies the remote system, empty in
     jobs of version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty
     for a part.
     """
@@ -127,6 +133,11 @@ class JobSpec:
     def place(self) -> Place:
         """Scope in which the job's rows are claimed."""
         return Place(self.system, self.profile, self.resource)
+
+    def cell(self, row: int, column: str) -> str | None:
+        """Return the address of a column's cell in the analyst's sheet, None where it has none."""
+        place = self.columns.get(column, NO_PLACE)
+        return None if place == NO_PLACE else cell_address(row, place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job
+from xlbridge.upload.job import NO_PLACE, Job
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import file_hash, frame_of_payload, row_digests
@@ -37,7 +37,8 @@ class SheetSource:
 
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel's numbers. ``columns`` gives the zero-based position of each column that the
-    sheet has. ``set_aside`` are the positions of rows that are not sent, each with the reason.
+    sheet has, ``NO_PLACE`` where a mapping gives the value. ``set_aside`` are the positions of rows
+    that are not sent, each with the reason.
     """
 
     resource: Resource
@@ -61,7 +62,7 @@ class SheetSource:
             sheet.frame,
             sheet.numbers,
             sheet.rows,
-            sheet.columns,
+            {**sheet.columns, **dict.fromkeys(sheet.constants, NO_PLACE)},
             _rows_set_aside(sheet),
         )
 

@@ -15,7 +15,6 @@ from xlbridge.upload.job import JobSpec
 from xlbridge.upload.lookup.row_lookup import RowValues, lookups_for
 from xlbridge.upload.verdict import RejectedRow, Verdict
 from xlbridge.wire.imports import ImportLog, RejectedLine, split_line_number
-from xlbridge.workbook import cell_address
 
 ROW_COUNT_DIFFERS = Text(
     pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
@@ -88,9 +87,7 @@ def rejected_row(
     job: JobSpec, row: int | None, column: str | None, message: str, *, itself: bool = True
 ) -> RejectedRow:
     """Return a rejected row with its cell, where the sheet has the column."""
-    cell = None
-    if row is not None and column is not None and column in job.columns:
-        cell = cell_address(row, job.columns[column])
+    cell = None if row is None or column is None else job.cell(row, column)
     return RejectedRow(row, cell, column, message, itself)
 
 
@@ -131,7 +128,7 @@ def _with_sheet_column(
     looked_up = [name for name in candidates if any(name in way.key for way in lookups)]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
-    return replace(rejected, column=column, cell=cell_address(rejected.row, job.columns[column]))
+    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
 
 
 def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:

@@ -12,11 +12,7 @@ from .headers.header_row import (
     match_header as match_header,
     normalise_header as normalise_header,
 )
-from .mapping.mapping_file import (
-    mapping_format as mapping_format,
-    read_mapping as read_mapping,
-)
-from .mapping.model import SheetMapping as SheetMapping
+from .headers.sheet_choice import NoFittingResource as NoFittingResource
 from .migration import migrate as migrate
 from .pipeline import (
     ValidatedWorkbook as ValidatedWorkbook,

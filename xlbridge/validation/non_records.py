@@ -48,6 +48,11 @@ _MOST_CELLS = 2
 _LAST_ROWS = 10
 
 
+def is_total(text: str) -> bool:
+    """Return whether a text says that its row is a total."""
+    return _TOTAL.fullmatch(text.strip()) is not None
+
+
 def note_non_records(
     resource: Resource,
     header: Header,

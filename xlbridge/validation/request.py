@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue
-    from xlbridge.validation.mapping.model import SheetMapping
+    from xlbridge.validation.mapping import SheetMapping
 
 DateOrder = Literal["dmy", "mdy"]
 NumberStyle = Literal["pt", "en"]

@@ -166,7 +166,8 @@ class OnlineCheck:
         supplied: Mapping[str, Collection[str]],
     ) -> Iterator[Finding]:
         for column in resource.columns:
-            if column.references is None or column.name not in judged.columns:
+            given = column.name in judged.columns or column.name in judged.constants
+            if column.references is None or not given:
                 continue
             reference = REFERENCES[column.references]
             self._progress(

@@ -77,7 +77,7 @@ class HeaderMatcher:
     def of(self, header: str) -> HeaderMatch | None:
         """Return the one column that a header means, None where it means none or more than one."""
         header = repair_mojibake(header) or header
-        words = _words(strip_invisible(_UNIT.sub("", header))[0])
+        words = header_words(strip_invisible(_UNIT.sub("", header))[0])
         if not words:
             return None
         near = [(s.column, slips) for s in self._spellings if (slips := _typos(words, s)) >= 0]
@@ -105,12 +105,14 @@ class HeaderMatcher:
 def _spellings(column: Column) -> Sequence[_Spelling]:
     named = ((column.name, True), (column.title.pt, True), (column.title.en, False))
     return [
-        _Spelling(column.name, _words(name), normalize_header(name).replace(" ", ""), general_first)
+        _Spelling(
+            column.name, header_words(name), normalize_header(name).replace(" ", ""), general_first
+        )
         for name, general_first in named
     ]
 
 
-def _words(text: str) -> _Words:
+def header_words(text: str) -> _Words:
     """Split a header into its words: plain, whole, and without those that only join others."""
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text.replace("R$", ""))
     bare = strip_accents(_NUMBER_SIGN.sub("numero ", text))

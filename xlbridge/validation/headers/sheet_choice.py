@@ -25,6 +25,10 @@ _LONGEST_NAME = 31
 """Excel's limit; a file may say anything."""
 
 
+class NoFittingResource(UsageError):
+    """No resource has the headers of any sheet."""
+
+
 @dataclass(frozen=True, slots=True)
 class SheetChoice:
     """The sheet to validate, and the resource to validate it by; None where nothing tells.
@@ -285,7 +289,7 @@ def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
 
 def _no_fit(catalogue: Catalogue, hidden: Sequence[str]) -> UsageError:
     others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
-    return UsageError(
+    return NoFittingResource(
         Text(
             pt="Não dá para saber de que recurso é a planilha.",
             en="It cannot be told which resource the sheet is for.",

@@ -11,7 +11,7 @@ from xlbridge.resources import Column, Kind, Resource, column_checks
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.findings import CATALOGUE
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
-from xlbridge.validation.mapping.model import MappedColumn, Scalar, SheetMapping
+from xlbridge.validation.mapping.model import TO_FILL_IN, MappedColumn, Scalar, SheetMapping
 from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.typed_rows import type_cells
 from xlbridge.workbook.read import CellColumn, CellEncoder
@@ -25,6 +25,9 @@ _A_TEXT = Text(
     en="a text is expected here; write it in quotes.",
 )
 _A_DATE = Text(pt="aqui se espera uma data: 2026-01-31.", en="a date is expected: 2026-01-31.")
+_STILL_ASKED = Text(
+    pt="falta o valor; escreva-o no lugar de ?.", en="the value is missing; write it in place of ?."
+)
 _A_FLAG = Text(pt="aqui se espera true ou false.", en="true or false is expected here.")
 
 
@@ -66,6 +69,8 @@ def _stated(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]
 
 
 def _wrong_type(column: Column, value: Scalar) -> Text | None:
+    if value == TO_FILL_IN:
+        return _STILL_ASKED
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if column.kind in _NUMBERS:
         return None if is_number else _A_NUMBER

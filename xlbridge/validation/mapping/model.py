@@ -13,6 +13,8 @@ from xlbridge.validation.request import NumberStyle
 
 Scalar = str | int | float | bool | None
 DocumentKind = Literal["cpf", "cnpj"]
+TO_FILL_IN = "?"
+"""Stands in a proposal for a value that only a person knows; no file with it is applied."""
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = ("cpf", "cnpj")
 
 

@@ -1,0 +1,114 @@
+"""Score of the proposals for forty foreign header rows; ``python tests/mapping/header_score.py``
+prints it.
+
+A header is right when it gives exactly the columns that a person wrote down for it.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from xlbridge.errors import UsageError
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.mapping import Confidence, MappingProposal, propose_mapping
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent)]
+
+from sheets import write_rows  # noqa: E402 - found beside the tests' own folder
+
+HALVES = {"known": HERE / "headers_known.yaml", "set aside": HERE / "headers_set_aside.yaml"}
+
+
+@dataclass(frozen=True)
+class HeaderScore:
+    """One header: what a person wrote down, what was proposed, and how sure that was."""
+
+    what: str
+    header: str
+    expected: frozenset[str]
+    proposed: frozenset[str]
+    sure: frozenset[str]
+
+    @property
+    def right(self) -> bool:
+        return self.expected == self.proposed
+
+    @property
+    def surely_wrong(self) -> frozenset[str]:
+        """The columns that were proposed with high confidence and are wrong."""
+        return self.sure - self.expected
+
+
+def proposals(half: Path, catalogue: Catalogue) -> Iterator[tuple[dict[str, Any], MappingProposal]]:
+    """Yield each sheet of a half with the proposal for its resource."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, sheet in enumerate(yaml.safe_load(half.read_text("utf-8"))):
+            header, *rows = sheet["rows"]
+            path = write_rows(Path(folder) / f"{number}.xlsx", header, rows)
+            yield (
+                {**sheet, "path": path},
+                propose_mapping(path, catalogue, WorkbookLimits(), resource=sheet["resource"]),
+            )
+
+
+def scores(half: Path, catalogue: Catalogue) -> Iterator[HeaderScore]:
+    """Yield the score of each header of a half."""
+    for sheet, proposal in proposals(half, catalogue):
+        assert list(sheet["expect"]) == sheet["rows"][0], sheet["what"]
+        for header, expected in sheet["expect"].items():
+            wanted = [expected] if isinstance(expected, str) else expected or []
+            given = [c for c in proposal.columns if header in c.sources]
+            sure = [c.name for c in given if c.confidence is Confidence.HIGH]
+            yield HeaderScore(
+                sheet["what"],
+                header,
+                frozenset(wanted),
+                frozenset(c.name for c in given),
+                frozenset(sure),
+            )
+
+
+def told_resources(half: Path, catalogue: Catalogue) -> tuple[int, int, int]:
+    """Return of how many sheets the resource is told rightly, wrongly, and not at all."""
+    right = wrong = untold = 0
+    for sheet, _ in proposals(half, catalogue):
+        try:
+            told = propose_mapping(sheet["path"], catalogue, WorkbookLimits()).resource.name
+        except UsageError:
+            untold += 1
+        else:
+            right, wrong = right + (told == sheet["resource"]), wrong + (told != sheet["resource"])
+    return right, wrong, untold
+
+
+def main() -> None:
+    """Print the score of each half, and what is wrong."""
+    catalogue = load_catalogue(HERE / "no-own-schemas")
+    for name, half in HALVES.items():
+        if name not in (sys.argv[1:] or HALVES):
+            continue
+        found = list(scores(half, catalogue))
+        right = sum(score.right for score in found)
+        surely_wrong = sum(bool(score.surely_wrong) for score in found)
+        share = 100 * right / len(found)
+        print(f"{name}: {right} of {len(found)} headers right ({share:.1f} %)")
+        print(f"  wrong with high confidence: {surely_wrong}")
+        print(
+            "  resource right, wrong, not told: {}, {}, {}".format(*told_resources(half, catalogue))
+        )
+        for score in found:
+            if not score.right:
+                sure = " (high)" if score.surely_wrong else ""
+                told = f"{sorted(score.proposed)}, expected {sorted(score.expected)}"
+                print(f"    {score.what}: {score.header}: {told}{sure}")
+
+
+if __name__ == "__main__":
+    main()

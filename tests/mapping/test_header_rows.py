@@ -1,0 +1,40 @@
+"""Forty foreign header rows, half of them set aside while the proposal was built."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from header_score import HALVES, proposals, scores
+
+from xlbridge.resources import Catalogue
+from xlbridge.validation.mapping import mapping_text, read_mapping
+
+ROWS_OF_HALF = 20
+LEAST_RIGHT = 0.9
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_nine_headers_in_ten_are_proposed_right_and_none_is_surely_wrong(
+    catalogue: Catalogue, half: str
+) -> None:
+    found = list(scores(HALVES[half], catalogue))
+    assert len({score.what for score in found}) == ROWS_OF_HALF
+    assert sum(score.right for score in found) >= LEAST_RIGHT * len(found)
+    assert [(score.what, score.header) for score in found if score.surely_wrong] == []
+    # Columns that no person wrote down for any header, such as constants, are never sure.
+    assert any(score.sure for score in found)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_every_proposed_file_is_a_mapping_of_its_whole_header(
+    tmp_path: Path, catalogue: Catalogue, half: str
+) -> None:
+    for number, (sheet, proposal) in enumerate(proposals(HALVES[half], catalogue)):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(mapping_text(proposal), "utf-8")
+        mapping = read_mapping(path)
+        assert list(mapping.header) == sheet["rows"][0]
+        assert {column.name for column in mapping.columns} >= set(proposal.resource.required)
+        lines = path.read_text("utf-8").splitlines()
+        stated = [(one, two) for one, two in pairwise(lines) if two.startswith("  codigo")]
+        assert all(one.startswith("  # ") for one, _ in stated)

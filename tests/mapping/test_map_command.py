@@ -1,0 +1,147 @@
+"""``xlbridge map``: from a foreign sheet to a mapping that validates, uploads and is remembered."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from environment import Xlbridge
+from sandboxes import give_database
+from sheets import write_rows
+
+HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
+HEADER += ["Histórico", "Obs"]
+ROW = ["Matriz", 1001, 1, "1.01.001", "01.001", date(2026, 10, 1), date(2026, 10, 31), "1.234,56"]
+ROW += ["Mensalidade", ""]
+
+
+def write_titles(folder: Path, name: str = "titulos.xlsx", header: list[str] = HEADER) -> Path:
+    """Write two receivables with headers of an ERP's own, below a title."""
+    other = [*ROW]
+    other[7:9] = ["99,90", "Mensalidade 2"]
+    return write_rows(
+        folder / name, header, [ROW, other], at=(2, 0), title="Títulos em aberto", sheet="Relatório"
+    )
+
+
+def test_a_proposal_is_written_confirmed_remembered_and_offered(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    write_titles(tmp_path)
+    foreign = xlbridge("validate", "titulos.xlsx")
+    assert foreign.returncode == 1
+    assert "xlbridge map titulos.xlsx -o MAPPING.yaml" in foreign.stderr
+    proposed = xlbridge("map", "titulos.xlsx", "-o", "m.yaml")
+    assert (proposed.returncode, proposed.stdout) == (0, "")
+    assert "Vencto → dataDeVencimento: high confidence" in proposed.stderr
+    text = (tmp_path / "m.yaml").read_text("utf-8")
+    content = yaml.safe_load(text)
+    assert content["resource"] == "contasreceber"
+    assert content["columns"]["codigoDaFilial"] == {"from": "Filial", "values": {"Matriz": 1}}
+    assert content["columns"]["valorDoLancamento"] == {"from": "Valor (R$)", "numbers": "pt"}
+    assert content["ignore"] == ["Obs"]
+    assert "# high confidence: it is a usual name of the column, and the values fit." in text
+    assert xlbridge("validate", "titulos.xlsx", "--map", "m.yaml").returncode == 0
+    again = xlbridge("validate", "titulos.xlsx")
+    assert "This header was read as contasreceber before: xlbridge validate titulos" in again.stderr
+    known = xlbridge("map", "titulos.xlsx", XLBRIDGE_LANG="pt-BR")
+    assert known.stdout.strip() == text.strip()
+    assert "Este cabeçalho é conhecido" in known.stderr
+    elsewhere = xlbridge("map", "titulos.xlsx", "--profile", "nenhum")
+    assert elsewhere.returncode == 2
+
+
+def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    write_titles(tmp_path)
+    assert xlbridge("map", "titulos.xlsx", "-o", "m.yaml").returncode == 0
+    text = (tmp_path / "m.yaml").read_text("utf-8")
+    text = text.replace("{from: Conta}", "{constant: 7}").replace("- Obs", "- Obs\n  - Conta")
+    text = text.replace("Vencto", "Data XYZ")
+    (tmp_path / "m.yaml").write_text(text, "utf-8")
+    header = ["Data XYZ" if text == "Vencto" else text for text in HEADER]
+    write_titles(tmp_path, header=header)
+    assert xlbridge("validate", "titulos.xlsx", "--map", "m.yaml").returncode == 0
+    fewer = [text for text in header if text not in ("Conta", "Obs")]
+    rows = [[value for value, text in zip(ROW, header, strict=True) if text in fewer]]
+    write_rows(tmp_path / "outra.xlsx", fewer, rows)
+    done = xlbridge("map", "outra.xlsx")
+    columns = yaml.safe_load(done.stdout)["columns"]
+    assert columns["dataDeVencimento"] == {"from": "Data XYZ"}
+    assert columns["codigoDaContaCorrente"] == {"constant": 7}
+
+
+def test_what_only_a_person_knows_is_asked_and_never_guessed(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = [text for text in HEADER if text != "Conta"]
+    rows = [[value for value, text in zip(ROW, HEADER, strict=True) if text != "Conta"]]
+    rows.append(["Filial Sul", *rows[0][1:-2], "Outra", ""])
+    write_rows(tmp_path / "t.xlsx", header, rows)
+    done = xlbridge("map", "t.xlsx", "-o", "m.yaml", XLBRIDGE_LANG="pt-BR")
+    assert "no lugar de ?: codigoDaFilial, codigoDaContaCorrente" in done.stderr
+    judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
+    assert judged.returncode == 2
+    assert "codigoDaFilial.values.Filial Sul: falta o valor" in judged.stderr
+    assert "codigoDaContaCorrente.constant: falta o valor" in judged.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["titulos.xlsx", "-o", "titulos.xlsx"], "is another file"),
+        (["titulos.xlsx", "-o", "old.yaml"], "exists already"),
+        (["nothing.xlsx"], "nothing.xlsx"),
+        (["words.xlsx"], "header row"),
+        (["titulos.xlsx", "--resource", "nada"], "nada"),
+        (["odd.xlsx"], "which resource"),
+    ],
+)
+def test_a_map_that_cannot_be_ends_with_2_and_writes_nothing(
+    tmp_path: Path, xlbridge: Xlbridge, arguments: list[str], words: str
+) -> None:
+    write_titles(tmp_path)
+    write_rows(tmp_path / "words.xlsx", ["só um texto"], [])
+    write_rows(tmp_path / "odd.xlsx", ["aaa", "bbb"], [["x", "y"]])
+    (tmp_path / "old.yaml").write_text("mine", "utf-8")
+    done = xlbridge("map", *arguments)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "old.yaml").read_text("utf-8") == "mine"
+    assert not list(tmp_path.glob("*.yaml.*"))
+
+
+def test_the_form_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> None:
+    form = json.loads(xlbridge("map", "--json-schema").stdout)
+    assert form["title"] == "xlbridge mapping"
+    assert set(form["properties"]) == {"version", "resource", "header", "columns", "ignore"}
+
+
+def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, home: Path, xlbridge: Xlbridge) -> None:
+    give_database(home, [])
+    write_titles(tmp_path)
+    text = xlbridge("map", "titulos.xlsx").stdout
+    text = text.replace("{from: Conta}", "{constant: 1}").replace("- Obs", "- Obs\n  - Conta")
+    (tmp_path / "m.yaml").write_text(text, "utf-8")
+    sent = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert sent.returncode == 0, sent.stderr
+    assert json.loads(sent.stdout)["rows"]["accepted"] == 2
+    again = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert json.loads(again.stdout)["rows"]["accepted"] == 0
+    (tmp_path / "m.yaml").write_text(text.replace("{Matriz: 1}", "{Loja: 1}"), "utf-8")
+    bad = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
+    assert bad.returncode == 1
+    assert "A4='Matriz'" in bad.stderr
+
+
+def test_a_step_of_a_plan_takes_a_mapping(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    write_titles(tmp_path)
+    xlbridge("map", "titulos.xlsx", "-o", "m.yaml")
+    plan = "version: 1\nname: mes\nsteps:\n  titulos: {validate: titulos.xlsx, map: m.yaml}\n"
+    (tmp_path / "plan.yaml").write_text(plan, "utf-8")
+    done = xlbridge("batch", "run", "plan.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "plan.yaml").write_text(plan.replace("m.yaml", "no.yaml"), "utf-8")
+    done = xlbridge("batch", "run", "plan.yaml")
+    assert done.returncode == 2
+    assert "plan.yaml:4: steps.titulos.map: There is no mapping" in done.stderr

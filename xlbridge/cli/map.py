@@ -1,0 +1,78 @@
+"""``xlbridge map``: proposes which columns of a foreign sheet are which of a resource."""
+
+from pathlib import Path
+
+import click
+
+from xlbridge.cli.environment import command_settings
+from xlbridge.cli.options import force_option, option, schemas_option, sheet_options
+from xlbridge.cli.output import print_json, print_result, remark, show_progress
+from xlbridge.cli.process import heavy_imports
+from xlbridge.files import replace_atomically, require_distinct, require_new
+from xlbridge.i18n import Text
+
+
+def _print_format(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from xlbridge.validation.mapping import mapping_format
+
+        print_json(mapping_format())
+        context.exit(0)
+
+
+@click.command(
+    "map",
+    help=str(
+        Text(
+            pt="Propõe de que coluna de um recurso é cada coluna de uma planilha alheia.",
+            en="Proposes which columns of a foreign sheet are which of a resource.",
+        )
+    ),
+)
+@click.argument("file", type=click.Path(readable=False, path_type=Path))
+@option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="MAPPING",
+    pt="Grava o mapeamento num arquivo YAML (se não for dito: mostra).",
+    en="Writes the mapping to a YAML file (default: shows it).",
+)
+@force_option
+@sheet_options
+@schemas_option
+@option(
+    "--json-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_format,
+    pt="Mostra o que cabe num mapeamento, como JSON Schema para editores.",
+    en="Prints what a mapping may hold, as a JSON Schema for editors.",
+)
+def command(
+    file: Path, output: Path | None, force: bool, resource: str | None, sheet: str | None
+) -> None:
+    require_distinct([output], [file])
+    if output is not None and not force:
+        require_new(output)
+    settings = command_settings()
+    # What reads workbooks takes most of a second to import.
+    with heavy_imports():
+        from xlbridge.cli.map_run import known_mapping, propose, tell
+    with show_progress(Text(pt="Lendo {f}", en="Reading {f}").format(f=file)):
+        known = known_mapping(file, settings, resource, sheet)
+        offered = known or propose(file, settings, resource, sheet)
+    text = tell(offered)
+    if output is None:
+        print_result(text.rstrip())
+        return
+    with replace_atomically(output) as partial:
+        partial.write_text(text, encoding="utf-8")
+    remark(
+        Text(
+            pt="Mapeamento em {path}. Confira cada coluna; depois: xlbridge validate {file} "
+            "--map {path}",
+            en="Mapping in {path}. Check each column; then: xlbridge validate {file} --map {path}",
+        ).format(path=output, file=file)
+    )

@@ -1,0 +1,166 @@
+"""Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
+from xlbridge.validation.mapping.header_places import header_texts
+from xlbridge.validation.mapping.model import SheetMapping, header_key
+from xlbridge.validation.mapping.proposal import (
+    Confidence,
+    MappingProposal,
+    ProposedColumn,
+    propose,
+)
+from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
+from xlbridge.validation.mapping.value_fit import ForeignColumn, record_rows
+from xlbridge.workbook.read import SheetCells, read_workbook
+
+_FEWEST_HEADERS = 2
+_CLOSE = 0.25
+_WIDTH = 10_000
+
+CONFIDENCE_WORDS: dict[Confidence, Text] = {
+    Confidence.HIGH: Text(pt="certeza alta", en="high confidence"),
+    Confidence.MEDIUM: Text(pt="certeza média", en="medium confidence"),
+    Confidence.LOW: Text(pt="certeza baixa", en="low confidence"),
+}
+
+
+def propose_mapping(
+    path: Path,
+    catalogue: Catalogue,
+    limits: WorkbookLimits,
+    *,
+    resource: str | None = None,
+    sheet: str | None = None,
+    earlier: Sequence[SheetMapping] = (),
+) -> MappingProposal:
+    """Propose a mapping of the sheet of a workbook with most headers and data.
+
+    ``earlier`` are mappings that a person confirmed, the latest last. Raises ``UsageError`` when
+    there is no such file, sheet or resource, no header row with rows below it, or when nothing
+    tells the resource; ``WorkbookRefused`` as reading does.
+    """
+    wanted = None if resource is None else catalogue.named(resource)
+    found = [
+        (key, cells, position)
+        for cells in read_workbook(path, limits, sheet).sheets
+        if (best := _header_position(cells)) is not None
+        for key, position in [best]
+    ]
+    if not found:
+        raise _no_header(path)
+    _, cells, position = max(found, key=lambda each: each[0])
+    columns, repeated = _foreign_columns(cells, position)
+    proposals = [
+        propose(
+            each,
+            cells.name,
+            columns,
+            repeated,
+            [mapping for mapping in earlier if mapping.resource == each.name],
+        )
+        for each in (catalogue.values() if wanted is None else [wanted])
+    ]
+    ranked = sorted(proposals, key=lambda proposal: -proposal.weight)
+    if len(ranked) > 1 and ranked[0].weight - ranked[1].weight < _CLOSE:
+        raise _no_resource(path, [proposal.resource.name for proposal in ranked[:3]])
+    return ranked[0]
+
+
+def _header_position(cells: SheetCells) -> tuple[tuple[int, int], int] | None:
+    """Return the first row with the most words of headers, then the most texts, that has data
+    below; all its cells are texts."""
+    best: tuple[tuple[int, int], int] | None = None
+    for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+        filled = [value for value in cells.row(position) if value != ""]
+        texts = [value for value in filled if isinstance(value, str) and value.strip()]
+        if len(texts) < max(_FEWEST_HEADERS, len(filled)) or not cells.has_data(position + 1):
+            continue
+        known = sum(bool(mapping_words(text) & vocabulary()) for text in texts)
+        key = known, len(texts)
+        if best is None or key > best[0]:
+            best = key, position
+    return best
+
+
+def _foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
+    """Return the columns whose headers are there once, and the headers that are not."""
+    headers = [" ".join(text.split()) for text in header_texts(cells, position)]
+    counted = Counter(map(header_key, headers))
+    columns, repeated, rows = [], [], record_rows(cells, position)
+    for place, header in enumerate(headers):
+        key = header_key(header)
+        if not key or key in REMARK_HEADERS:
+            continue
+        if counted[key] == 1:
+            columns.append(ForeignColumn.of(header, cells, place, rows))
+        else:
+            repeated.append(header)
+    return columns, repeated
+
+
+def mapping_text(proposal: MappingProposal) -> str:
+    """Return the text of the proposed file, with the reason of each column as a comment."""
+    return "\n".join(_lines(proposal)) + "\n"
+
+
+def _lines(proposal: MappingProposal) -> Iterator[str]:
+    yield "version: 1"
+    yield f"resource: {proposal.resource.name}"
+    yield f"header: {_flow(list(proposal.header))}"
+    yield "columns:"
+    for column in proposal.columns:
+        yield f"  # {reason_text(column)}"
+        yield f"  {column.name}: {_flow(dict(column.body))}"
+    if proposal.ignore:
+        yield "ignore:"
+        for header, reason in proposal.ignore.items():
+            yield f"  - {_flow(header)}  # {reason}"
+
+
+def reason_text(column: ProposedColumn) -> Text:
+    """Return how sure a proposed column is, and why."""
+    return Text(pt="{sure}: {why}.", en="{sure}: {why}.").format(
+        sure=CONFIDENCE_WORDS[column.confidence], why=column.reason
+    )
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=_WIDTH
+    )
+    return text.removesuffix("...\n").strip()
+
+
+def _no_header(path: Path) -> UsageError:
+    return UsageError(
+        Text(
+            pt="{file}: não há uma linha de cabeçalho com linhas de dados abaixo.",
+            en="{file}: there is no header row with rows of data below it.",
+        ).format(file=path),
+        Text(
+            pt="Confira se a planilha tem nomes de colunas; outra planilha se diz com --sheet.",
+            en="Check that the sheet has names of columns; say another sheet with --sheet.",
+        ),
+    )
+
+
+def _no_resource(path: Path, names: Sequence[str]) -> UsageError:
+    return UsageError(
+        Text(
+            pt="{file}: não dá para saber de que recurso é a planilha; os mais próximos: {names}.",
+            en="{file}: it cannot be told which resource the sheet is for; the nearest: {names}.",
+        ).format(file=path, names=", ".join(names)),
+        Text(pt="Diga qual com --resource.", en="Say which with --resource."),
+    )
