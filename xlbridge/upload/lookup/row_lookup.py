@@ -134,6 +134,8 @@ class RowMatcher:
             value = row.get(name)
             if value is None:
                 value = declared.blank.get(name, row.get(declared.blank_as.get(name, "")))
+            if value is None and name in declared.codes:
+                continue  # The system gives such a number itself.
             if name in row or value is not None:
                 meant[name] = self.comparable(name, value)
         return meant
