@@ -305,7 +305,9 @@ def test_a_person_decides_where_nothing_tells(
         assert (code, report["state"], report["rows"]) == (5, "in_doubt", counts(read=1, unknown=1))
         page = Path(report["evidence_file"])
         assert page.parent == home / "evidence"
-        assert str(number) in page.read_text("utf-8")
+        text = page.read_text("utf-8")
+        assert str(number) in text
+        assert "Was the record of this job processed or not?" in text
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
         decided = ("resolve", report["job"], "--as", said, "--reason", "visto")

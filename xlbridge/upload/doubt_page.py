@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from xlbridge.i18n import Text
 from xlbridge.pages import render_page
+from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.verdict import RowOutcome
@@ -26,6 +27,30 @@ _SEARCH = Text(
     "chave, pelos valores. Comece pela primeira e pela última.",
     en="Open the system ({profile}) and look for the rows in the table below, by their key or, "
     "without one, by their values. Begin with the first and the last.",
+)
+_PROCESSED_OR_NOT = Text(
+    pt="{rows:O registro deste processamento foi processado|Os {rows} registros deste "
+    "processamento foram processados} ou não? O xlbridge não conseguiu provar: {reason}. Até "
+    "alguém decidir, {rows:ele não é processado|eles não são processados} de novo.",
+    en="{rows:Was the record|Were the {rows} records} of this job processed or not? xlbridge could "
+    "not prove it: {reason}. Until someone decides, {rows:it is|they are} not processed again.",
+)
+_LOOK_AT_RECORDS = Text(
+    pt="Abra o sistema ({profile}) e veja, em {listing}, os registros da tabela abaixo, pelo "
+    "número.",
+    en="Open the system ({profile}) and look, in {listing}, at the records in the table below, by "
+    "their numbers.",
+)
+_ALL_PROCESSED = Text(
+    pt="Se todos foram processados, responda:", en="If all were processed, answer:"
+)
+_NONE_PROCESSED = Text(
+    pt="Se nenhum foi, responda como abaixo e depois processe-os de novo:",
+    en="If none was, answer as below, and then process them again:",
+)
+_SOME_PROCESSED = Text(
+    pt="Se só uma parte foi, processe o resto manualmente no sistema e depois responda.",
+    en="If only some were, process the others by hand in the system, and then answer.",
 )
 _SEE_IMPORTS = Text(
     pt="Confira também se há uma importação ainda na fila ou em andamento a partir de {since}.",
@@ -74,7 +99,7 @@ def doubt_page(
         "xlbridge.upload",
         title=f"xlbridge · {job.id}",
         what_to_do=_WHAT_TO_DO,
-        question=_QUESTION.format(rows=len(_open_rows(job)), reason=job.reason),
+        question=_question(job).format(rows=len(_open_rows(job)), reason=job.reason),
         steps=list(_steps(job)),
         facts=_facts(job),
         events=job.events,
@@ -92,12 +117,25 @@ def _open_rows(job: Job) -> set[int]:
     return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
 
 
+def _question(job: Job) -> Text:
+    return _PROCESSED_OR_NOT if job.what.mode is Mode.PROCESS else _QUESTION
+
+
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
     """Yield what a person does in turn, each with its command where there is one."""
+    applied = f'xlbridge resolve {job.id} --as applied --reason "…"'
+    not_applied = f'xlbridge resolve {job.id} --as not-applied --reason "…"'
+    if job.what.mode is Mode.PROCESS:
+        place = {"profile": job.what.profile, "listing": job.what.resource}
+        yield _LOOK_AT_RECORDS.format(**place), None
+        yield _ALL_PROCESSED, applied
+        yield _NONE_PROCESSED, not_applied
+        yield _SOME_PROCESSED, None
+        return
     yield _SEARCH.format(profile=job.what.profile), None
     yield _SEE_IMPORTS.format(since=f"{job.created_at:%d/%m/%Y %H:%M}"), None
-    yield _ALL_THERE, f'xlbridge resolve {job.id} --as applied --reason "…"'
-    yield _NONE_THERE, f'xlbridge resolve {job.id} --as not-applied --reason "…"'
+    yield _ALL_THERE, applied
+    yield _NONE_THERE, not_applied
     yield _SOME_THERE, None
 
 
