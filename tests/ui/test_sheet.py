@@ -172,3 +172,16 @@ def test_the_corrected_copy_keeps_the_rest_of_the_original(
     assert after["A4"].value == 1
     assert repr(before["B3"].font) == repr(after["B3"].font)
     assert repr(before["A4"].border) == repr(after["A4"].border)
+
+
+def test_a_csv_is_opened_as_a_workbook(client: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.csv"
+    path.write_bytes("nomeComercial;natureza\r\nPadaria São João;J\r\n;J\r\n".encode("cp1252"))
+    sheet = opened(client, path)
+    assert (sheet["file"], sheet["resource"], sheet["errors"]) == ("clientes.xlsx", "cliente", 1)
+    client.post("/api/edit", json=[{"row": 3, "column": 0, "value": "Açougue"}])
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    report = validate(copy)
+    assert report.ok
+    assert list(report.frame["nomeComercial"]) == ["Padaria São João", "Açougue"]

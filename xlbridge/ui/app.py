@@ -42,6 +42,7 @@ from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.texts import page_texts
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import cell_address
+from xlbridge.workbook.write import as_xlsx
 
 _FILES = {"page.js": "text/javascript", "grid.js": "text/javascript", "page.css": "text/css"}
 _ROWS_AT_ONCE = 500
@@ -157,10 +158,17 @@ class PageApplication:
                 target.write(piece)
                 if target.tell() > limit:
                     raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
-        open_editor = partial(SheetEditor, path, self._catalogue, self._remote.settings.limits)
-        editor = await run_in_threadpool(open_editor)
+        editor = await run_in_threadpool(self._open_file, path)
         self._editor = editor
         return await self._choose(editor, SheetChoice())
+
+    def _open_file(self, path: Path) -> SheetEditor:
+        """Open a dropped file; one of another kind as the .xlsx workbook with the same cells."""
+        limits = self._remote.settings.limits
+        with as_xlsx(path, (), limits) as workbook:
+            if workbook != path:
+                path = Path(shutil.copy(workbook, path.with_suffix(".xlsx")))
+        return SheetEditor(path, self._catalogue, limits)
 
     async def choose(self, request: Request) -> Response:
         """Validate the open workbook by another choice of resource, sheet and conventions."""

@@ -21,7 +21,10 @@ _TEXTS: Mapping[str, Text] = {
         en="The page lost its connection to xlbridge. If the terminal was closed, run xlbridge ui "
         "again.",
     ),
-    "drop": Text(pt="Solte aqui a sua planilha do Excel", en="Drop your Excel workbook here"),
+    "drop": Text(
+        pt="Solte aqui a sua planilha: .xlsx, .csv, .xls, .xlsb ou .ods",
+        en="Drop your workbook here: .xlsx, .csv, .xls, .xlsb or .ods",
+    ),
     "choose_file": Text(pt="Escolher o arquivo", en="Choose the file"),
     "original": Text(
         pt="O arquivo original nunca é alterado; nada é enviado sem a sua confirmação.",
