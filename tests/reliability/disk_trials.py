@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from disk_driver import JOURNAL, WRITES_BEGIN, Failure
 from kill_trials import Broken, Course, Laboratory
-from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
+from subjects import BY_RECORD, DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
 from trials import Trial
 from wire_proxy import Request
 
@@ -22,6 +22,7 @@ SUBJECTS: tuple[tuple[Subject, tuple[str, ...]], ...] = (
     (OWN_QUEUE, ()),
     (KEYLESS, ()),
     (PREVIEW, ()),
+    (BY_RECORD, ()),
     (DIRECT, _PARTS),
 )
 _EXTRA_BYTES = (0, 1, 700, 4200)
@@ -91,10 +92,9 @@ def on_failing_disk(
 
 
 def _may_write(request: Request) -> bool:
-    """Tell whether a request may have written something; a preview does not."""
-    return request.method == "POST" and any(
-        part in request.path for part in ("preview=false", "/fila", "processar-arquivo")
-    )
+    """Tell whether a request may have written something; a login and a preview do not."""
+    reads = any(part in request.path for part in ("preview=true", "/autenticar"))
+    return request.method != "GET" and not reads
 
 
 def _require_honest(
@@ -106,8 +106,8 @@ def _require_honest(
         raise Broken(f"{strike}: {told}")
     if code == 0:
         return
-    # Of a sheet in parts, all that had left may be settled before the sheet is.
-    settled = state in _OVER or strike.options
+    # Of a sheet in parts, or record by record, all that had left may be settled before the job is.
+    settled = state in _OVER or strike.options or strike.subject is BY_RECORD
     known = {6} if not left else {5, 6} if settled else {5}
     if code not in known:
         raise Broken(f"{strike}: exit code {code}, not one of {known}; {state}: {told}")

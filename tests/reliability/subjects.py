@@ -84,6 +84,7 @@ OWN_QUEUE = Subject("queue that runs by itself", "cliente", "queue", "clients", 
 KEYLESS = Subject(
     "queue that runs by itself, no key", "cliente", "queue", "clients", "nomeComercial", keyed=False
 )
+BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
 PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
 
 
