@@ -134,9 +134,11 @@ class FailingDisk:
             self._database = str(arguments[0])
         elif event == "sqlite3.connect/handle" and self._database.endswith("journal.db"):
             self._journal, self._opened = self._database, arguments[0]
-        elif event == "open" and self._is_new_write(str(arguments[0]), arguments[2]):
-            self._files.add(str(arguments[0]))
-            self._count(f"file {Path(arguments[0]).suffix}")
+        elif event == "open" and isinstance(arguments[0], str | os.PathLike):
+            path = str(Path(arguments[0]).absolute())
+            if self._is_new_write(path, arguments[2]):
+                self._files.add(path)
+                self._count(f"file {Path(path).suffix}")
 
     def _is_new_write(self, path: str, flags: object) -> bool:
         writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)
