@@ -11,10 +11,12 @@ from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
+from xlbridge.resources.findings import Severity
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import UploadContext, Uploads, write_status_copy
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
+from xlbridge.workbook.style import SEVERITY_FILLS
 
 
 def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
@@ -43,6 +45,11 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     assert told[4] == ("accepted", None, str(code))
     assert (told[5][0], told[5][2]) == ("rejected", None)
     assert "já está cadastrado" in str(told[5][1])
+    [coloured] = sheet.conditional_formatting
+    assert [str(area) for area in coloured.cells.ranges] == ["A5:F5"]
+    assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{SEVERITY_FILLS[Severity.ERROR]}"
+    assert [sheet.column_dimensions[letter].width for letter in "DEF"] == [18, 60, 22]
+    assert sheet.auto_filter.ref == "A3:F5"
     again = validate_workbook(copy, context.catalogue)
     assert (again.ok, again.warnings) == (True, 0)
 

@@ -11,8 +11,10 @@ from python_calamine import CalamineWorkbook
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Resource, load_catalogue
+from xlbridge.resources.findings import Severity
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
+from xlbridge.workbook.style import SEVERITY_FILLS
 from xlbridge.workbook.write import write_records, write_rejects
 
 CATALOGUE = load_catalogue()
@@ -168,3 +170,23 @@ def test_what_looks_like_a_formula_stays_a_text_when_its_cell_is_edited(tmp_path
     formula, words = sheet.cell(2, place), sheet.cell(3, place)
     assert (formula.value, formula.data_type, formula.quotePrefix) == ("=HOJE()", "s", True)
     assert (words.value, bool(words.quotePrefix)) == ("amanhã", False)
+
+
+def test_the_cells_that_a_row_was_rejected_for_are_marked(tmp_path: Path) -> None:
+    path = tmp_path / "r.xlsx"
+    frame = frame_of(RECEIVABLE, ROW, {**ROW, "historico": None})
+    wrong = {0: {"codigoDoCliente"}, 1: {"historico"}}
+    write_rejects(path, RECEIVABLE, frame, [2, 3], ["não existe", "falta"], {}, wrong)
+    sheet = openpyxl.load_workbook(path)["contasreceber"]
+    places = {column.name: n for n, column in enumerate(RECEIVABLE.columns, start=1)}
+    client = sheet.cell(2, places["codigoDoCliente"])
+    history = sheet.cell(3, places["historico"])
+    assert (client.value, client.comment.text) == (1001, "não existe")
+    assert (history.value, history.comment.text) == (None, "falta")
+    filled = {
+        cell.coordinate
+        for row in sheet.iter_rows(min_row=2)
+        for cell in row
+        if str(cell.fill.fgColor.rgb).endswith(SEVERITY_FILLS[Severity.ERROR])
+    }
+    assert filled == {client.coordinate, history.coordinate}

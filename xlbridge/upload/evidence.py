@@ -1,12 +1,13 @@
 """Evidence of an upload: the rejects workbook, and the page of an upload in doubt."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, replace_atomically
-from xlbridge.resources import Mode
+from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.doubt_page import doubt_page
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
@@ -114,7 +115,23 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
             for place, at in enumerate(positions)
             if planned and planned[at].own
         },
+        _wrong_columns(resource, job, planned, [numbers[at] for at in positions]),
     )
+
+
+def _wrong_columns(
+    resource: Resource, job: Job, planned: Sequence[PlannedRow], rows: Sequence[int]
+) -> dict[int, set[str]]:
+    """Return the columns for which rows were rejected, or whose cells hold what cannot be sent, by
+    their places among ``rows``."""
+    of_row: defaultdict[int, set[str]] = defaultdict(set)
+    for rejected in job.verdict.rejected_rows:
+        column = rejected.column
+        if rejected.row is not None and column is not None and column in resource.by_name:
+            of_row[rejected.row].add(column)
+    for row in planned:
+        of_row[row.row].update(row.own or ())
+    return {place: of_row[row] for place, row in enumerate(rows) if of_row[row]}
 
 
 def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:

@@ -1,12 +1,13 @@
 """Status copy: the analyst's own workbook with the status, reason and remote code of each row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.findings import Severity
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -33,6 +34,15 @@ _IN_DOUBT = Text(pt="em dúvida", en="in doubt")
 _NOT_SENT = Text(pt="não enviada", en="not sent")
 _UNCHANGED = Text(pt="sem alteração", en="unchanged")
 _HELD = Text(pt="retida", en="held")
+
+
+_SEVERITIES: Mapping[Text, Severity] = {
+    _REJECTED: Severity.ERROR,
+    _NOT_WRITTEN: Severity.ERROR,
+    _IN_DOUBT: Severity.WARNING,
+    _HELD: Severity.WARNING,
+}
+"""The states whose rows are coloured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +75,18 @@ def write_status_copy(
     names = [normalise_header(cell) for cell in cells.row(header)]
     first = normalise_header(STATUS_COLUMNS[0])
     known_at = cells.first_column + names.index(first) if first in names else None
+    statuses = row_statuses(context, job)
     remarks = {
-        row: (str(status.state), status.reason, status.code)
-        for row, status in row_statuses(context, job).items()
+        row: (str(status.state), status.reason, status.code) for row, status in statuses.items()
+    }
+    marked = {
+        row: _SEVERITIES[status.state]
+        for row, status in statuses.items()
+        if status.state in _SEVERITIES
     }
     with as_xlsx(source, [job.what.sheet], context.settings.limits) as workbook:
         write_remark_columns(
-            workbook, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at
+            workbook, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at, marked
         )
 
 

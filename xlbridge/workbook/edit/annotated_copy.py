@@ -131,17 +131,22 @@ def _colour_cells(
     remarked: Sequence[str],
     styles: WorkbookStyles,
 ) -> None:
-    _remove_colours(frame)
     by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
     by_severity[Severity.WARNING] += [address for address in remarked if address not in cells]
     for address, findings in cells.items():
         grave = any(finding.kind.severity is Severity.ERROR for finding in findings)
         by_severity[Severity.ERROR if grave else Severity.WARNING].append(address)
-    ours = [
-        (severity, ranges)
-        for severity, found in by_severity.items()
-        for ranges in _range_batches(found)
-    ]
+    colour_ranges(
+        frame, {severity: list(_ranges(found)) for severity, found in by_severity.items()}, styles
+    )
+
+
+def colour_ranges(
+    frame: Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
+) -> None:
+    """Colour ranges of a sheet by a condition that always holds, in place of earlier ones."""
+    _remove_colours(frame)
+    ours = [(severity, batch) for severity, found in ranges.items() for batch in _batches(found)]
     for rule in frame.iter():
         if local_name(rule) == "cfRule":
             rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
@@ -150,8 +155,8 @@ def _colour_cells(
         for severity, fill in style.SEVERITY_FILLS.items()
     }
     first = find_child(frame, "conditionalFormatting")
-    for priority, (severity, ranges) in enumerate(ours, start=1):
-        block = new_element(frame, "conditionalFormatting", sqref=" ".join(ranges))
+    for priority, (severity, batch) in enumerate(ours, start=1):
+        block = new_element(frame, "conditionalFormatting", sqref=" ".join(batch))
         rule = add_child(block, "cfRule", type="expression", dxfId=colours[severity])
         rule.set("priority", str(priority))
         add_child(rule, "formula").text = _OUR_CONDITION
@@ -170,8 +175,7 @@ def _remove_colours(frame: Element) -> None:
             frame.remove(block)
 
 
-def _range_batches(addresses: Sequence[str]) -> Iterator[list[str]]:
-    ranges = list(_ranges(addresses))
+def _batches(ranges: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(ranges), _RANGES_AT_ONCE):
         yield ranges[start : start + _RANGES_AT_ONCE]
 

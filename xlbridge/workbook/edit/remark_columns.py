@@ -4,11 +4,16 @@ Everything else of the file stays as it is: cells, styles, formulas, pictures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
 from lxml import etree
 
-from xlbridge.workbook.address import cell_address, column_index
+from xlbridge.resources.findings import Severity
+from xlbridge.workbook.address import cell_address, cell_position, column_index
+from xlbridge.workbook.edit.annotated_copy import colour_ranges
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     Element,
@@ -21,9 +26,10 @@ from xlbridge.workbook.edit.editable_package import (
     tag_like,
 )
 from xlbridge.workbook.edit.sheets import SheetList, insert_in_order
+from xlbridge.workbook.edit.styles import WorkbookStyles
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
-_WIDTH = 28
+_WIDTHS = (18, 60, 22)
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -35,19 +41,24 @@ def write_remark_columns(
     titles: Sequence[str],
     remarks: Mapping[int, Sequence[str]],
     known_at: int | None = None,
+    marked: Mapping[int, Severity] = MappingProxyType({}),
 ) -> None:
     """Write a copy of ``source`` with remarks beside the rows of one of its sheets.
 
     ``remarks`` gives the texts for Excel's row numbers, one for each of ``titles``, which stand in
     ``header_row``. They go behind the last filled column, or over those of an earlier copy, whose
-    first zero-based column is ``known_at``.
+    first zero-based column is ``known_at``. The rows of ``marked`` are coloured. A filter takes in
+    the new columns; there is one where there was none.
 
     Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
     cannot be written.
     """
     with edit_package(source) as package:
         part = SheetList(package).part(sheet)
-        _write_columns(package, part, known_at, {**remarks, header_row: titles}, header_row)
+        styles = WorkbookStyles(package)
+        texts = {**remarks, header_row: titles}
+        _write_columns(package, part, known_at, texts, header_row, marked, styles)
+        styles.put_back()
         package.save(target)
 
 
@@ -57,6 +68,8 @@ def _write_columns(
     known_at: int | None,
     texts: Mapping[int, Sequence[str]],
     header_row: int,
+    marked: Mapping[int, Severity],
+    styles: WorkbookStyles,
 ) -> None:
     with package.tree(part) as root:
         data = find_child(root, "sheetData")
@@ -70,7 +83,35 @@ def _write_columns(
         dimension = find_child(root, "dimension")
         if dimension is not None:
             root.remove(dimension)
-        _set_widths(root, first, len(texts[header_row]))
+        last = first + len(texts[header_row]) - 1
+        _set_widths(root, first, last)
+        _extend_filter(root, header_row, max(rows), last)
+        colour_ranges(root, _rows_by_severity(marked, last), styles)
+
+
+def _rows_by_severity(marked: Mapping[int, Severity], last: int) -> dict[Severity, list[str]]:
+    """Return the ranges of rows of each severity, up to the last column."""
+    ranges: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+    for (severity, _), run in groupby(
+        enumerate(sorted(marked)), key=lambda it: (marked[it[1]], it[1] - it[0])
+    ):
+        rows = [row for _, row in run]
+        ranges[severity].append(f"A{rows[0]}:{cell_address(rows[-1], last)}")
+    return ranges
+
+
+def _extend_filter(root: Element, header_row: int, last_row: int, last: int) -> None:
+    """Let the sheet's filter take in the columns up to the last; a table has its own filter."""
+    known = find_child(root, "autoFilter")
+    if known is None:
+        if find_child(root, "tableParts") is None:
+            area = f"A{header_row}:{cell_address(last_row, last)}"
+            insert_in_order(root, etree.Element(tag_like(root, "autoFilter"), ref=area))
+        return
+    start, _, end = known.get("ref", "").partition(":")
+    if end and cell_position(start)[0] == header_row:
+        row, column = cell_position(end)
+        known.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
 def _numbered_rows(data: Element) -> Iterator[tuple[int, Element]]:
@@ -133,20 +174,25 @@ def _write_row(
     row.attrib.pop("spans", None)
 
 
-def _set_widths(root: Element, first: int, number: int) -> None:
-    """Make the columns wide enough to read, where the sheet says nothing of their width."""
-    known = list_entries(root, "cols")
-    if any(int(item.get("max", "0")) > first for item in known):
-        return
+def _set_widths(root: Element, first: int, last: int) -> None:
+    """Make the columns wide enough to read, whatever the sheet says of those from there on."""
     columns = find_child(root, "cols")
     if columns is None:
         columns = etree.Element(tag_like(root, "cols"))
         insert_in_order(root, columns)
-    add_child(
-        columns,
-        "col",
-        min=str(first + 1),
-        max=str(first + number),
-        width=str(_WIDTH),
-        customWidth="1",
-    )
+    for item in list_entries(root, "cols"):
+        low, high = int(item.get("min", "1")), int(item.get("max", "1"))
+        if high <= first or low > last + 1:
+            continue
+        columns.remove(item)
+        for begin, end in ((low, first), (last + 2, high)):
+            if begin <= end:
+                part = deepcopy(item)
+                part.set("min", str(begin))
+                part.set("max", str(end))
+                columns.append(part)
+    for number in range(first, last + 1):
+        width = _WIDTHS[min(number - first, len(_WIDTHS) - 1)]
+        place = str(number + 1)
+        add_child(columns, "col", min=place, max=place, width=str(width), customWidth="1")
+    columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))

@@ -1,6 +1,6 @@
 """Typed rows written into workbooks: the payload that is sent, and the rejected rows."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.findings import Severity
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import REJECTS_COLUMNS
 from xlbridge.workbook.write.data_sheet import cell_format
@@ -25,6 +26,10 @@ from xlbridge.workbook.write.template import template_workbook
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
 _NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
+_NONE_WRONG: Mapping[int, Collection[str]] = MappingProxyType({})
+_EMPTY = object()
+"""Stands for the value of an empty cell that is marked."""
+
 _EPOCH = pd.Timestamp(1899, 12, 30)
 _FIRST_OF_MARCH_1900 = 61  # Excel counts a 29 February 1900 that never was
 
@@ -54,12 +59,15 @@ def write_rejects(
     rows: Sequence[int],
     reasons: Sequence[str],
     own: Mapping[int, Mapping[str, str | float]] = _NO_CELLS,
+    wrong: Mapping[int, Collection[str]] = _NONE_WRONG,
 ) -> None:
     """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
 
     ``frame`` holds the rejected rows only; ``rows`` are their row numbers in the analyst's sheet
     and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``. ``own`` are the
-    contents of cells that ``frame`` has no value of, by position and column.
+    contents of cells that ``frame`` has no value of, by position and column; ``wrong`` are the
+    columns of each position that it was rejected for, whose cells are coloured and have the reason
+    as a comment.
 
     Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
     the rows or the three differ in length.
@@ -73,7 +81,13 @@ def write_rejects(
         _write_rows(
             [
                 *(
-                    _with_own_cells(book, sheet, writer, column, own)
+                    _with_marked_cells(
+                        book,
+                        sheet,
+                        _with_own_cells(book, sheet, writer, column, own),
+                        column,
+                        {at: reasons[at] for at, names in wrong.items() if column.name in names},
+                    )
                     for column, writer in zip(
                         resource.columns,
                         _column_writers(book, sheet, resource.columns, frame),
@@ -132,6 +146,35 @@ def _with_own_cells(
         return written
 
     values = [contents.get(at, value) for at, value in enumerate(writer.values)]
+    return _ColumnWriter(write, values, writer.format)
+
+
+def _with_marked_cells(
+    book: xlsxwriter.Workbook,
+    sheet: Worksheet,
+    writer: _ColumnWriter,
+    column: Column,
+    reasons: Mapping[int, str],
+) -> _ColumnWriter:
+    """Return a writer that colours some cells, also empty ones, and says why in a comment."""
+    if not reasons:
+        return writer
+    marked = cell_format(book, column)
+    marked.set_bg_color(f"#{style.SEVERITY_FILLS[Severity.ERROR]}")
+    marked.set_font_color(f"#{style.SEVERITY_FONTS[Severity.ERROR]}")
+
+    def write(row: int, place: int, value: Any, form: Format) -> int:
+        if row - 1 not in reasons:
+            return writer.write(row, place, value, form)
+        sheet.write_comment(row, place, reasons[row - 1], {"author": "xlbridge", "x_scale": 2})
+        if value is _EMPTY:
+            return int(sheet.write_blank(row, place, None, marked))
+        return writer.write(row, place, value, marked)
+
+    values = [
+        _EMPTY if value is None and at in reasons else value
+        for at, value in enumerate(writer.values)
+    ]
     return _ColumnWriter(write, values, writer.format)
 
 
