@@ -45,10 +45,10 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
 
 def mutated(path: Path, rng: random.Random) -> bytes:
     """Return a damaged copy: of the archive, or of one part that is packed again rightly."""
-    if rng.randrange(2):
+    if rng.randrange(2) or path.suffix in {".csv", ".xls"}:
         return damaged(path.read_bytes(), rng)
     parts = unpacked(path)
-    name = rng.choice([name for name in parts if name.endswith((".xml", ".rels"))])
+    name = rng.choice([name for name in parts if name.endswith((".xml", ".rels", ".bin"))])
     parts[name] = damaged(parts[name], rng)
     return packed(parts, zipfile.ZIP_STORED)
 
@@ -67,8 +67,9 @@ def main() -> None:
     folder, count, seed, *sources = sys.argv[1:]
     rng, outcomes, catalogue = random.Random(int(seed)), Counter[str](), load_catalogue()
     for number in range(int(count)):
-        path = Path(folder) / f"{number}.xlsx"
-        path.write_bytes(mutated(Path(rng.choice(sources)), rng))
+        source = Path(rng.choice(sources))
+        path = Path(folder) / f"{number}{source.suffix}"
+        path.write_bytes(mutated(source, rng))
         try:
             outcomes[outcome(path, catalogue)] += 1
         except BaseException:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from environment import ROOT, clean_environment
+from hostile_kinds import FILES
 
 _FUZZING = Path(__file__).with_name("fuzzing.py")
 _OUTCOMES = {"good", "findings", "usage", "truncated", "unreadable", "hostile", "encrypted"} | {
@@ -24,6 +25,22 @@ def test_damaged_copies_are_judged_or_refused(count: int, seed: int, tmp_path: P
     *crashes, outcomes = fuzzed(tmp_path, count, seed, sorted(sources))
     assert crashes == []
     assert outcomes.keys() <= _OUTCOMES
+    assert sum(outcomes.values()) == count
+
+
+@pytest.mark.parametrize(
+    ("count", "seed"), [(40, 3), pytest.param(4_000, 2027, marks=pytest.mark.slow)]
+)
+def test_damaged_files_of_other_kinds_are_judged_or_refused(
+    count: int, seed: int, tmp_path: Path
+) -> None:
+    sources = []
+    for kind in ("csv", "xls", "xlsb", "ods"):
+        sources.append(tmp_path / f"good.{kind}")
+        sources[-1].write_bytes(FILES[f"good {kind}"][2](tmp_path))
+    *crashes, outcomes = fuzzed(tmp_path, count, seed, sources)
+    assert crashes == []
+    assert outcomes.keys() <= _OUTCOMES | {"csv-unclear", "legacy-xls"}
     assert sum(outcomes.values()) == count
 
 

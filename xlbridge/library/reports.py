@@ -19,7 +19,13 @@ from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Kind, load_catalogue
 from xlbridge.resources.findings import Severity
-from xlbridge.settings import read_settings
+from xlbridge.settings import (
+    CSV_DELIMITERS,
+    CSV_ENCODINGS,
+    CsvForm,
+    WorkbookLimits,
+    read_settings,
+)
 from xlbridge.upload import may_be_sent
 from xlbridge.validation import (
     DateOrder,
@@ -212,17 +218,21 @@ def validate(
     sheet: str | None = None,
     dates: DateOrder | None = None,
     numbers: NumberStyle | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
     schemas: str | PathLike[str] | None = None,
     map: str | PathLike[str] | None = None,  # noqa: A002 - the name of the option
 ) -> Report:
     """Check a sheet against the schema of its resource, without the network.
 
-    ``source`` is an .xlsx file, or a DataFrame whose columns are named as the sheet's would be
-    (the index is ignored; a value that Excel could not hold is judged as its text). ``resource``
-    names the resource (see ``available_resources``); without it the template, the sheet's name or
-    the headers tell. ``sheet`` names the sheet of a workbook with several. ``dates`` is the order
-    of day and month in text dates, ``"dmy"`` or ``"mdy"``; ``numbers`` is ``"pt"`` for texts such
-    as 1.234,56 and ``"en"`` for 1,234.56; without them the texts of each column tell. ``schemas``
+    ``source`` is an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv file, or a DataFrame whose columns are
+    named as the sheet's would be (the index is ignored; a value that Excel could not hold is judged
+    as its text). ``resource`` names the resource (see ``available_resources``); without it the
+    template, the sheet's name or the headers tell. ``sheet`` names the sheet of a workbook with
+    several. ``dates`` is the order of day and month in text dates, ``"dmy"`` or ``"mdy"``; ``numbers`` is ``"pt"`` for texts such
+    as 1.234,56 and ``"en"`` for 1,234.56; without them the texts of each column tell.
+    ``delimiter`` (such as ``";"``) and ``encoding`` (``"utf-8"``, ``"cp1252"``, ``"utf-16"``,
+    ``"cp850"``) declare the form of a .csv file, which its content tells without them. ``schemas``
     is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``. ``map`` is a mapping
     file for a sheet with a header of its own, as ``xlbridge map`` proposes it; it names the
     resource, and findings keep the sheet's own cells.
@@ -230,7 +240,7 @@ def validate(
     Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
     or resource does not exist, the resource is not recognised, or the mapping is mistaken or made
     for another header, ``WorkbookRefused`` when it is
-    no .xlsx that can be read safely, ``SchemaFileError`` for a wrong schema file and
+    no file that can be read safely, ``SchemaFileError`` for a wrong schema file and
     ``ConfigError`` for settings that cannot be used.
 
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.
@@ -248,7 +258,30 @@ def validate(
     request = ValidationRequest(
         file=Path(source), resource=resource, sheet=sheet, reading=reading, mapping=mapping
     )
-    return Report(validate_single_sheet(request, folder, settings.limits))
+    limits = _with_csv_form(settings.limits, delimiter, encoding)
+    return Report(validate_single_sheet(request, folder, limits))
+
+
+def _with_csv_form(
+    limits: WorkbookLimits, delimiter: str | None, encoding: str | None
+) -> WorkbookLimits:
+    """Return limits with the declared form of .csv files. Raises ``UsageError`` when it is none."""
+    if encoding is not None and encoding not in CSV_ENCODINGS:
+        raise UsageError(
+            Text(
+                pt="A codificação {given!r} não é conhecida; há: {names}.",
+                en="The encoding {given!r} is not known; there are: {names}.",
+            ).format(given=encoding, names=", ".join(CSV_ENCODINGS))
+        )
+    if delimiter is not None and delimiter not in CSV_DELIMITERS.values():
+        raise UsageError(
+            Text(
+                pt="O separador {given!r} não é conhecido; há: {names}.",
+                en="The delimiter {given!r} is not known; there are: {names}.",
+            ).format(given=delimiter, names=", ".join(map(repr, CSV_DELIMITERS.values())))
+        )
+    form = CsvForm(delimiter or limits.csv.delimiter, encoding or limits.csv.encoding)
+    return replace(limits, csv=form)
 
 
 def _validate_frame(

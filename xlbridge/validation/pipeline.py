@@ -87,7 +87,7 @@ def validate_workbook(
         else:
             choice = choose_sheet(cells, catalogue, resource, sheet)
             validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
-        validated.read_as = cells.read_as
+        validated.read_as, validated.limits = cells.read_as, limits
         return validated
 
 
@@ -237,7 +237,7 @@ def validate_all_sheets(
         ]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)
-            sheet.read_as = cells.read_as
+            sheet.read_as, sheet.limits = cells.read_as, limits
         return ValidatedWorkbook(sheets, skipped)
 
 

@@ -11,6 +11,7 @@ from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import CATALOGUE, CorrectedValue, Finding, Severity
+from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.sheet_findings import count_errors
 from xlbridge.validation.text import display
 from xlbridge.workbook import cell_address
@@ -56,7 +57,7 @@ class ValidatedSheet:
     no records (totals, notes, struck-through rows, repeated headers), each with the code of its one
     finding, an error; no cell of such a row is judged, and it is not sent. ``fixes`` tells of the
     copy in which what is certain was fixed: then the findings are those that are left. ``read_as``
-    says how a .csv file was read, which no other file needs.
+    says how a .csv file was read, which no other file needs; ``limits`` are those of the reading.
 
     Of a mapped sheet ``headers`` are its own headers by the names of columns, ``constants`` the
     columns whose values the mapping gives, which are not in ``columns``.
@@ -77,6 +78,7 @@ class ValidatedSheet:
     headers: Mapping[str, str] = field(default_factory=dict)
     constants: Collection[str] = ()
     read_as: Text | None = None
+    limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
 
     @property
     def errors(self) -> int:

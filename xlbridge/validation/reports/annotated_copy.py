@@ -36,5 +36,5 @@ def write(report: Report, target: Path) -> None:
         )
         for item in sheets
     ]
-    with as_xlsx(file, [item.sheet for item in sheets]) as workbook:
+    with as_xlsx(file, [item.sheet for item in sheets], first.limits) as workbook:
         annotate(workbook, target, marked, summary)
