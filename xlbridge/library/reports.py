@@ -230,8 +230,8 @@ def validate(
     as its text). ``resource`` names the resource (see ``available_resources``); without it the
     template, the sheet's name or the headers tell. ``sheet`` names the sheet of a workbook with
     several. ``dates`` is the order of day and month in text dates, ``"dmy"`` or ``"mdy"``;
-    ``numbers`` is ``"pt"`` for texts such as 1.234,56 and ``"en"`` for 1,234.56; without them the texts of each column tell.
-    ``delimiter`` (such as ``";"``) and ``encoding`` (``"utf-8"``, ``"cp1252"``, ``"utf-16"``,
+    ``numbers`` is ``"pt"`` for texts such as 1.234,56 and ``"en"`` for 1,234.56; without them the
+    texts of each column tell. ``delimiter`` (such as ``";"``) and ``encoding`` (``"utf-8"``, ``"cp1252"``, ``"utf-16"``,
     ``"cp850"``) declare the form of a .csv file, which its content tells without them. ``schemas``
     is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``. ``map`` is a mapping
     file for a sheet with a header of its own, as ``xlbridge map`` proposes it; it names the
