@@ -4,7 +4,7 @@ Each damage is done to every column that it can befall, in each resource, in a s
 stands anywhere; a mixture of damages is generated besides.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,8 +85,19 @@ def found(path: Path, resource: Resource) -> tuple[Expected, int]:
     return set(findings), len(findings)
 
 
-@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.name)
-@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def cases() -> Iterator[Any]:
+    """Each damage in each imported resource and, in turn, one of the others; the rest is slow."""
+    created = [resource for resource in RESOURCES if not resource.is_imported]
+    for place, damage in enumerate(DAMAGES):
+        fitting = [resource for resource in created if befalls(damage, resource)]
+        in_turn = fitting[place % len(fitting)] if fitting else None
+        for resource in RESOURCES:
+            is_slow = not resource.is_imported and resource is not in_turn
+            marks = pytest.mark.slow if is_slow else ()
+            yield pytest.param(damage, resource, id=f"{damage}-{resource.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("damage", "resource"), list(cases()))
 def test_every_damaged_cell_is_found_and_nothing_else(
     tmp_path: Path, damage: Damage, resource: Resource
 ) -> None:
