@@ -231,17 +231,17 @@ def validate(
     template, the sheet's name or the headers tell. ``sheet`` names the sheet of a workbook with
     several. ``dates`` is the order of day and month in text dates, ``"dmy"`` or ``"mdy"``;
     ``numbers`` is ``"pt"`` for texts such as 1.234,56 and ``"en"`` for 1,234.56; without them the
-    texts of each column tell. ``delimiter`` (such as ``";"``) and ``encoding`` (``"utf-8"``, ``"cp1252"``, ``"utf-16"``,
-    ``"cp850"``) declare the form of a .csv file, which its content tells without them. ``schemas``
-    is a folder of own schema files in place of the one in ``XLBRIDGE_HOME``. ``map`` is a mapping
-    file for a sheet with a header of its own, as ``xlbridge map`` proposes it; it names the
-    resource, and findings keep the sheet's own cells.
+    texts of each column tell. ``delimiter`` (such as ``";"``) and ``encoding`` (``"utf-8"``,
+    ``"cp1252"``, ``"utf-16"``, ``"cp850"``) declare the form of a .csv file, which its content
+    tells without them. ``schemas`` is a folder of own schema files in place of the one in
+    ``XLBRIDGE_HOME``. ``map`` is a mapping file for a sheet with a header of its own, as
+    ``xlbridge map`` proposes it; it names the resource, and findings keep the sheet's own cells.
 
     Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
     or resource does not exist, the resource is not recognised, or the mapping is mistaken or made
-    for another header, ``WorkbookRefused`` when it is
-    no file that can be read safely, ``SchemaFileError`` for a wrong schema file and
-    ``ConfigError`` for settings that cannot be used.
+    for another header, ``WorkbookRefused`` when it is no file that can be read safely,
+    ``SchemaFileError`` for a wrong schema file and ``ConfigError`` for settings that cannot be
+    used.
 
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.
     """
