@@ -3,9 +3,11 @@
 Usage: python benchmarks/upload.py [ROWS [TITLES]]
 
 ROWS (20,000 unless told) titles are planned and uploaded through the queue to a sandbox that holds
-TITLES (100,000) others; half of the rows are there already. Printed are the seconds of validating
-the sheet alone, of its plan and of its upload, the greatest memory of a command, and the rows per
-second beside single posts by plain httpx in the same run. Nothing is asserted.
+TITLES (100,000) others; half of the rows are there already. As many new ones are uploaded after
+that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
+its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what a
+plan costs the client beside validating the same sheet; the rows per second beside single posts by
+plain httpx in the same run; the greatest memory of a command. Nothing is asserted.
 """
 
 import argparse
@@ -41,11 +43,25 @@ _HEADINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A running sandbox, the environment of commands that use it, and a client of it."""
+    """A running sandbox and its process, the environment of commands that use it, a client."""
 
     environment: dict[str, str]
     http: httpx.Client
     customer: int
+    sandbox: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of a command: by the clock, of its own processor time, of the sandbox's."""
+
+    elapsed: float
+    client: float
+    server: float
+
+    def line(self, name: str, more: str = "") -> str:
+        """Return the costs as a line of the table."""
+        return f"  {name:26}{self.elapsed:8.2f}{self.client:8.2f}{self.server:8.2f}   {more}"
 
 
 def main() -> None:
@@ -59,20 +75,25 @@ def main() -> None:
         half = asked.rows // 2
         sheet = _write_sheet(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
         print(f"{asked.rows:,} rows, {half:,} of them there, against {asked.titles:,} titles")
-        validated = _seconds(site, "validate", sheet)
+        print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}")
+        validated, _ = _cost(site, "validate", sheet)
+        print(validated.line("validate"))
         preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
-        planned = _seconds(site, *preview, "--format", "json")
-        before = time.perf_counter()
-        outcome = _run(site, "upload", sheet, "--yes", "--format", "json")
-        uploaded = time.perf_counter() - before
-        rows = json.loads(outcome.stdout)["rows"]
+        planned, _ = _cost(site, *preview, "--format", "json")
+        ratio = planned.client / validated.client
+        print(planned.line("plan and preview", f"client: {ratio:.2f} x validate"))
+        uploaded, counts = _cost(site, "upload", sheet, "--yes", "--format", "json")
+        decided = asked.rows / uploaded.elapsed
+        print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
+        print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
+        new = _write_sheet(Path(folder) / "new.xlsx", site, asked.titles + half, asked.rows)
+        sent, counts = _cost(site, "upload", new, "--yes", "--format", "json")
+        rate = counts["created"] / sent.elapsed
+        print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         posts = _posts_per_second(site)
-        print(f"  validate            {validated:7.2f} s")
-        print(f"  plan and preview    {planned:7.2f} s  {planned / validated:5.2f} x validate")
-        print(f"  upload to verdict   {uploaded:7.2f} s  created {rows['accepted']:,}, unchanged")
-        print(f"    {rows['unchanged']:,}: {asked.rows / uploaded:,.0f} rows/s decided")
-        print(f"  plain loop of posts {posts:7.0f} rows/s")
+        print(f"  plain loop of posts {posts:.0f} rows/s: decided {decided / posts:.1f} x as fast,")
+        print(f"    created {rate / posts:.1f} x as fast")
         print(f"  greatest memory of a command {memory:,.0f} MB")
 
 
@@ -106,10 +127,31 @@ def _posts_per_second(site: Site) -> float:
     return _POSTS / (time.perf_counter() - before)
 
 
-def _seconds(site: Site, *arguments: object) -> float:
-    before = time.perf_counter()
-    _run(site, *arguments)
-    return time.perf_counter() - before
+def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
+    """Run a command; return its cost, and the counts of rows where it reports any."""
+    began, own, sandbox = time.perf_counter(), _children_time(), _processor_time(site.sandbox)
+    ended = _run(site, *arguments)
+    cost = Cost(
+        time.perf_counter() - began,
+        _children_time() - own,
+        _processor_time(site.sandbox) - sandbox,
+    )
+    return cost, json.loads(ended.stdout)["rows"] if "json" in arguments else {}
+
+
+def _children_time() -> float:
+    """Return the processor time of ended commands and their processes; the sandbox runs on."""
+    used = os.times()
+    return used.children_user + used.children_system
+
+
+def _processor_time(process: int) -> float:
+    """Return the processor time of a running process; 0 where the system does not tell."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        return 0.0
+    fields = stat.read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -148,6 +190,7 @@ def _site(folder: Path) -> Iterator[Site]:
                     },
                     http,
                     created["data"]["codigoDoCliente"],
+                    process.pid,
                 )
                 yield site
         finally:

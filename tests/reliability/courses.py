@@ -1,6 +1,6 @@
 """Courses of the state machines: what happens to the network in them, and how they are run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,12 +24,12 @@ class Courses(RuleBasedStateMachine):
     ended: ClassVar[list[Trial]] = []
 
 
-def arm_one(site: Site, kind: Kind, number: int) -> None:
+def arm_one(site: Site, kind: Kind, number: int, more: Sequence[str] = ()) -> None:
     """Let the writing request of that number among those to come have the fault."""
     met: list[int] = []
 
     def strikes(request: Request) -> bool:
-        if not any(part in request.path for part in _WRITING):
+        if not any(part in request.path for part in (*_WRITING, *more)):
             return False
         if request.number not in met:
             met.append(request.number)

@@ -5,15 +5,40 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client, Target
+from xlbridge.files import LocalDatabase
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import read_settings
-from xlbridge.upload import ApproveAll, Journal, UploadContext, UploadOptions, Uploads
+from xlbridge.upload import (
+    ApproveAll,
+    Journal,
+    UploadContext,
+    UploadOptions,
+    Uploads,
+    create_undo,
+)
+from xlbridge.upload.claims import Claims
+from xlbridge.upload.record_writes import RecordWrites
 from xlbridge.validation import validate_workbook
+
+
+class _KillingWrites(RecordWrites):
+    """Writes of single records of a journal, which count among its own."""
+
+    def __init__(self, journal: "KillingJournal") -> None:
+        super().__init__(*journal.database, journal.now)
+        self._journal = journal
+
+    def plan(self, *arguments: Any) -> None:
+        self._journal.write(lambda: super(_KillingWrites, self).plan(*arguments))
+
+    def record(self, *arguments: Any) -> None:
+        self._journal.write(lambda: super(_KillingWrites, self).record(*arguments))
 
 
 class KillingJournal(Journal):
@@ -28,25 +53,30 @@ class KillingJournal(Journal):
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         super().__init__(path, now)
-        self.writes = 0
+        self.made = 0
         self._number, self._before = number, before
+        self.writes = _KillingWrites(self)
+
+    @property
+    def database(self) -> tuple[LocalDatabase, Claims]:
+        """The journal's file, and what is claimed in it."""
+        return self._db, self._claims
 
     def create(self, *arguments: Any, **options: Any) -> Any:
-        return self._write(lambda: super(KillingJournal, self).create(*arguments, **options))
+        return self.write(lambda: super(KillingJournal, self).create(*arguments, **options))
 
-    def create_split(self, *arguments: Any, **options: Any) -> Any:
-        return self._write(lambda: super(KillingJournal, self).create_split(*arguments, **options))
+    def create_undo(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(lambda: super(KillingJournal, self).create_undo(*arguments, **options))
 
     def record(self, *arguments: Any, **options: Any) -> Any:
-        return self._write(lambda: super(KillingJournal, self).record(*arguments, **options))
+        return self.write(lambda: super(KillingJournal, self).record(*arguments, **options))
 
     def store_snapshot(self, *arguments: Any, **options: Any) -> Any:
-        return self._write(
-            lambda: super(KillingJournal, self).store_snapshot(*arguments, **options)
-        )
+        return self.write(lambda: super(KillingJournal, self).store_snapshot(*arguments, **options))
 
-    def _write(self, write: Callable[[], Any]) -> Any:
-        number, self.writes = self.writes, self.writes + 1
+    def write(self, write: Callable[[], Any]) -> Any:
+        """Make a write, unless the process ends before it."""
+        number, self.made = self.made, self.made + 1
         if number == self._number and self._before:
             self._end()
         written = write()
@@ -58,12 +88,32 @@ class KillingJournal(Journal):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run() -> None:
-    """Upload the file that the arguments name, in the mode and killed at the write that they name.
+class Killed(BaseException):
+    """End of a process."""
 
-    Prints how many writes there were.
+
+class DyingJournal(KillingJournal):
+    """Journal of a process that ends at one of its writes: nothing is written after it."""
+
+    _ended = False
+
+    def write(self, write: Callable[[], object]) -> object:
+        if self._ended:
+            raise Killed
+        return super().write(write)
+
+    def _end(self) -> None:
+        self._ended = True
+        raise Killed
+
+
+def run() -> None:
+    """Do what the arguments name, killed at the write of the journal that they name.
+
+    They are a file, the mode of its upload, ``update`` to change its records or ``undo`` to reverse
+    its newest job, the number of the write, and the moment. Prints how many writes there were.
     """
-    file, mode, write, when = sys.argv[1:]
+    file, task, write, when = sys.argv[1:]
     settings = read_settings()
     catalogue = load_catalogue()
     environment = os.environ
@@ -73,14 +123,16 @@ def run() -> None:
         environment["XLBRIDGE_EMAIL"],
         environment["XLBRIDGE_PASSWORD"],
     )
-    sheet = validate_workbook(Path(file), catalogue)
     killing = KillingJournal(settings.journal, int(write), before=when == "before")
     with closing(killing) as journal, Client(target) as client:
         context = UploadContext(settings, catalogue, journal)
-        options = UploadOptions(
-            consent=ApproveAll(),
-            mode=mode,  # type: ignore[arg-type]
-            settle_seconds=0,
-        )
-        Uploads(context, client).send(sheet, options)
-        os.write(1, str(killing.writes).encode())
+        options = UploadOptions(consent=ApproveAll(), settle_seconds=0)
+        uploads = Uploads(context, client)
+        if task == "undo":
+            uploads.run(create_undo(context, client, journal.jobs()[0]), options)
+        else:
+            update = task == "update"
+            mode = "auto" if update else task
+            options = replace(options, mode=mode, update=update)  # type: ignore[arg-type]
+            uploads.send(validate_workbook(Path(file), catalogue), options)
+        os.write(1, str(killing.made).encode())

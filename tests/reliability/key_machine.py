@@ -19,7 +19,7 @@ from courses import PROMPT, Courses, arm_one, take_away
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from journal_driver import KillingJournal
+from journal_driver import DyingJournal, Killed
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject, texts
 from trials import judged, quick_client
 from upload_machine import OPTIONS
@@ -45,32 +45,13 @@ HOMES = 2
 _TEXTS = ("", ", revisto", ", de novo")
 _SETTLE = timedelta(seconds=900)
 _RUNS_TO_THE_END = 12
-_Death = tuple[int, bool]
-"""The write of the journal at which a process ends, and whether that is before it is made."""
+Death = tuple[int, bool]
+"""Write of the journal at which a process ends, and whether that is before it is made."""
 
-_ALIVE: _Death = (-1, False)
-_DEATHS = st.one_of(st.just(_ALIVE), st.tuples(st.integers(0, 9), st.booleans()))
+ALIVE: Death = (-1, False)
+DEATHS = st.one_of(st.just(ALIVE), st.tuples(st.integers(0, 9), st.booleans()))
 
 _DENIED = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
-
-
-class _Killed(BaseException):
-    """End of a process."""
-
-
-class _DyingJournal(KillingJournal):
-    """Journal of a process that ends at one of its writes: nothing is written after it."""
-
-    _ended = False
-
-    def _write(self, write: Callable[[], object]) -> object:
-        if self._ended:
-            raise _Killed
-        return super()._write(write)
-
-    def _end(self) -> None:
-        self._ended = True
-        raise _Killed
 
 
 @dataclass(frozen=True)
@@ -154,20 +135,20 @@ class KeyMachine(Courses):
         self.time += passed
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=_DEATHS)
-    def plan(self, pick: int, death: _Death) -> None:
+    @rule(pick=st.integers(0, 99), death=DEATHS)
+    def plan(self, pick: int, death: Death) -> None:
         """A workbook is planned, and its job recorded; nothing is sent yet."""
         self._do(self._pick(pick), death, lambda uploads, book: self._create(uploads, book))
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=_DEATHS)
-    def upload(self, pick: int, death: _Death) -> None:
+    @rule(pick=st.integers(0, 99), death=DEATHS)
+    def upload(self, pick: int, death: Death) -> None:
         """A workbook is planned anew and sent."""
         self._upload(self._pick(pick), death)
 
     @precondition(lambda self: self.books)
-    @rule(pick=st.integers(0, 99), death=_DEATHS)
-    def resume(self, pick: int, death: _Death) -> None:
+    @rule(pick=st.integers(0, 99), death=DEATHS)
+    def resume(self, pick: int, death: Death) -> None:
         """The last job of a workbook is run, or resumed."""
         self._resume(self._pick(pick), death)
 
@@ -202,14 +183,14 @@ class KeyMachine(Courses):
             job = self._job(book)
             if job is None or _is_over(job):
                 return
-            self._resume(book, _ALIVE)
+            self._resume(book, ALIVE)
             self._decide(book)
         raise AssertionError(f"no end: {self._job(book)}")
 
     def _to_its_end(self, book: Book) -> None:
         """Send a workbook until nothing of it is left to be sent, whatever others have sent."""
         for _ in range(_RUNS_TO_THE_END):
-            self._upload(book, _ALIVE)
+            self._upload(book, ALIVE)
             self._settle(book)
             job = self._job(book)
             if job is not None and job.state is State.DONE and not job.what.rows:
@@ -222,13 +203,13 @@ class KeyMachine(Courses):
         found = texts(self.site.database, book.subject, book.known)
         return [there != [said] for there, said in zip(found, book.said, strict=True)]
 
-    def _upload(self, book: Book, death: _Death) -> None:
+    def _upload(self, book: Book, death: Death) -> None:
         def send(uploads: Uploads, book: Book) -> None:
             uploads.run(self._create(uploads, book), _options(book))
 
         self._do(book, death, send)
 
-    def _resume(self, book: Book, death: _Death) -> None:
+    def _resume(self, book: Book, death: Death) -> None:
         job = self._job(book)
         if job is not None:
             self._do(book, death, lambda uploads, _book: uploads.run(job, _options(book)))
@@ -241,7 +222,7 @@ class KeyMachine(Courses):
         assert sheet.ok
         return sheet
 
-    def _do(self, book: Book, death: _Death, act: Callable[[Uploads, Book], object]) -> None:
+    def _do(self, book: Book, death: Death, act: Callable[[Uploads, Book], object]) -> None:
         """Do something as a process of the book's home would, and look what it has left."""
         if book.home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
@@ -250,7 +231,7 @@ class KeyMachine(Courses):
         self.time += timedelta(seconds=1)
         with (
             # Told, or cut off: the journal and the database say what is true.
-            suppress(ApiError, UsageError, _Killed),
+            suppress(ApiError, UsageError, Killed),
             self._context(book.home, death) as context,
             quick_client(self.site, PATIENCE) as client,
         ):
@@ -316,14 +297,14 @@ class KeyMachine(Courses):
         return next((job for job in own if not _is_over(job)), own[0] if own else None)
 
     @contextmanager
-    def _context(self, home: int, death: _Death = _ALIVE) -> Iterator[UploadContext]:
+    def _context(self, home: int, death: Death = ALIVE) -> Iterator[UploadContext]:
         """Open the journal of a home, for a process that ends at ``death``."""
         folder = self.place / f"home-{home}"
         settings = read_settings(
             {"XLBRIDGE_HOME": str(folder), "XLBRIDGE_SETTLE": str(_SETTLE.total_seconds())}
         )
         number, before = death
-        journal: Journal = _DyingJournal(
+        journal: Journal = DyingJournal(
             settings.journal, number, before=before, now=lambda: self.time
         )
         try:

@@ -11,13 +11,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from environment import clean_environment
 from forked import Running, Zygote
-from subjects import Subject
+from subjects import Subject, texts
 from trials import Site, Trial, judged
 from wire_proxy import Point, Request
 
@@ -98,6 +98,8 @@ class Laboratory:
         self.site.proxy.reset()
         path = self.folder / "sheet.xlsx"
         known = subject.write(path, ROWS, self.site.customer)
+        if subject.mode in _CHANGES:
+            return ChangeCourse(self, subject, path, known, options)
         return Course(self, subject, path, known, options)
 
 
@@ -219,3 +221,63 @@ class Course:
         )
         folder, zygote = self.laboratory.folder, self.laboratory.zygote
         return zygote.run(folder, environment, list(arguments), **how)
+
+
+_CHANGES = {"update": ("upload", "--update"), "undo": ("undo",)}
+_EDITED = ", alterado"
+
+
+@dataclass
+class ChangeCourse(Course):
+    """Update or undo of rows that were uploaded before, and all that is done about it.
+
+    ``first`` is the job of that upload.
+    """
+
+    first: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self._send("upload", str(self.path))
+        job = self._job()
+        if job is None:
+            raise Broken("the first upload left no job")
+        self.first = job["job"]
+        if self.subject.mode == "update":
+            customer = self.laboratory.site.customer
+            self.subject.write_keys(self.path, self.known, customer, _EDITED)
+        self.laboratory.site.proxy.reset()
+
+    def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
+        """Run the command that changes the records."""
+        return self._run(*self._command, "--yes", *self.options, **how)
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        command, *options = _CHANGES[self.subject.mode]
+        what = str(self.path) if self.subject.mode == "update" else self.first
+        return (command, what, *options)
+
+    def to_its_end(self, name: str) -> Trial:
+        """Resume until the change is over, or run it again where it was not recorded."""
+        for _ in range(_RESUMES):
+            self._quiet()
+            job = self._job()
+            if job is None or job["job"] == self.first:
+                self._send(*self._command)
+                break
+            resumed = self._run("resume", job["job"], "--yes", "--format", "json")
+            if self._report(resumed)["state"] == "done":
+                break
+        else:
+            raise Broken(f"{name}: no end: {job}")
+        found = texts(self.laboratory.site.database, self.subject, self.known)
+        wanted = [
+            [self.subject.saying(one, _EDITED)] if self.subject.mode == "update" else []
+            for one in self.known
+        ]
+        return Trial(
+            name,
+            len(found),
+            duplicates=sum(max(0, len(one) - 1) for one in found),
+            lost=sum(there != meant for there, meant in zip(found, wanted, strict=True)),
+        )

@@ -15,6 +15,7 @@ from random import Random
 from typing import TypeVar
 
 from answers import TRIALS
+from change_machine import ChangeMachine
 from courses import course_trials
 from disk_trials import disk_trial, strikes
 from environment import clean_environment
@@ -22,7 +23,7 @@ from fault_trials import PAIRS, answer_trial, fault_trial
 from forked import zygote
 from key_machine import KeyMachine
 from kill_trials import Laboratory
-from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE
+from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, UNDO, UPDATE
 from trials import Figures, Site, Trial
 from upload_machine import UploadMachine
 from wire_proxy import wire_proxy
@@ -38,7 +39,7 @@ _PARTS = ("--chunk-rows", "2")
 
 def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """SIGKILL at every step of every mode."""
-    for subject in (DIRECT, QUEUE, OWN_QUEUE, PREVIEW):
+    for subject in (DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO):
         for step in thinned(list(laboratory.steps(subject)), share):
             yield laboratory.kill_at(subject, step)
 
@@ -81,6 +82,11 @@ def key_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     return course_trials(KeyMachine, laboratory.site, laboratory.folder, round(2000 * share))
 
 
+def change_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """Updates, undos, retries and batches of the same keys, from two homes of one system."""
+    return course_trials(ChangeMachine, laboratory.site, laboratory.folder, round(2000 * share))
+
+
 CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
     "kills at random moments": random_kills,
@@ -89,6 +95,7 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "disk faults": disk_faults,
     "state machine (sheets)": machine,
     "state machine (keys)": key_machine,
+    "state machine (changes)": change_machine,
 }
 
 

@@ -12,6 +12,7 @@ import xlsxwriter
 from stdnum.br import cnpj
 
 _numbers = itertools.count(1)
+_SUPPLIER = 501
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,12 @@ class Subject:
         if self.table == "clients":
             named = {"nomeComercial": self.saying(known, text), "cnpj": known}
             return named if self.keyed else {"nomeComercial": known}
+        payable = self.table == "payables"
+        owed = {"codigoDoFornecedor": _SUPPLIER} if payable else {"codigoDoCliente": customer}
         return {
             "codigoDaFilial": 1,
-            "codigoDoCliente": customer,
-            "codigoDoItemDeLancamento": "1.01.001",
+            **owed,
+            "codigoDoItemDeLancamento": "2.01.001" if payable else "1.01.001",
             "codigoDoCentroDeCusto": "01.001",
             "codigoDaContaCorrente": 1,
             "historico": self.saying(known, text),
@@ -85,6 +88,9 @@ KEYLESS = Subject(
     "queue that runs by itself, no key", "cliente", "queue", "clients", "nomeComercial", keyed=False
 )
 BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
+PAYABLE = Subject("payables", "contaspagar", "queue", "payables", "numeroDoDocumento")
+UPDATE = Subject("updates", "contaspagar", "update", "payables", "numeroDoDocumento")
+UNDO = Subject("undos", "contaspagar", "undo", "payables", "numeroDoDocumento")
 PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
 
 

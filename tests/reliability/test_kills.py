@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 from kill_trials import Laboratory
-from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
+from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, UNDO, UPDATE, Subject
 from trials import Figures
 
 RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT)
@@ -44,7 +44,9 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [DIRECT, QUEUE, OWN_QUEUE, PREVIEW], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "subject", [DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO], ids=lambda s: s.name
+)
 def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
     steps = list(laboratory.steps(subject))
     assert len(steps) > 20
@@ -60,3 +62,16 @@ def test_a_kill_around_the_request_that_writes(
     grave = [step for step in laboratory.steps(subject) if writes in step.what]
     assert len(grave) >= 5
     hold(Figures().add(laboratory.kill_at(subject, step) for step in grave[1::3]))
+
+
+@pytest.mark.parametrize(("subject", "writes"), [(UPDATE, "PUT"), (UNDO, "DELETE")])
+def test_a_kill_around_the_request_that_changes(
+    laboratory: Laboratory, subject: Subject, writes: str
+) -> None:
+    steps = list(laboratory.steps(subject))
+    grave = [step for step in steps if step.what.startswith(writes)]
+    recorded = [step for step in steps if step.point is None]
+    assert len(grave) >= 5
+    assert len(recorded) >= 10
+    tried = [grave[2], grave[-2], recorded[len(recorded) // 2]]
+    hold(Figures().add(laboratory.kill_at(subject, step) for step in tried))

@@ -3,21 +3,22 @@
 from pathlib import Path
 
 import pytest
+from change_machine import ChangeMachine
 from courses import Courses, run_courses
 from key_machine import KeyMachine
 from trials import Site
 from upload_machine import UploadMachine
 
-_STEPS = {UploadMachine: 3000, KeyMachine: 2000}
+_STEPS = {UploadMachine: 3000, KeyMachine: 2000, ChangeMachine: 2000}
 
 
-@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine])
+@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
 def test_a_few_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
     assert run_courses(kind, site, tmp_path, examples=3, steps=8, same=True).steps > 10
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine])
+@pytest.mark.parametrize("kind", [UploadMachine, KeyMachine, ChangeMachine])
 def test_many_courses(kind: type[Courses], site: Site, tmp_path: Path) -> None:
     made = 0
     while made < _STEPS[kind]:
