@@ -44,7 +44,10 @@ def _is_filled(named: tuple[str, str | None]) -> bool:
 
 def row_texts(frame: pd.DataFrame) -> list[tuple[str | None, ...]]:
     """Return the values of each row as texts, None where a cell is empty."""
-    texts = [[None if pd.isna(cell) else str(cell) for cell in frame[name]] for name in frame]
+    texts = [
+        [str(cell) if filled else None for cell, filled in zip(column, column.notna(), strict=True)]
+        for _, column in frame.items()
+    ]
     return list(zip(*texts, strict=True))
 
 

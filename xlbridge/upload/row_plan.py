@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text
@@ -284,7 +285,7 @@ class PlanOptions:
     look_up: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowPlan:
     """Actions of the rows of a sheet, in order; ``digests`` are those of the rows' values.
 
@@ -306,7 +307,7 @@ class RowPlan:
         """Positions of the rows that are sent."""
         return [at for at, row in enumerate(self.rows) if row.action.writes]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Digest of the actions and of the values that records have before."""
         decided = [

@@ -199,15 +199,21 @@ class Uploads:
         whole = self._part(planned, of_whole, planned.plan.positions)
         size = chunk_rows or len(created) or 1
         chunks = [created[at : at + size] for at in range(0, len(created), size)]
-        parts = [self._part(planned, mode, chunk) for chunk in chunks]
+        groups = [(mode, chunk) for chunk in chunks]
         if updated and not alone:
-            parts.append(self._part(planned, Mode.RECORDS, updated))
-        elif len(parts) == 1:
-            parts = []
+            groups.append((Mode.RECORDS, updated))
+        elif len(groups) == 1:
+            groups = []
+        parts = [self._part(planned, of_part, positions) for of_part, positions in groups]
         waiting = journal.unsent(whole.spec, [len(part.spec.rows) for part in parts])
         if reuse and waiting is not None and waiting.last("plan_digest") == planned.plan.digest:
             return renew_plan(self._context, waiting, planned)
-        all_rows = self._store(planned.source.resource, planned.source.frame)
+        sends_all = len(planned.plan.positions) == len(planned.plan.rows)
+        all_rows = (
+            whole.spec.payload
+            if sends_all
+            else self._store(planned.source.resource, planned.source.frame)
+        )
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
         note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
         if mode is Mode.PREVIEW:

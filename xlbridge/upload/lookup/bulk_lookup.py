@@ -3,7 +3,6 @@
 Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -121,6 +120,20 @@ class _Sought:
     fields: Mapping[str, str]
     found: dict[Key, list[ListedRecord]] = field(default_factory=dict)
     proven: bool = False
+    _telling: tuple[int, str, str, frozenset[str | None]] | None = None
+
+    @property
+    def telling(self) -> tuple[str, str, frozenset[str | None]]:
+        """The column that tells most keys apart, a record's name of it, and the sought values.
+
+        A record with another value of it is of no key, whatever its other columns have.
+        """
+        if self._telling is None or self._telling[0] != len(self.found):
+            columns = zip(self.fields.items(), zip(*self.found, strict=True), strict=True)
+            values = ((column, name, frozenset(sought)) for (column, name), sought in columns)
+            most = max(values, key=lambda one: len(one[2]))
+            self._telling = (len(self.found), *most)
+        return self._telling[1:]
 
     def forget(self) -> None:
         """Forget what was found."""
@@ -150,11 +163,14 @@ class _RecordReader:
         of_keys = (name for lookup in declared.lookups for name in lookup.key.values())
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys)))
         self._sought: dict[int, _Sought] = {}
-        for row, ways in zip(rows, lookups, strict=True):
+        self._keys: list[list[Key]] = [[] for _ in rows]
+        for row, ways, keys in zip(rows, lookups, self._keys, strict=True):
             for way in ways:
                 fields = {**way.key, **{column: name for name, column in way.filters.items()}}
                 one = self._sought.setdefault(id(way), _Sought(way, fields))
-                one.found.setdefault(self._matcher.key_of_row(row, one.fields), [])
+                key = self._matcher.key_of_row(row, one.fields)
+                one.found.setdefault(key, [])
+                keys.append(key)
         self.needs_listings = any(ways and not any(map(self._is_narrow, ways)) for ways in lookups)
 
     def requests_needed(self) -> int:
@@ -194,7 +210,7 @@ class _RecordReader:
 
     def read_one_by_one(self) -> None:
         """Ask for the records of each row, each question once; its number is looked for in them."""
-        asked: dict[tuple[str, str], bool] = {}
+        asked: dict[tuple[str, tuple[tuple[str, str], ...]], bool] = {}
         number = self._sought.get(id(self._by_number))
         for row, ways in zip(self._rows, self._lookups, strict=True):
             for way in filter(self._is_narrow, ways):
@@ -218,7 +234,7 @@ class _RecordReader:
         A row whose lookups are all assumed has no key where the system does not answer them;
         ``answered`` says that it was not asked.
         """
-        snapshot = tuple(map(self._snapshot, self._rows, self._lookups))
+        snapshot = tuple(map(self._snapshot, self._rows, self._lookups, self._keys))
         reasons = {
             position: why
             for position, (one, ways) in enumerate(zip(snapshot, self._lookups, strict=True))
@@ -227,11 +243,12 @@ class _RecordReader:
         none = None if all(one is not None for one in snapshot) else _NO_KEY
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
-    def _snapshot(self, row: RowValues, ways: Sequence[Lookup]) -> RowSnapshot | None:
+    def _snapshot(
+        self, row: RowValues, ways: Sequence[Lookup], keys: Sequence[Key]
+    ) -> RowSnapshot | None:
         """Return the records of the first of a row's lookups that finds any."""
-        for way in ways:
-            one = self._sought[id(way)]
-            if found := one.found[self._matcher.key_of_row(row, one.fields)]:
+        for way, key in zip(ways, keys, strict=True):
+            if found := self._sought[id(way)].found[key]:
                 return self._matcher.snapshot(row, way, found, self._carried)
         proven = [way for way in ways if self._sought[id(way)].proven]
         return self._matcher.snapshot(row, proven[0], (), self._carried) if proven else None
@@ -294,6 +311,9 @@ class _RecordReader:
         self._carried.update(record)
         shown = {**asked, **record} if asked else record
         for one in sought:
+            column, name, values = one.telling
+            if self._matcher.comparable(column, shown.get(name)) not in values:
+                continue
             there = one.found.get(self._matcher.key_of_record(shown, one.fields))
             if there is not None:
                 kept = {name: record[name] for name in self._kept if name in record}
@@ -314,8 +334,8 @@ class _RecordReader:
             one.forget()
 
 
-def _filters(way: Lookup, row: RowValues) -> str:
-    return json.dumps({name: str(row[column]) for name, column in way.filters.items()})
+def _filters(way: Lookup, row: RowValues) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(row[column])) for name, column in way.filters.items())
 
 
 def _listings_to_read(sought: Iterable[_Sought]) -> Iterator[tuple[Operation, Sequence[_Sought]]]:

@@ -13,6 +13,7 @@ from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _MAX_EXPONENT = 400
+_MOST_KNOWN = 20_000  # values whose comparable text is kept
 _DATE_LENGTH = 10  # of an ISO date and time
 
 RowValues = Mapping[str, Any]
@@ -90,6 +91,7 @@ class RowMatcher:
         own_names = {c: c for c in self._compare}
         renamed = {c: f for way in read_back.lookups for c, f in way.key.items() if c != f}
         self._field_of = own_names | renamed
+        self._known: dict[tuple[str, type, Any], str | None] = {}
 
     def key_of_row(self, row: RowValues, columns: Collection[str]) -> Key:
         """Return the comparable values of a row's columns."""
@@ -106,7 +108,20 @@ class RowMatcher:
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as text; a number of the system compares as a number."""
-        return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
+        if value is None:
+            return None
+        # Most values of a listing come again and again; equal ones of two types may differ.
+        key = (column, value.__class__, value)
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        except TypeError:
+            return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        found = self._known[key] = comparable_value(self._kinds.get(column, Kind.INTEGER), value)
+        return found
 
     def snapshot(
         self,
@@ -119,7 +134,7 @@ class RowMatcher:
         key = {name: self.comparable(name, row[name]) or "" for name in lookup.key}
         once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
         sent = {name: self.comparable(name, row.get(name)) for name in self._compare}
-        meant = self._meant(row, carried)
+        meant = self._meant(row, carried) if once else {}
         return RowSnapshot(
             key, sent, tuple(self._found(listed, sent, meant) for listed in once.values())
         )

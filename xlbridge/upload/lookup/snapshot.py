@@ -5,7 +5,7 @@ Source of the proof: the upload protocol, Reconcile.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -49,8 +49,24 @@ Snapshot = tuple[RowSnapshot | None, ...]
 
 
 def snapshot_to_json(snapshot: Snapshot) -> list[Any]:
-    """Return a snapshot as JSON."""
-    return [None if row is None else asdict(row) for row in snapshot]
+    """Return a snapshot as JSON, with the names of the fields."""
+    return [None if row is None else _row_json(row) for row in snapshot]
+
+
+def _row_json(row: RowSnapshot) -> dict[str, Any]:
+    """Return a row as ``asdict`` would, which copies each value for itself."""
+    found = [
+        {
+            "code": one.code,
+            "values": one.values,
+            "same": one.same,
+            "unchanged": one.unchanged,
+            "differing": one.differing,
+            "listing": one.listing,
+        }
+        for one in row.found
+    ]
+    return {"key": row.key, "sent": row.sent, "found": found}
 
 
 def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
