@@ -238,7 +238,7 @@ class ChangeCourse(Course):
 
     def __post_init__(self) -> None:
         self._send("upload", str(self.path))
-        job = self._job()
+        job = self.job()
         if job is None:
             raise Broken("the first upload left no job")
         self.first = job["job"]
@@ -249,7 +249,7 @@ class ChangeCourse(Course):
 
     def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
         """Run the command that changes the records."""
-        return self._run(*self._command, "--yes", *self.options, **how)
+        return self.run(*self._command, "--yes", *self.options, **how)
 
     @property
     def _command(self) -> tuple[str, ...]:
@@ -260,12 +260,12 @@ class ChangeCourse(Course):
     def to_its_end(self, name: str) -> Trial:
         """Resume until the change is over, or run it again where it was not recorded."""
         for _ in range(_RESUMES):
-            self._quiet()
-            job = self._job()
+            self.quiet()
+            job = self.job()
             if job is None or job["job"] == self.first:
                 self._send(*self._command)
                 break
-            resumed = self._run("resume", job["job"], "--yes", "--format", "json")
+            resumed = self.run("resume", job["job"], "--yes", "--format", "json")
             if self._report(resumed)["state"] == "done":
                 break
         else:
