@@ -133,6 +133,7 @@ def test_constants_make_no_records_of_blank_rows_and_totals(judge: Any) -> None:
     )
     assert list(judged.rows) == [2, 4]
     assert codes(judged) == [("A4", "row-total", "Total")]
+    assert column(judged, "codigoDaContaCorrente") == [1, None]
 
 
 @pytest.mark.parametrize(("style", "read"), [("pt", 1.234), ("en", 1234.0)])

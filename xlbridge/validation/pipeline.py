@@ -130,7 +130,7 @@ def _validate_rows(
     layout = check_layout(wanted, header, cells, typed)
     not_records = note_non_records(wanted, header, cells, typed, formats_of)
     note_misplaced_documents(wanted, header.columns, typed)
-    fill_constants(wanted, header, typed)
+    fill_constants(wanted, header, typed, not_records)
     apply_rules(typed.frame, wanted, typed.problems)
     _keep_uncorrected(header, typed)
     numbers, number_problems = type_numbers(header, cells, typed.rows)

@@ -5,7 +5,7 @@ Problems also come from error words kept as text, and from what the sheet shows 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -176,11 +176,17 @@ def _data_rows(cells: SheetCells, header_row: int) -> list[int]:
     return found
 
 
-def fill_constants(resource: Resource, header: Header, typed: TypedRows) -> None:
-    """Give each row the values that a mapping states for columns which the sheet lacks."""
+def fill_constants(
+    resource: Resource, header: Header, typed: TypedRows, not_records: Collection[int]
+) -> None:
+    """Give each record the values that a mapping states for columns which the sheet lacks.
+
+    ``not_records`` are Excel's numbers of the rows that are none.
+    """
     for name, value in header.constants.items():
         dtype: Any = resource.by_name[name].dtype
-        typed.frame[name] = pd.Series(value, index=typed.frame.index, dtype=dtype)
+        values = [None if row in not_records else value for row in typed.rows]
+        typed.frame[name] = pd.Series(values, index=typed.frame.index, dtype=dtype)
 
 
 def _without_blank_rows(typed: TypedRows) -> TypedRows:
