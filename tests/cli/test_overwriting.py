@@ -71,6 +71,14 @@ def test_force_follows_no_link(
     assert (link.is_symlink(), taken.read_bytes()) == (True, b"the user's own")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
+@pytest.mark.parametrize("option", ["-o", "--annotate", "--fix"])
+def test_reports_and_copies_are_the_owner_s(tmp_path: Path, option: str) -> None:
+    written = tmp_path / "written.xlsx"
+    main(["validate", str(SAMPLE), option, str(written)])
+    assert written.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_check_replaces_its_own_reports_and_marked_copies(tmp_path: Path) -> None:
     for option, name in (("--annotate", "marked.xlsx"), ("-o", "report.json")):
         check = ["validate", str(SAMPLE), option, str(tmp_path / name)]

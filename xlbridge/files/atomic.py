@@ -24,6 +24,7 @@ from xlbridge.i18n import Text
 
 _OWNER_ONLY = 0o600
 _FOLDER_OF_OWNER = 0o700
+_OF_ALL = 0o666  # less what the user's own mask takes
 _ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
 _IS_LINK = Text(
     pt="é um link, e nada é gravado através de um", en="it is a link, and none is written through"
@@ -37,12 +38,13 @@ _MAX_PREFIX_LENGTH = 200
 
 
 @contextmanager
-def replace_atomically(path: Path) -> Iterator[Path]:
+def replace_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
 
     Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
     other file behind. The content is on the disk before the name is. Nothing is written through a
-    link: one that comes to be there meanwhile is replaced itself.
+    link: one that comes to be there meanwhile is replaced itself. ``private`` makes the file for
+    its owner only.
 
     Raises ``UsageError`` when the file cannot be written there, and for what is no file: a link, a
     device, a pipe; ``LocalFailure`` when this computer fails.
@@ -51,7 +53,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path):
-            temporary.touch(exist_ok=False)
+            temporary.touch(_OWNER_ONLY if private else _OF_ALL, exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())

@@ -32,7 +32,7 @@ class ReportForm:
         return self._function("render")(report)  # type: ignore[no-any-return]
 
     def write(self, report: "Report", target: Path) -> None:
-        """Write the report to a file, whole or not at all.
+        """Write the report to a file, whole or not at all, for its owner only: it quotes cells.
 
         Raises ``UsageError`` when it cannot be written; ``WorkbookRefused`` when it is to be a copy
         of a workbook that cannot be copied.
@@ -40,7 +40,10 @@ class ReportForm:
         if not self.printable:
             self._function("write")(report, target)
             return
-        with replace_atomically(target) as temporary, temporary.open("w", encoding="utf-8") as file:
+        with (
+            replace_atomically(target, private=True) as temporary,
+            temporary.open("w", encoding="utf-8") as file,
+        ):
             last = "\n"
             for piece in self.render(report):
                 file.write(piece)

@@ -217,10 +217,13 @@ class EditablePackage:
         return identity
 
     def save(self, target: Path) -> None:
-        """Write the copy, whole or not at all. Raises ``UsageError`` when it cannot be written."""
+        """Write the copy, whole or not at all, for its owner only.
+
+        Raises ``UsageError`` when it cannot be written.
+        """
         written = set()
         with (
-            replace_atomically(target) as temporary,
+            replace_atomically(target, private=True) as temporary,
             zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
         ):
             for entry in self._source.infolist():
