@@ -57,12 +57,12 @@ def judge_round_trips(folder: Path) -> Outcomes:
         write_rows(source, names, [[row.get(name) for name in names] for row in rows])
         texts = folder / f"{resource.name} of texts.xlsx"
         write_rows(texts, names, [[_as_text(row.get(name)) for name in names] for row in rows])
-        before = validated(source)
+        before = validated(source, resource=resource.name)
         assert before is not None
         for way, rewrite in WAYS.items():
             target = folder / f"{resource.name} {way}.xlsx"
             rewrite(resource, texts if way == "fixed copy" else source, before.frame, target)
-            after = validated(target)
+            after = validated(target, resource=resource.name)
             assert after is not None
             for name in names:
                 same = _same(before.frame[name], after.frame[name])
@@ -75,7 +75,8 @@ def judge_round_trips(folder: Path) -> Outcomes:
 def _as_text(value: Any) -> Any:
     """Return a number or a day as Brazilians write it, which ``--fix`` makes what it was."""
     if isinstance(value, float):
-        return f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
+        exact = f"{value:,.2f}" if round(value, 2) == value else f"{value:,}"
+        return exact.translate(str.maketrans(",.", ".,"))
     if isinstance(value, date):
         return value.strftime("%d/%m/%Y")
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
