@@ -390,10 +390,10 @@ def test_a_plan_without_workbooks_says_so(run_batch: RunBatch, write_plan: Write
 OWN = """\
 schema_type: dataframe
 version: 0.35.0
-title: Fornecedores
+title: Transportadoras
 coerce: false
 strict: false
-metadata: {resource: fornecedor, import: {direct: imports.direct}, natural_keys: [nome]}
+metadata: {resource: transportadora, import: {direct: imports.direct}, natural_keys: [nome]}
 columns:
   nome: {dtype: str, nullable: false, required: true}
 """
@@ -404,9 +404,9 @@ def test_a_batch_of_own_resources_is_known_without_saying_where_they_are(
 ) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
-    (folder / "fornecedor.yaml").write_text(OWN, encoding="utf-8")
+    (folder / "transportadora.yaml").write_text(OWN, encoding="utf-8")
     write_rows(tmp_path / "f.xlsx", ["nome"], [["Um"]])
-    plan = write_plan("name: a\nsteps:\n  v:\n    validate: f.xlsx\n    resource: fornecedor\n")
+    plan = write_plan("name: a\nsteps:\n  v:\n    validate: f.xlsx\n    resource: transportadora\n")
     assert run_batch("run", plan, "--schemas", folder).returncode == 0
     assert report(run_batch("status", "a", "--format", "json"), 0)["done"]
     assert report(run_batch("resume", "--format", "json"), 0)["done"]
