@@ -98,7 +98,9 @@ def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str,
 def _can_be_emptied(resource: Resource, column: Column) -> bool:
     declared = resource.read_back
     assert declared is not None
-    return not column.required and column.name not in {*declared.blank, *declared.blank_as}
+    # An empty code says nothing: the system gives it.
+    told = {*declared.blank, *declared.blank_as, *declared.codes}
+    return not column.required and column.name not in told
 
 
 def is_unchanged(read: RowSnapshot | None) -> bool:

@@ -37,7 +37,7 @@ def test_an_export_reports_and_writes_its_manifest(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["pedido", "-o", "a.xlsx"],
+        ["pedidoz", "-o", "a.xlsx"],
         ["pedidos", "-o", "a.ods"],
         ["pedidos", "-o", "a.xlsx", "--format", "csv"],
         ["pedidos", "-o", "a.xlsx", "--csv-dialect", "pt-br"],

@@ -306,7 +306,7 @@ def test_unknown_fields_are_json_with_numbers_as_they_were() -> None:
 
 def test_an_unknown_listing_is_refused_with_those_that_exist() -> None:
     with pytest.raises(UsageError) as caught:
-        find_listing("pedido")
+        find_listing("pedidoz")
     assert "pedidos" in str(caught.value.hint)
 
 

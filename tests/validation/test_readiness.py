@@ -50,7 +50,7 @@ description: Every kind of column, with rules that little can hold
 coerce: false
 strict: false
 metadata:
-  resource: cliente
+  resource: categoriacliente
   layout: 1
   title_en: Everything
   import: {direct: imports.direct, queue: imports.queue, needs_processar: true}

@@ -49,6 +49,7 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
     if "digits" in checks and "nbs" not in checks:
         return st.from_regex(rf"[0-9]{{{checks['digits']['width']}}}", fullmatch=True)
     special = {
+        "ncm": st.from_regex(r"[1-9][0-9]{7}", fullmatch=True),
         "nbs": st.from_regex(r"1(0[1-9]|1[0-9]|2[0-7])[0-9]{6}", fullmatch=True),
         "boleto": _barcodes(),
         "email": st.from_regex(r"[a-z]{1,9}@[a-z]{1,9}\.com(\.br)?", fullmatch=True),
@@ -58,7 +59,9 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
         if name in checks:
             return strategy
     span = checks.get("str_length", {"min_value": 1, "max_value": 20})
-    texts = st.text(LETTERS, min_size=span["min_value"], max_size=span["max_value"])
+    # Codes that differ in case or accents alone are spellings of one code.
+    letters = "ABC0123456789.-" if column.kind.is_code else LETTERS
+    texts = st.text(letters, min_size=span["min_value"], max_size=span["max_value"])
     return texts.map(str.strip).filter(lambda text: _is_meant(text, span["min_value"]))
 
 
@@ -75,6 +78,12 @@ def _numbers(column: Column) -> st.SearchStrategy[float]:
     return st.integers(1, 99_999).map(lambda cents: cents / 100)
 
 
+def _whole_numbers(column: Column) -> st.SearchStrategy[int]:
+    first = column.checks.get("greater_than_or_equal_to", {"value": 1})["value"]
+    last = column.checks.get("less_than_or_equal_to", {"value": 2**31 - 1})["value"]
+    return st.integers(max(1, first), last)
+
+
 def _values(column: Column) -> st.SearchStrategy[Any]:
     """Right values of a column, as its schema tells them."""
     match column.kind:
@@ -85,7 +94,7 @@ def _values(column: Column) -> st.SearchStrategy[Any]:
             bare = _completed(st.from_regex(r"[0-9]{9}", fullmatch=True), is_cpf, 2)
             return st.one_of(bare, bare.map(masked_cpf))
         case Kind.INTEGER:
-            return st.integers(1, 2**31 - 1)
+            return _whole_numbers(column)
         case Kind.NUMBER | Kind.MONEY:
             return _numbers(column)
         case Kind.DATE:
@@ -100,9 +109,11 @@ def _coherent(row: dict[str, Any]) -> Row:
     """Put in order what the rules across columns compare."""
     if bool(row.get("cnpj")) != bool(row.get("cpf")):
         row["natureza"] = "J" if row["cnpj"] else "F"
-    if row.get("dataDeEmissao") and row.get("dataDeVencimento"):
-        days = sorted((row["dataDeEmissao"], row["dataDeVencimento"]))
-        row["dataDeEmissao"], row["dataDeVencimento"] = days
+    for first, last in (("dataDeEmissao", "dataDeVencimento"), ("dataDeInicio", "dataDeTermino")):
+        if row.get(first) and row.get(last):
+            row[first], row[last] = sorted((row[first], row[last]))
+    if row.get("PesoBruto") and row.get("PesoLiquido"):
+        row["PesoLiquido"], row["PesoBruto"] = sorted((row["PesoLiquido"], row["PesoBruto"]))
     if row.get("ValorBruto"):
         parts = [n for n in row if n.startswith("Valor") or n == "valorDoLancamento"]
         total = sum(row[n] or 0 for n in parts if n != "ValorBruto")
