@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _Content = Mapping[str, Any]
 
 FIELDS_FILE = "model_fields.json"
-"""What the models of shipped files say of their fields, by model and field."""
+"""Facts that the models of shipped files state of their fields, by model and field."""
 
 INTEGER_LIMIT = 2**31 - 1
 NUMBER_LIMIT = 10**12

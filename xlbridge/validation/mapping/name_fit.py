@@ -1,4 +1,4 @@
-"""How well a header fits the name of a column: by its own names, usual words, earlier mappings."""
+"""Fit of a header to the name of a column: by its own names, usual words, earlier mappings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How well the values of a foreign column fit a column of a resource."""
+"""Fit of the values of a foreign column to a column of a resource."""
 
 import re
 from collections.abc import Sequence

@@ -71,7 +71,7 @@ def parse_file(
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, struct.error, zlib.error, BadZipFile)
-"""What reading a damaged file fails with."""
+"""Exceptions that reading a damaged file fails with."""
 
 
 @contextmanager

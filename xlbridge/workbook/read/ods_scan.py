@@ -26,7 +26,7 @@ _ERROR = re.compile(r"#[A-ZÀ-Ú/0-9_]+[!?]?|Err:\d+|#N/[AD]")
 _REFERENCE = re.compile(r"\[\.(\$?[A-Z]{1,3}\$?\d+)(?::\.(\$?[A-Z]{1,3}\$?\d+))?\]")
 _BOOLEANS = frozenset({"TRUE", "FALSE", "VERDADEIRO", "FALSO"})
 _CONSTANTS = frozenset({"of:=TRUE()", "of:=FALSE()"})
-"""How LibreOffice writes the booleans of workbooks that it did not make."""
+"""Formulas that LibreOffice writes for booleans of workbooks that it did not make."""
 
 _PREFIX = re.compile(r"^\w+:=")
 

@@ -12,7 +12,7 @@ _HEADER = 512
 _DIFAT_START, _DIFAT_IN_HEADER = 76, 109
 _ENTRY = 128
 _LAST_SECTOR = 0xFFFFFFFA
-"""What is no number of a sector: ends of chains and free sectors are above."""
+"""Largest number of a sector: above are marks for ends of chains and free sectors."""
 
 _MINI_SHIFT = 6
 _SECTOR_SHIFTS = (9, 12)

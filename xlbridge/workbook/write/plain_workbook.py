@@ -21,7 +21,7 @@ from xlbridge.workbook.read import FileKind, SheetCells, kind_of_file, read_work
 from xlbridge.workbook.style import NUMBER_FORMATS
 
 _UNVALUED = "#N/A"
-"""What stands for a formula without a result: nobody takes it for an empty cell."""
+"""Error that stands for a formula without a result: nobody takes it for an empty cell."""
 
 _WIDTH = 18
 _FIRST_YEAR = 1900
