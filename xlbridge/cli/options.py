@@ -108,6 +108,15 @@ def _use_given_schemas(
         use_schemas(context, folder)
 
 
+port_option = click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    metavar="P",
+    help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
+)
+
 schemas_option = option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import schemas_option
+from xlbridge.cli.options import port_option, schemas_option
 from xlbridge.cli.output import ProgressDisplay, remark, show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
@@ -27,14 +27,7 @@ _SECONDS = click.FloatRange(min=0)
         )
     ),
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=True,
-    metavar="P",
-    help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
-)
+@port_option
 @click.option(
     "--db",
     "database",

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings
+from xlbridge.cli.options import port_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import ConfigError
@@ -25,14 +26,7 @@ _NEEDED = ("starlette", "uvicorn")
         )
     ),
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=True,
-    metavar="P",
-    help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
-)
+@port_option
 @click.option(
     "--no-browser",
     is_flag=True,

@@ -16,7 +16,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.process_kinds import ProcessKind, RecordState, Standing, find_kind
 from xlbridge.upload.process_plan import StateReader
-from xlbridge.upload.reconcile import MAX_SETTLE_WAIT, has_settled
+from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
 from xlbridge.upload.record_changes import MOST_ATTEMPTS
 from xlbridge.upload.record_dispatch import (
     Announce,
@@ -32,7 +32,12 @@ from xlbridge.upload.record_sending import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writer import state_of_writes, verdict_of_writes
+from xlbridge.upload.record_writer import (
+    LOOK_AGAIN,
+    settle_writes,
+    state_of_writes,
+    verdict_of_writes,
+)
 from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
 from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.wire import WireModel
@@ -67,9 +72,6 @@ _SOME_DONE = Text(
     pt="Parte dos registros já foi processada; para continuar: xlbridge resume {job}",
     en="Some records were processed already; to go on: xlbridge resume {job}",
 )
-_LOOK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
-)
 
 
 def process_records(context: RunContext, job: Job) -> Step:
@@ -94,16 +96,7 @@ def settle_processing(context: RunContext, job: Job) -> Step:
 
     Raises ``InDoubt`` when the system cannot be asked.
     """
-    if not context.options.wait:
-        return job, False
-    try:
-        if _Processor(context, job).settle(final=False):
-            if not has_settled(context, job):
-                return job, False
-            _Processor(context, job).settle(final=True)
-    except ApiError as error:
-        raise InDoubt(error.message, _LOOK_AGAIN.format(job=job.id)) from error
-    return context.journal.record(job, State.SENDING, reconciled="read back"), True
+    return settle_writes(context, job, lambda final: _Processor(context, job).settle(final=final))
 
 
 class _Processor:
@@ -341,7 +334,7 @@ def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
     verdict = verdict_of_writes(job, writes)
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
         context.doubt(job, error.message, verdict)
-        return InDoubt(error.message, _LOOK_AGAIN.format(job=job.id))
+        return InDoubt(error.message, LOOK_AGAIN.format(job=job.id))
     context.journal.record(
         job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
     )

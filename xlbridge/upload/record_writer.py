@@ -4,7 +4,7 @@ A record in doubt does not stop the others; it is settled by reading it back. So
 protocol, Updates and Record by record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -51,7 +51,7 @@ _SOME_WRITTEN = Text(
     pt="Parte dos registros já foi alterada; para continuar: xlbridge resume {job}",
     en="Some records were changed already; to go on: xlbridge resume {job}",
 )
-_LOOK_AGAIN = Text(
+LOOK_AGAIN = Text(
     pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
 )
 
@@ -82,15 +82,24 @@ def settle_records(context: RunContext, job: Job) -> Step:
 
     Raises ``InDoubt`` when the system cannot be asked.
     """
+    return settle_writes(context, job, lambda final: _Writer(context, job).settle(final=final))
+
+
+def settle_writes(context: RunContext, job: Job, settle: Callable[[bool], bool]) -> Step:
+    """Settle the writes of a job that are in doubt, and let the job go on.
+
+    ``settle`` reads records back and says whether any is still in doubt; told that it is final,
+    it leaves those to a person. Raises ``InDoubt`` when the system cannot be asked.
+    """
     if not context.options.wait:
         return job, False
     try:
-        if _Writer(context, job).settle(final=False):
+        if settle(False):
             if not has_settled(context, job):
                 return job, False
-            _Writer(context, job).settle(final=True)
+            settle(True)
     except ApiError as error:
-        raise InDoubt(error.message, _LOOK_AGAIN.format(job=job.id)) from error
+        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 

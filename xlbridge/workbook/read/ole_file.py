@@ -12,7 +12,7 @@ _HEADER = 512
 _DIFAT_START, _DIFAT_IN_HEADER = 76, 109
 _ENTRY = 128
 _LAST_SECTOR = 0xFFFFFFFA
-"""Largest number of a sector: above are marks for ends of chains and free sectors."""
+"""First number that is no sector: from it on stand marks of ends of chains and free sectors."""
 
 _MINI_SHIFT = 6
 _SECTOR_SHIFTS = (9, 12)
