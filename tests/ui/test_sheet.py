@@ -1,5 +1,6 @@
 """A sheet is corrected over HTTP as the page does it: the copy has the corrections, and styles."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,13 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from running_page import RunningPage
 from sheets import Formula, write_records
 
 from xlbridge import validate
+from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture
@@ -151,6 +154,21 @@ def test_the_file_name_cannot_leave_its_folder(
         assert client.post("/api/open", content=content, headers=headers).status_code == 200
     written = {path.parent.parent for path in ui.home.rglob("*.xlsx")}
     assert written == {ui.home / "page"}
+
+
+def test_a_job_that_nobody_confirmed_is_not_sent_by_a_click(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"cnpj": None, "seuCodigo": "UNCONFIRMED"}])
+    assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
+    with client.stream("GET", "/api/events") as events:
+        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
+        ended = next(state for state in told if not state["running"])
+    assert "is not confirmed yet" in ended["error"]["message"]
+    assert client.get("/api/jobs").json()["jobs"] == [job]
 
 
 def test_the_corrected_copy_keeps_the_rest_of_the_original(

@@ -39,6 +39,14 @@ _BUSY = Text(
     en="Another upload is running in this page; wait for it.",
 )
 
+_UNCONFIRMED = Text(
+    pt="O envio {job} ainda não foi confirmado, e nada dele foi enviado.",
+    en="The upload {job} is not confirmed yet, and nothing of it was sent.",
+)
+_HOW_TO_CONFIRM = Text(
+    pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
+)
+
 
 class Cancelled(BaseException):
     """The person stopped an upload between two of its steps, as Ctrl-C does."""
@@ -115,9 +123,7 @@ class Remote:
 
         ``changed`` is called with each step. What goes wrong is kept too: nobody waits for it.
         """
-        self.state = SendingState(running=True)
-        self._cancelled = False
-        try:
+        with self._following(changed):
             sheet = self._corrected_sheet(editor, copy)
             with self.uploads() as (context, client):
                 given = _options(options, token, self._progress(changed))
@@ -126,27 +132,27 @@ class Remote:
                 self.state.job = job.id
                 changed()
                 self._finish(context, uploads.run(job, given), editor)
+
+    def resume(self, job_id: str, changed: Callable[[], None]) -> None:
+        """Continue a job that a person has confirmed; what it comes to is kept in ``state``."""
+        with self._following(changed, job_id), self.uploads() as (context, client):
+            job = context.journal.job(job_id)
+            if job.state.is_unsent:
+                raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
+            given = _options({}, job.token, self._progress(changed))
+            self._finish(context, Uploads(context, client).run(job, given), None)
+
+    @contextmanager
+    def _following(self, changed: Callable[[], None], job: str | None = None) -> Iterator[None]:
+        """Keep in ``state`` how the block goes, and what goes wrong in it."""
+        self.state = SendingState(running=True, job=job)
+        self._cancelled = False
+        try:
+            yield
         except XlbridgeError as error:
             self.state.error = error_json(error)
         except Cancelled:
             self.state.lines.append(str(_STOPPED.format(job=self.state.job or "–")))
-        finally:
-            self.state.running = False
-            changed()
-
-    def resume(self, job_id: str, changed: Callable[[], None]) -> None:
-        """Continue a job of the journal; what it comes to is kept in ``state``."""
-        self.state = SendingState(running=True, job=job_id)
-        self._cancelled = False
-        try:
-            with self.uploads() as (context, client):
-                job = context.journal.job(job_id)
-                given = _options({}, job.token, self._progress(changed))
-                self._finish(context, Uploads(context, client).run(job, given), None)
-        except XlbridgeError as error:
-            self.state.error = error_json(error)
-        except Cancelled:
-            self.state.lines.append(str(_STOPPED.format(job=job_id)))
         finally:
             self.state.running = False
             changed()
