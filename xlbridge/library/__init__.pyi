@@ -5,15 +5,13 @@ from .connections import (
 from .exports import (
     ExportedFrames as ExportedFrames,
 )
-from .lookups import (
-    available_listings as available_listings,
-    available_resources as available_resources,
-)
 from .processing import (
     Processing as Processing,
 )
 from .reports import (
     Report as Report,
+    available_listings as available_listings,
+    available_resources as available_resources,
     validate as validate,
 )
 from .uploads import (

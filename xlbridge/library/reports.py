@@ -1,6 +1,6 @@
-"""Validate a workbook or a DataFrame, and the report of it as DataFrames."""
+"""Validate a workbook or a DataFrame; report as DataFrames; look-ups of resources and listings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.errors import UsageError
+from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.resources import Kind, load_catalogue
+from xlbridge.resources import Kind, Resource, load_catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.settings import (
     CSV_DELIMITERS,
@@ -324,3 +325,22 @@ def _decimal_amounts(amounts: pd.Series) -> pd.Series:
 def _decimal_amount(amount: float) -> Decimal:
     is_exact = abs(amount - round(amount, _CENTS)) <= min(_NOISE, 1e-9 * max(1.0, abs(amount)))
     return Decimal(f"{amount:.{_CENTS}f}") if is_exact else Decimal(repr(amount))
+
+
+def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[str, Resource]:
+    """Return the resources that can be imported, by name: the shipped ones, then one's own.
+
+    Each has its ``title``, ``columns`` (with name, kind, obligation and checks), ``required``
+    columns and ``modes``. ``schemas`` is a folder of own schema files in place of the one in
+    ``XLBRIDGE_HOME``. Raises ``SchemaFileError`` when one of those files is wrong.
+    """
+    return load_catalogue(schemas or read_settings().schemas)
+
+
+def available_listings() -> Mapping[str, Listing]:
+    """Return the listings that can be exported, by name.
+
+    Each has its ``title``, ``sheets`` with their columns, and the ``filters`` that it takes, of
+    which some are ``required``.
+    """
+    return LISTINGS

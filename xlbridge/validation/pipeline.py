@@ -33,12 +33,11 @@ from xlbridge.validation.headers.sheet_choice import (
 )
 from xlbridge.validation.mapping.application import map_sheet
 from xlbridge.validation.mapping.model import SheetMapping
-from xlbridge.validation.misplaced_documents import note_misplaced_documents
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
-from xlbridge.validation.sheet_checks import check_layout
+from xlbridge.validation.sheet_checks import check_layout, note_misplaced_documents
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
 from xlbridge.validation.typed_rows import TypedRows, fill_constants, type_numbers, type_rows

@@ -1,13 +1,11 @@
 from .address import (
+    MAX_ROWS as MAX_ROWS,
+    MAX_TEXT_LENGTH as MAX_TEXT_LENGTH,
     CellPosition as CellPosition,
     CellRange as CellRange,
     cell_address as cell_address,
     column_index as column_index,
     column_letters as column_letters,
-)
-from .limits import (
-    MAX_ROWS as MAX_ROWS,
-    MAX_TEXT_LENGTH as MAX_TEXT_LENGTH,
 )
 from .overwriting import (
     ANNOTATED as ANNOTATED,

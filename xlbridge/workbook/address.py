@@ -1,4 +1,5 @@
-"""Cell addresses: Excel's row numbers with zero-based columns, and their text such as B7."""
+"""Cell addresses, as Excel's row numbers with zero-based columns and as text such as B7; the limits
+of a sheet."""
 
 from functools import cache
 
@@ -41,3 +42,10 @@ def column_index(letters: str) -> int:
 def cell_address(row: int, column: int) -> str:
     """Return the address of a cell, from Excel's row number and a zero-based column index."""
     return f"{column_letters(column)}{row}"
+
+
+MAX_ROWS = 1_048_576
+"""Rows of a sheet."""
+
+MAX_TEXT_LENGTH = 32_767
+"""Characters of a cell's text."""

@@ -10,8 +10,7 @@ from typing import BinaryIO
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from xlbridge.workbook.address import CellPosition, column_letters
-from xlbridge.workbook.limits import MAX_ROWS
+from xlbridge.workbook.address import MAX_ROWS, CellPosition, column_letters
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.number_formats import scale_factor, telling_formats
 from xlbridge.workbook.read.ods_styles import OdsStyles

@@ -18,8 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.workbook import style
-from xlbridge.workbook.address import cell_address, column_letters
-from xlbridge.workbook.limits import MAX_TEXT_LENGTH
+from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address, column_letters
 from xlbridge.workbook.signature import LISTS_SHEET
 from xlbridge.workbook.write.new_workbook import PAGE_WIDTH, print_across_pages
 
